@@ -59,7 +59,7 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
         "never_offer": 1,
         "default_profile_settings": {"processing_config": {"custom_prompt": "**REDACTED** (23 characters)"}},
     }
-    assert told["conversations"]["messages"] == 2
+    assert told["kept"]["conversations"]["messages"] == 2
     assert told["found"]["index"]["entities"] == len(EXPOSED)
     assert told["found"]["knowledge"] == {"documents": 0, "passages": 0, "failed": 0}
     profile, endpoint = told["subentries"]
@@ -165,7 +165,7 @@ async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMSer
     ]
     await entry.runtime_data.memories.async_add(drafts)
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
-    assert told["memories"] == {
+    assert told["kept"]["memories"] == {
         "fact": 1,
         "preference": 1,
         "context": 0,

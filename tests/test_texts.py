@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client import endpoint
-from custom_components.home_agent.home import taught_names
-from custom_components.home_agent.local import learned
-from custom_components.home_agent.memory import memories
-from custom_components.home_agent.policy import journal
-from custom_components.home_agent.search import knowledge
+from custom_components.home_agent.agent.assembly import KEPT
 from custom_components.home_agent.support.storage import Trouble
-from custom_components.home_agent.transcript import conversations
 from scripts import _texts
 
 EN = _texts.translations()["en"]
@@ -64,12 +58,10 @@ def test_rules_of_one_text(path: str, text: str, problem: str | None) -> None:
 
 @pytest.mark.parametrize("issue", Trouble)
 def test_issues_about_files_say_what_each_file_holds(issue: Trouble) -> None:
-    names = {room.file_of("x").removesuffix(".x") for room in (conversations, endpoint, journal)}
-    names |= {room.FILE for room in (knowledge, learned, memories, taught_names)}
     missing = {
         (language, name)
         for language, texts in _texts.translations().items()
-        for name in names
+        for name in (kind.file for kind in KEPT)
         if f"`{name}` " not in texts["issues"][issue.value]["description"]
     }
     assert not missing

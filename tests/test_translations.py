@@ -193,7 +193,7 @@ def test_issues() -> None:
     assert EN["issues"].keys() == keys | {trouble.value for trouble in Trouble}
     answered = (
         issues.CONFIRMATION,
-        issues.NAME_PROPOSED,
+        issues.NAMES_PROPOSED,
         issues.PHRASES_PROPOSED,
         issues.PHRASES_DOUBTED,
         issues.PIPELINE_PREFERS_LOCAL,
@@ -211,15 +211,8 @@ def test_the_flow_of_a_confirmation() -> None:
     assert all(f'"{error}"' in source for error in flow["error"])
 
 
-def test_the_flow_of_a_name() -> None:
-    flow = EN["issues"][issues.NAME_PROPOSED]["fix_flow"]
-    assert flow["step"].keys() == {"init"}
-    assert flow["step"]["init"]["menu_options"].keys() == {"confirm", "reject"}
-    assert all(f'reason="{reason}"' in SOURCES[Path("repairs.py")] for reason in flow["abort"])
-
-
-@pytest.mark.parametrize("key", [issues.PHRASES_PROPOSED, issues.PHRASES_DOUBTED])
-def test_the_flow_of_learned_phrases(key: str) -> None:
+@pytest.mark.parametrize("key", [issues.NAMES_PROPOSED, issues.PHRASES_PROPOSED, issues.PHRASES_DOUBTED])
+def test_the_flow_of_proposals(key: str) -> None:
     source, flow = SOURCES[Path("repairs.py")], EN["issues"][key]["fix_flow"]
     assert flow["step"].keys() == {"init", "choose"}
     assert flow["step"]["init"]["menu_options"].keys() == {"approve_all", "choose", "reject_all"}

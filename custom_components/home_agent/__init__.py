@@ -8,27 +8,22 @@ from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.typing import ConfigType
 
-from .agent.assembly import async_assemble, async_start
+from .agent.assembly import KEPT, async_assemble, async_start
 from .agent.pipelines import async_watch_pipelines
 from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
-from .client.endpoint import file_of as learned_file_of
-from .home.taught_names import async_remove_taught_names
-from .local.learned import async_remove_learned_phrases
-from .memory.memories import async_remove_memories
-from .policy.journal import async_remove_journal
-from .search.knowledge import async_filled, async_remove_added
+from .search.knowledge import AddedDocuments
 from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
 from .settings.memory import MemorySettings
 from .settings.profile import migrated_options, migrated_settings, with_one_description
 from .settings.search import RetrievalSettings
 from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER, SUBENTRY_PROFILE
-from .support.issues import async_clear
-from .support.storage import async_remove_file, async_sweep
+from .support.issues import async_clear, async_file_trouble
+from .support.kept import kept_things
+from .support.storage import async_sweep
 from .tools.custom import configuration
 from .tools.extensions.extensions import RegisteredExtension, async_register_extension
-from .transcript.conversations import async_remove_conversations
 
 __all__ = ["RegisteredExtension", "async_register_extension"]
 """What other integrations may import."""
@@ -38,8 +33,9 @@ CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
-    """Register the actions, which exist whether an entry is loaded or not, and keep what stands in YAML."""
+    """Register the actions, which exist whether an entry is loaded or not, and the kept things; keep what stands in YAML."""
     configuration.keep(hass, config)
+    kept_things(hass).async_register(*KEPT)
     await async_sweep(hass)
     async_register_services(hass)
     return True
@@ -83,16 +79,14 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete the journal, what was said, the memories, the documents that were added, and the index; the owner's folder stays."""
-    filled = {*await async_filled(hass), MemorySettings.from_options(entry.options).collection}
+    """Delete all kept things and the index, and what is ours in a store on a server; the owner's folder stays."""
+    kept = kept_things(hass)
+    added = kept.of(AddedDocuments)
+    await added.async_open(entry.entry_id, partial(async_file_trouble, hass))
+    await added.async_load()
+    filled = {*added.filled, MemorySettings.from_options(entry.options).collection}
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)
-    await async_remove_conversations(hass, entry.entry_id)
-    await async_remove_journal(hass, entry.entry_id)
-    await async_remove_taught_names(hass)
-    await async_remove_learned_phrases(hass)
-    await async_remove_file(hass, learned_file_of(entry.entry_id))
-    await async_remove_added(hass)
-    await async_remove_memories(hass)
+    await kept.async_remove(entry.entry_id)
     async_clear(hass)  # what was only noticed when it was unloaded
     await hass.async_add_executor_job(delete_files, hass)
 

@@ -28,6 +28,7 @@ from .support.const import (
     SUBENTRY_LLM,
     SUBENTRY_MCP_SERVER,
 )
+from .support.kept import kept_things
 
 _TO_REDACT = {CONF_API_KEY, "chroma_token", "embedding_key", "token", "client_id", "client_secret"}
 _ADDRESSES = (CONF_BASE_URL, "embedding_url", "url", "token_url")
@@ -47,9 +48,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "prompts": runtime and runtime.sources.system_prompts.service.metrics.as_dict(),
         # Those that work, from YAML as well, and of what kind each is.
         "custom_tools": runtime and {item.name: item.type for item in runtime.custom_tools.definitions},
-        "conversations": runtime and runtime.conversations.counts(),
-        "memories": runtime and runtime.memories.figures,
-        "learned_phrases": runtime and runtime.means.phrases.counts(),
+        "kept": runtime and kept_things(hass).counts(),
         "found": runtime and {"index": asdict(runtime.finder.report), "knowledge": runtime.knowledge.counts},
         "documents": runtime
         and asdict(await async_report(runtime.vectors, RetrievalSettings.from_options(entry.options))),

@@ -1,4 +1,4 @@
-"""Repairs issues that can be answered: an open confirmation, a proposed name, learned phrases, a voice assistant that answers before its agent.
+"""Repairs issues that can be answered: an open confirmation, proposals, a voice assistant that answers before its agent.
 
 Home Assistant lets only administrators fix issues.
 """
@@ -21,16 +21,12 @@ import probatio
 
 from .agent.pipelines import PIPELINE_ID, async_hear_everything
 from .agent.runtime import HomeAgentConfigEntry
-from .home.taught_names import taught_names_of
-from .local.learned import Status as LearnedStatus, async_phrase_text, learned_phrases_of
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.policy import Policy
-from .policy.teaching import async_approve, async_proposal_text, decline
+from .policy.proposals import Proposals
 from .support.const import DOMAIN
 from .support.encoding import as_markdown
-from .support.errors import ToolError
-from .support.localize import async_error_text
 
 _PIN = "pin"
 _APPROVE, _REJECT = "approve", "reject"
@@ -97,69 +93,31 @@ class ConfirmationFlow(RepairsFlow):
         return (policy, confirmation) if confirmation else None
 
 
-class NameFlow(RepairsFlow):
-    """Shows a name that was proposed, and takes a yes or a no."""
+class ProposalsFlow(RepairsFlow):
+    """Shows the proposals of a kind that wait: an administrator decides on all of them at once, or on some of them."""
 
-    def __init__(self, taught_name_id: str) -> None:
-        """Answer one proposal."""
-        self._taught_name_id = taught_name_id
-
-    async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Show what would be called what."""
-        if (row := taught_names_of(self.hass).by_id(self._taught_name_id)) is None:
-            return self.async_abort(reason="over")
-        question = await async_proposal_text(self.hass, row)
-        return self.async_show_menu(
-            step_id="init",
-            menu_options=["confirm", "reject"],
-            description_placeholders={"question": as_markdown(question)},
-        )
-
-    async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Give the name."""
-        row = taught_names_of(self.hass).by_id(self._taught_name_id)
-        entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)
-        if row is None or not entries:
-            return self.async_abort(reason="over")
-        runtime = entries[0].runtime_data
-        profile = runtime.registry.default
-        if reason := await async_approve(self.hass, runtime.policy, runtime.means.names.tool, profile, row):
-            return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(reason)})
-        return self.async_create_entry(data={})
-
-    async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Note that it is not wanted."""
-        if (row := taught_names_of(self.hass).by_id(self._taught_name_id)) is None:
-            return self.async_abort(reason="over")
-        decline(self.hass, row)
-        return self.async_create_entry(data={})
-
-
-class PhrasesFlow(RepairsFlow):
-    """Shows the phrases that wait for an administrator: all of them are decided at once, or some of them one by one."""
-
-    def __init__(self, status: LearnedStatus) -> None:
-        """Decide on those with a status: `proposed`, or `doubted`, which were taken out of use."""
-        self._status = status
+    def __init__(self, key: str) -> None:
+        """Decide on the kind of a key."""
+        self._key = key
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Show what would be done for which words."""
-        if not (rows := await self._async_rows()):
+        """Show what is proposed."""
+        if not (waiting := await self._async_waiting()):
             return self.async_abort(reason="over")
-        listed = "\n".join(f"- {as_markdown(text)}" for text in rows.values())
+        listed = "\n".join(f"- {as_markdown(text)}" for text in waiting.values())
         return self.async_show_menu(
             step_id="init",
             menu_options=["approve_all", "choose", "reject_all"],
-            description_placeholders={"phrases": listed, "count": str(len(rows))},
+            description_placeholders={"proposals": listed, "count": str(len(waiting))},
         )
 
     async def async_step_approve_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have all of them done without a model."""
-        return await self._async_decide(approve=await self._async_rows(), reject=())
+        """Approve all."""
+        return await self._async_decide(approve=await self._async_waiting(), reject=())
 
     async def async_step_reject_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have none of them proposed again."""
-        return await self._async_decide(approve=(), reject=await self._async_rows())
+        """Decline all."""
+        return await self._async_decide(approve=(), reject=await self._async_waiting())
 
     async def async_step_choose(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Ask which are approved and which are rejected; the others wait on."""
@@ -168,37 +126,35 @@ class PhrasesFlow(RepairsFlow):
         if user_input is not None:
             if {*approve}.isdisjoint(reject):
                 return await self._async_decide(approve=approve, reject=reject)
-            errors[_REJECT] = "phrase_both"
-        if not (rows := await self._async_rows()):
+            errors[_REJECT] = "both"
+        if not (waiting := await self._async_waiting()):
             return self.async_abort(reason="over")
-        choices = [SelectOptionDict(value=row_id, label=text) for row_id, text in rows.items()]
+        choices = [SelectOptionDict(value=row_id, label=text) for row_id, text in waiting.items()]
         several = SelectSelector(SelectSelectorConfig(options=choices, multiple=True, mode=SelectSelectorMode.LIST))
-        left = {key: [item for item in listed if item in rows] for key, listed in chosen.items()}
+        left = {key: [item for item in listed if item in waiting] for key, listed in chosen.items()}
         schema = probatio.Schema(
             {probatio.Optional(key, default=left.get(key, [])): several for key in (_APPROVE, _REJECT)}
         )
         return self.async_show_form(step_id="choose", data_schema=schema, errors=errors)
 
     async def _async_decide(self, approve: Collection[str], reject: Collection[str]) -> RepairsFlowResult:
-        """Store it, and end; an issue that ends well is deleted, so it stays where some still wait."""
-        phrases = learned_phrases_of(self.hass)
-        known = {row.id for row in phrases.rows(self._status)}
-        try:
-            phrases.async_decide(known & {*approve}, LearnedStatus.LEARNED)
-        except ToolError as err:
-            reason = await async_error_text(self.hass, self.hass.config.language, err)
+        """Decide, and end; an issue that ends well is deleted, so it stays where some still wait."""
+        if (proposals := self._proposals()) is None:
+            return self.async_abort(reason="over")
+        if reason := await proposals.async_decide(self._key, approve, reject):
             return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(reason)})
-        phrases.async_decide(known & {*reject}, LearnedStatus.REJECTED)
-        if left := len(phrases.rows(self._status)):
+        if left := len(await self._async_waiting()):
             return self.async_abort(reason="left", description_placeholders={"count": str(left)})
         return self.async_create_entry(data={})
 
-    async def _async_rows(self) -> dict[str, str]:
-        """Return what waits as it is told, by id; nothing while no entry is loaded, or nothing is learned."""
-        phrases = learned_phrases_of(self.hass)
-        if not self.hass.config_entries.async_loaded_entries(DOMAIN) or not phrases.after:
-            return {}
-        return {row.id: await async_phrase_text(self.hass, row) for row in phrases.rows(self._status)}
+    async def _async_waiting(self) -> dict[str, str]:
+        """Return the texts of what waits, by id; nothing while no entry is loaded."""
+        proposals = self._proposals()
+        return await proposals.async_waiting(self._key) if proposals else {}
+
+    def _proposals(self) -> Proposals | None:
+        entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)
+        return entries[0].runtime_data.proposals if entries else None
 
 
 class PipelineFlow(ConfirmRepairFlow):
@@ -222,8 +178,6 @@ async def async_create_fix_flow(
     """Return the flow of an issue."""
     if PIPELINE_ID in (data := data or {}):
         return PipelineFlow(str(data[PIPELINE_ID]))
-    if "phrases" in data:
-        return PhrasesFlow(LearnedStatus(str(data["phrases"])))
-    if "taught_name_id" in data:
-        return NameFlow(str(data["taught_name_id"]))
+    if "proposals" in data:
+        return ProposalsFlow(str(data["proposals"]))
     return ConfirmationFlow(str(data["request_id"]))

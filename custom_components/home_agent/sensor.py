@@ -205,7 +205,7 @@ class MemoryCount(HomeSensor):
     @override
     async def async_added_to_hass(self) -> None:
         await super().async_added_to_hass()
-        self.async_on_remove(self._runtime.memories.async_listen(self.async_write_ha_state))
+        self.async_on_remove(self._runtime.memories.async_listen(lambda _: self.async_write_ha_state()))
 
     @property
     @override
@@ -216,11 +216,11 @@ class MemoryCount(HomeSensor):
     @property
     @override
     def native_value(self) -> int:
-        return sum(self._runtime.memories.counts.values())
+        return sum(self._runtime.memories.by_type.values())
 
     @property
     @override
     def extra_state_attributes(self) -> dict[str, Any]:
         """Return the numbers by type."""
-        counts = self._runtime.memories.counts
+        counts = self._runtime.memories.by_type
         return {kind.value: counts.get(kind, 0) for kind in MemoryType}

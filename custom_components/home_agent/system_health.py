@@ -33,7 +33,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
         info["profiles"] = len(entry.runtime_data.profiles)
         info["last_success"] = max(answered, default=None)
         info["documents"] = _async_documents(entry)
-        info["memories"] = sum(entry.runtime_data.memories.counts.values())
+        info["memories"] = sum(entry.runtime_data.memories.by_type.values())
         info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
         info |= {
             f"MCP: {server.config.title}": "ok" if server.connected else {"type": "failed", "error": "unreachable"}

@@ -16,11 +16,11 @@ from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
 
 from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
-from custom_components.home_agent.memory.memories import FILE, memories_of
-from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType, Scope, new_id
+from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.record import Draft, MemorySource, Scope
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.storage import VERSION
+from custom_components.home_agent.support.kept import kept_things
 
 from .requests import Laid, estimate_tokens, steps
 
@@ -89,21 +89,16 @@ async def remember(hass: HomeAssistant, entry: HomeAgentConfigEntry, count: int)
 
 def _stored(count: int) -> dict[str, Any]:
     """Return what stands in the file of as many memories."""
-    now = dt_util.utcnow()
-    memories = [
-        Memory(
-            id=new_id(), type=MemoryType.FACT, content=line, owner=None, source=MemorySource.SAID, importance=0.5,
-            extracted_at=now, last_accessed=now,
-        )
-        for line in kept(count)
-    ]  # fmt: skip
+    now, drafts = dt_util.utcnow(), (Draft(content=line, source=MemorySource.SAID) for line in kept(count))
+    memories = [draft.as_memory(now, days=0) for draft in drafts]
     return {"memories": [memory.as_dict() for memory in memories]}
 
 
 async def _start_ms(hass: HomeAssistant, entry: HomeAgentConfigEntry, content: dict[str, Any]) -> float:
     """Load the entry with this file as Home Assistant starts; return how many milliseconds of computing that took."""
     await hass.config_entries.async_unload(entry.entry_id)
-    await Store[dict[str, Any]](hass, VERSION, f"{DOMAIN}.{FILE}").async_save(content)
+    kept_things(hass).forget()
+    await Store[dict[str, Any]](hass, Memories.version, f"{DOMAIN}.{Memories.file}").async_save(content)
     hass.set_state(CoreState.not_running)
     gc.collect()
     start = process_time_ns()

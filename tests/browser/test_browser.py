@@ -28,7 +28,7 @@ TEXTS = json.loads((ROOT / "custom_components/home_agent/translations/en.json").
 PRESETS = TEXTS["selector"]["preset"]["options"]
 STARTS = TEXTS["config_subentries"]["profile"]["step"]["start"]["menu_options"]
 TOPICS = TEXTS["options"]["step"]["init"]["menu_options"]
-REPAIR = TEXTS["issues"]["name_proposed"]
+REPAIR = TEXTS["issues"]["names_proposed"]
 BED = "light.bed_light"
 KITCHEN_ON = {"action": "turn_on", "entity_id": "light.kitchen_lights"}
 
@@ -346,10 +346,10 @@ async def test_a_name_is_proposed_approved_in_repairs_and_known_from_then_on(
 
         await frontend.log_in(USER, PASSWORD)
         await frontend.open("/config/repairs")
-        await frontend.page.get_by_text(REPAIR["title"]).click(timeout=FIRST_PAGE_TIMEOUT)
+        await frontend.page.get_by_text(REPAIR["title"].format(count=1)).click(timeout=FIRST_PAGE_TIMEOUT)
         await expect(frontend.dialog.locator("ha-markdown").first).to_contain_text(question, timeout=FIRST_PAGE_TIMEOUT)
         await frontend.shot("name-repair")
-        step = await frontend.choose_next(REPAIR["fix_flow"]["step"]["init"]["menu_options"]["confirm"])
+        step = await frontend.choose_next(REPAIR["fix_flow"]["step"]["init"]["menu_options"]["approve_all"])
         assert step["type"] == "create_entry"
         assert "moon lamp" in await aliases(hass)
 

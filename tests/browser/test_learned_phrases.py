@@ -101,8 +101,8 @@ async def test_phrases_are_chosen_in_repairs_and_done_without_the_model(
     form = PROPOSED["fix_flow"]["step"]["choose"]["data"]
     await tick(frontend, form["approve"], SHOWN[COSY])
     await tick(frontend, form["reject"], SHOWN[COSY])
-    assert (await frontend.submit())["errors"] == {"reject": "phrase_both"}
-    await expect(frontend.dialog).to_contain_text(PROPOSED["fix_flow"]["error"]["phrase_both"])
+    assert (await frontend.submit())["errors"] == {"reject": "both"}
+    await expect(frontend.dialog).to_contain_text(PROPOSED["fix_flow"]["error"]["both"])
     await tick(frontend, form["reject"], SHOWN[COSY])
     await tick(frontend, form["reject"], SHOWN[RISE])
     await frontend.shot("phrases-choose")

@@ -31,7 +31,7 @@ async def guest_of(hass: Hass) -> Api:
 async def issues(hass: Hass) -> list[dict[str, Any]]:
     """Return the issues about names."""
     listed = await hass.command("repairs/list_issues")
-    return [issue for issue in listed["issues"] if issue["translation_key"] == "name_proposed"]
+    return [issue for issue in listed["issues"] if issue["translation_key"] == "names_proposed"]
 
 
 async def test_a_name_is_proposed_approved_after_a_restart_said_and_undone(
@@ -48,8 +48,8 @@ async def test_a_name_is_proposed_approved_after_a_restart_said_and_undone(
     [issue] = await issues(own_hass)
     fix = {"handler": "home_agent", "issue_id": issue["issue_id"]}
     form = await own_hass.post("/api/repairs/issues/fix", **fix)
-    assert form["description_placeholders"]["question"].startswith(f"Call Bed Light ({BED}) “moon lamp” as well")
-    done = await own_hass.post(f"/api/repairs/issues/fix/{form['flow_id']}", next_step_id="confirm")
+    assert form["description_placeholders"]["proposals"].startswith(f"- Call Bed Light ({BED}) “moon lamp” as well")
+    done = await own_hass.post(f"/api/repairs/issues/fix/{form['flow_id']}", next_step_id="approve_all")
     assert done["type"] == "create_entry"
     assert await issues(own_hass) == []
     assert await registered(own_hass) == [*before, "moon lamp"]

@@ -21,23 +21,22 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.local.learned import (
     COST,
-    LEARNED_PHRASES,
+    MAX_DECLINED,
     MAX_LEARNED,
-    MAX_PROPOSED,
-    MAX_REJECTED,
     MAX_SEEN,
     MOST_TRUST,
     SEEN_FOR,
     TRUST,
     LearnedPhrase,
-    LearnedPhrases,
     Slot,
-    Status,
     learned_phrases_of,
+    proposed_phrases,
 )
+from custom_components.home_agent.policy.proposals import MAX_WAITING
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.support.errors import ToolError
+from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.plan import ServiceCall
+from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
@@ -114,7 +113,7 @@ def talk(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFact
     return Talk(hass, llm_server, freezer, alice)
 
 
-def rows(hass: HomeAssistant) -> list[tuple[str, Status, int]]:
+def rows(hass: HomeAssistant) -> list[tuple[str, ProposalStatus, int]]:
     """Return the words, status and count of each phrase."""
     return [(row.words, row.status, row.seen) for row in learned_phrases_of(hass).rows()]
 
@@ -132,7 +131,7 @@ def waiting(hass: HomeAssistant) -> dict[str, Any]:
 async def approve(hass: HomeAssistant) -> None:
     """Approve all that waits."""
     phrases = learned_phrases_of(hass)
-    phrases.async_decide([row.id for row in phrases.rows()], Status.LEARNED)
+    phrases.async_decide(phrases.rows(), ProposalStatus.APPROVED)
 
 
 async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
@@ -177,18 +176,18 @@ async def test_what_the_model_did_twice_is_approved_and_done_without_it(
 ) -> None:
     entry = await start(hass, llm_server)
     await talk(COSY, LIT)
-    assert rows(hass) == [("make cosy", Status.SEEN, 1)]
+    assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
     assert waiting(hass) == {}
     await dark(hass)
     await talk("make it cosy", LIT)
-    assert rows(hass) == [("make cosy", Status.PROPOSED, 2)]
+    assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
     assert waiting(hass) == {PROPOSED: {"count": "1"}}  # everybody may list issues: no words
     await dark(hass)
     await talk("MAKE IT COSY", LIT)  # nobody has approved it
     form = await repairs.open(PROPOSED)
     assert form["menu_options"] == ["approve_all", "choose", "reject_all"]
     listed = "- For “Make it cosy, please!”: Turn on light: Bed Light (brightness pct: 30)"
-    assert form["description_placeholders"]["phrases"] == listed
+    assert form["description_placeholders"]["proposals"] == listed
     ended = await repairs.send(form, next_step_id="approve_all")
     assert ended["type"] == "create_entry"
     assert waiting(hass) == {}
@@ -254,13 +253,13 @@ async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
     assert waiting(hass) == {PROPOSED: {"count": "4"}}
     ids = {row.text: row.id for row in learned_phrases_of(hass).rows()}
     menu = await repairs.open(PROPOSED)
-    listed = menu["description_placeholders"]["phrases"]
+    listed = menu["description_placeholders"]["proposals"]
     assert all(f"“{words}”" in listed for words in ids)
     assert "Bed Light" in listed
     form = await repairs.send(menu, next_step_id="choose")
     both = {"approve": [ids["film evening"]], "reject": [ids["film evening"]]}
     form = await repairs.send(form, **both)
-    assert form["errors"] == {"reject": "phrase_both"}
+    assert form["errors"] == {"reject": "both"}
     ended = await repairs.send(form, approve=[ids["film evening"]], reject=[ids["pyjama party"]])
     assert (ended["type"], ended["reason"], ended["description_placeholders"]) == ("abort", "left", {"count": "2"})
     assert waiting(hass) == {PROPOSED: {"count": "2"}}
@@ -268,10 +267,10 @@ async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
     assert ended["type"] == "create_entry"
     assert waiting(hass) == {}
     expected = {
-        "film evening": Status.LEARNED,
-        "pyjama party": Status.REJECTED,
-        "reading corner": Status.REJECTED,
-        "early bird": Status.REJECTED,
+        "film evening": ProposalStatus.APPROVED,
+        "pyjama party": ProposalStatus.DECLINED,
+        "reading corner": ProposalStatus.DECLINED,
+        "early bird": ProposalStatus.DECLINED,
     }
     assert {row.text: row.status for row in learned_phrases_of(hass).rows()} == expected
     await talk("pyjama party", LIT)  # what was rejected stays the model's, and is not proposed again
@@ -316,7 +315,13 @@ async def test_only_administrators_see_and_decide(
     gone = await act(hass, "forget_learned_phrase", admin, phrase="Reading corner, please")
     assert [row["text"] for row in gone["forgotten"]] == ["reading corner"]
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
-    assert diagnostics["learned_phrases"] == {"seen": 0, "proposed": 1, "learned": 0, "doubted": 0, "rejected": 0}
+    assert diagnostics["kept"]["learned_phrases"] == {
+        "seen": 0,
+        "proposed": 1,
+        "approved": 0,
+        "doubted": 0,
+        "declined": 0,
+    }
     assert "film evening" not in json.dumps(diagnostics, default=str)
     await approve(hass)
     await act(hass, "forget_learned_phrase", alice, phrase="film evening")
@@ -370,7 +375,7 @@ async def test_one_room_after_the_other_is_no_repetition_and_every_light_can_be_
         await talk(f"film time in the {room}", wait=10)
     assert [state_of(hass, item) for item in (BED, CEILING, KITCHEN)] == ["off", "off", "off"]
     [row] = learned_phrases_of(hass).rows()
-    assert (row.status, row.used, row.trust) == (Status.LEARNED, 2, MOST_TRUST)
+    assert (row.status, row.used, row.trust) == (ProposalStatus.APPROVED, 2, MOST_TRUST)
     await talk("film time in the bedroom", wait=10)
     [row] = learned_phrases_of(hass).rows()
     assert (row.used, row.trust) == (2, MOST_TRUST - COST)
@@ -389,10 +394,10 @@ async def test_what_is_taken_back_or_said_again_counts_against_it(
     assert rows(hass) == []
     await talk(COSY, LIT)
     await talk(COSY, LIT, user_id=Context().user_id, device_id="kitchen_satellite", wait=20)  # somebody else
-    assert rows(hass) == [("make cosy", Status.PROPOSED, 2)]
+    assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
     # much later it says nothing about the words
     await talk("undo", wait=700, conversation_id="two", user_id=talk.who.user_id)
-    assert rows(hass) == [("make cosy", Status.PROPOSED, 2)]
+    assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
     # approved: one of them is forgiven, the second in a row takes it out of use
     await approve(hass)
     await dark(hass)
@@ -400,11 +405,11 @@ async def test_what_is_taken_back_or_said_again_counts_against_it(
     await talk("undo", wait=1, conversation_id="three")
     assert state_of(hass, BED) == "off"
     [row] = learned_phrases_of(hass).rows()
-    assert (row.status, row.trust) == (Status.LEARNED, 2)
+    assert (row.status, row.trust) == (ProposalStatus.APPROVED, 2)
     await talk(COSY)
     await talk(COSY, wait=20)
     [row] = learned_phrases_of(hass).rows()
-    assert (row.status, row.trust) == (Status.DOUBTED, 0)
+    assert (row.status, row.trust) == (ProposalStatus.DOUBTED, 0)
     assert waiting(hass) == {DOUBTED: {"count": "1"}}
     await dark(hass)
     await talk(COSY, LIT)
@@ -415,17 +420,17 @@ async def test_what_is_taken_back_or_said_again_counts_against_it(
     await talk(COSY, wait=1)  # whoever tries what was just approved says nothing against it
     await talk(COSY, wait=1)
     [row] = learned_phrases_of(hass).rows()
-    assert (row.status, row.trust) == (Status.LEARNED, 2)
+    assert (row.status, row.trust) == (ProposalStatus.APPROVED, 2)
 
 
 async def test_another_thing_done_begins_anew(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     await start(hass, llm_server)
     await talk(COSY, LIT)
     await talk(COSY, {**LIT, "parameters": {"brightness_pct": 60}})
-    assert rows(hass) == [("make cosy", Status.SEEN, 1)]
+    assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
     await dark(hass)
     await talk(COSY, {**LIT, "parameters": {"brightness_pct": 60}})
-    assert rows(hass) == [("make cosy", Status.PROPOSED, 2)]
+    assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
 
 
 async def test_the_asking_room_is_a_part_of_what_was_said(
@@ -458,10 +463,10 @@ async def test_nothing_is_kept_or_used_while_it_is_off(
     await talk("film evening", LIT)
     await approve(hass)
     await talk("reading corner", LIT)
-    assert [row[1] for row in rows(hass)] == [Status.LEARNED, Status.PROPOSED]
+    assert [row[1] for row in rows(hass)] == [ProposalStatus.APPROVED, ProposalStatus.PROPOSED]
     hass.config_entries.async_update_entry(entry, options={"memory": settings})
     await hass.async_block_till_done()
-    assert [row[1] for row in rows(hass)] == [Status.LEARNED]
+    assert [row[1] for row in rows(hass)] == [ProposalStatus.APPROVED]
     assert waiting(hass) == {}
     await talk("film evening", LIT)
     await talk("early bird", LIT)
@@ -482,7 +487,7 @@ async def test_it_outlives_a_restart_and_leaves_with_its_user_and_the_entry(
     await talk("early bird", LIT, user_id=admin.user_id)
     before = learned_phrases_of(hass).rows()
     assert await hass.config_entries.async_unload(entry.entry_id)
-    del hass.data[LEARNED_PHRASES]
+    kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
     assert learned_phrases_of(hass).rows() == before
@@ -519,7 +524,7 @@ async def test_a_file_that_cannot_be_read_is_set_aside_and_reported(
         """Load anew what stands in the file, with a row that is none, or nothing that is any."""
         assert await hass.config_entries.async_unload(entry.entry_id)
         await hass.async_block_till_done()
-        del hass.data[LEARNED_PHRASES]
+        kept_things(hass).forget()
         content = json.loads(await hass.async_add_executor_job(file.read_text))
         [kept] = content["data"]["phrases"]
         content["data"]["phrases"] = [{"id": "x"}] if broken else [kept, {**kept, "effects": []}]
@@ -532,11 +537,11 @@ async def test_a_file_that_cannot_be_read_is_set_aside_and_reported(
     await again(broken=True)
     assert rows(hass) == []
     await talk(COSY, LIT)
-    assert rows(hass) == [("make cosy", Status.SEEN, 1)]
+    assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
     assert await hass.async_add_executor_job(lambda: len([*file.parent.glob(f"{FILE}.corrupt.*")])) == 2
 
 
-def row_of(words: str, status: Status, user_id: str | None = None) -> LearnedPhrase:
+def row_of(words: str, status: ProposalStatus, user_id: str | None = None) -> LearnedPhrase:
     """Return a phrase that lights the bed light."""
     return LearnedPhrase(
         id=f"id of {words}",
@@ -558,28 +563,29 @@ def row_of(words: str, status: Status, user_id: str | None = None) -> LearnedPhr
 
 async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
     """Whoever says most forgets first, what nobody says again goes with the time, and no more wait than an administrator reads."""
-    phrases = LearnedPhrases(hass)
-    phrases.after = 9
-    phrases._put(row_of("of bob", Status.SEEN, "bob"))
+    await start(hass, None)
+    phrases = learned_phrases_of(hass)
+    phrases.put(row_of("of bob", ProposalStatus.SEEN, "bob"))
     for number in range(MAX_SEEN + 5):
-        phrases._put(row_of(f"of alice {number}", Status.SEEN, "alice"))
-    for number in range(MAX_REJECTED + 5):
-        phrases._put(row_of(f"rejected {number}", Status.REJECTED))
-    kept = [row.text for row in phrases.rows(Status.SEEN)]
+        phrases.put(row_of(f"of alice {number}", ProposalStatus.SEEN, "alice"))
+    for number in range(MAX_DECLINED + 5):
+        phrases.put(row_of(f"rejected {number}", ProposalStatus.DECLINED))
+    kept = [row.text for row in phrases.rows(ProposalStatus.SEEN)]
     assert len(kept) == MAX_SEEN
     assert "of bob" in kept
     assert "of alice 0" not in kept
-    assert len(phrases.rows(Status.REJECTED)) == MAX_REJECTED
+    assert len(phrases.rows(ProposalStatus.DECLINED)) == MAX_DECLINED
     freezer.tick(SEEN_FOR)
     freezer.tick(1)
-    for number in range(MAX_PROPOSED):
-        phrases._put(row_of(f"proposed {number}", Status.PROPOSED))
-    assert phrases.rows(Status.SEEN) == []
+    for number in range(MAX_WAITING):
+        phrases.put(row_of(f"proposed {number}", ProposalStatus.PROPOSED))
+    assert phrases.rows(ProposalStatus.SEEN) == []
     for number in range(MAX_LEARNED):
-        phrases._put(row_of(f"learned {number}", Status.LEARNED))
-    with pytest.raises(ToolError, match="learned_too_many"):
-        phrases.async_decide([row.id for row in phrases.rows()], Status.LEARNED)
-    assert len(phrases.rows(Status.PROPOSED)) == MAX_PROPOSED
+        phrases.put(row_of(f"learned {number}", ProposalStatus.APPROVED))
+    [kind, _] = proposed_phrases(hass)
+    reason = await kind.approve(kind.waiting())
+    assert reason == f"No more than {MAX_LEARNED} phrases can be learned. Delete one first."
+    assert len(phrases.rows(ProposalStatus.PROPOSED)) == MAX_WAITING
 
 
 async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
@@ -623,7 +629,7 @@ async def test_an_automation_that_the_model_ran_is_learned_and_held_back_as_befo
     call = {"action": "trigger", "entity_id": "automation.holiday"}
     await talk(words, call)
     await talk(words, call)
-    assert rows(hass) == [("suitcases are packed", Status.PROPOSED, 2)]
+    assert rows(hass) == [("suitcases are packed", ProposalStatus.PROPOSED, 2)]
     await approve(hass)
     assert await talk(words) == "Done."
     assert len(ran) == 3

@@ -412,7 +412,7 @@ async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
     await rest(hass)
     assert '{"m1":"Grandma takes coffee"}' in llm_server.request.last_user
     assert contents(hass) == {TEA["content"], "The roof leaks in autumn"}
-    history = memories.get(old.id)
+    history = next(item for item in memories.of(None, with_history=True) if item.id == old.id)
     assert history is not None
     assert [history.accesses, 0] == told  # who is asked what to remember uses nothing
     assert data_of(heard)["replaced"] == [old.id]

@@ -18,9 +18,11 @@ from homeassistant.helpers.storage import STORAGE_DIR
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.memory.memories import ACCESS_DELAY, BATCH, FILE, MEMORIES, memories_of
+from custom_components.home_agent.memory.memories import ACCESS_DELAY, Memories, memories_of
+from custom_components.home_agent.memory.recall import BATCH
 from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.kept import kept_things
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -41,7 +43,7 @@ def file(hass: HomeAssistant) -> Path:
     """Return where the memories stand, in a folder that can be written to."""
     folder = Path(hass.config.path(STORAGE_DIR))
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{DOMAIN}.{FILE}"
+    return folder / f"{DOMAIN}.{Memories.file}"
 
 
 def on_disk(file: Path) -> list[Mapping[str, Any]]:
@@ -67,7 +69,7 @@ async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: Ho
     entry = await set_up(hass)
     await memories_of(hass).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(MEMORIES)
+    kept_things(hass).forget()
     for entity_id in (
         "media_player.kitchen",
         "climate.kitchen",
@@ -93,7 +95,7 @@ async def test_a_first_question_waits_until_all_that_was_read_can_be_found(hass:
     [first] = content["data"]["memories"]
     content["data"]["memories"] = [first | {"id": str(uuid4()), "content": line} for line in lines]
     await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(MEMORIES)
+    kept_things(hass).forget()
     file.write_text(json.dumps(content), encoding="utf-8")
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
@@ -106,7 +108,7 @@ async def test_who_gives_up_waiting_does_not_stop_the_reading(hass: HomeAssistan
     entry = await set_up(hass)
     await memories_of(hass).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(MEMORIES)
+    kept_things(hass).forget()
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     with pytest.raises(TimeoutError):
@@ -120,7 +122,7 @@ async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file
     entry = await set_up(hass)
     await memories_of(hass).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(MEMORIES)
+    kept_things(hass).forget()
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     hass.set_state(CoreState.running)
@@ -188,10 +190,10 @@ async def test_a_full_disk_is_told_and_what_it_did_not_take_is_written_later(
         assert "restart would undo" in (await told("store_memory", content=TEA))["note"]
         assert "restart would undo" in (await told("forget_memory", query="spare key"))["note"]
         assert [memory["content"] for memory in on_disk(file)] == [KEY]
-        assert (DOMAIN, f"file_unwritable_{DOMAIN}.{FILE}") in ir.async_get(hass).issues
+        assert (DOMAIN, f"file_unwritable_{DOMAIN}.{Memories.file}") in ir.async_get(hass).issues
     assert "note" not in await told("store_memory", content="Leo has football on Thursdays")
     assert [memory["content"] for memory in on_disk(file)] == [TEA, "Leo has football on Thursdays"]
-    assert (DOMAIN, f"file_unwritable_{DOMAIN}.{FILE}") not in ir.async_get(hass).issues
+    assert (DOMAIN, f"file_unwritable_{DOMAIN}.{Memories.file}") not in ir.async_get(hass).issues
 
 
 @pytest.mark.parametrize(
@@ -217,6 +219,7 @@ async def test_one_memory_that_cannot_be_read_costs_no_other(hass: HomeAssistant
     content = json.loads(file.read_text(encoding="utf-8"))
     content["data"]["memories"][0]["type"] = "rumour"
     file.write_text(json.dumps(content), encoding="utf-8")
+    kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
     assert [memory.content for memory in memories_of(hass).of(None)] == [KEY]
     assert list(file.parent.glob(f"{file.name}.corrupt.*"))
@@ -270,7 +273,7 @@ async def test_what_expired_while_it_was_not_running_is_deleted_when_the_home_ha
     await memories_of(hass).async_add([said(TEA)])
     for state in (CoreState.not_running, CoreState.running):
         await hass.config_entries.async_unload(entry.entry_id)
-        hass.data.pop(MEMORIES)
+        kept_things(hass).forget()
         freezer.tick(25 * 3600)
         hass.set_state(state)
         assert await hass.config_entries.async_setup(entry.entry_id)

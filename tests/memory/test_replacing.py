@@ -53,7 +53,7 @@ async def test_what_is_untrue_is_kept_as_history_and_not_used(hass: HomeAssistan
     assert added.memory is not None
     assert [memory.id for memory in added.replaced] == [first.memory.id]
     assert [memory.id for memory in memories.of(None)] == [beside.memory.id, added.memory.id]
-    history = memories.get(first.memory.id)
+    history = next(item for item in memories.of(None, with_history=True) if item.id == first.memory.id)
     assert history is not None
     assert history.replaced_by == added.memory.id
     assert history.replaced_at is not None

@@ -7,10 +7,11 @@ from homeassistant.exceptions import ServiceValidationError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.memory.memories import MEMORIES, memories_of
+from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.kept import kept_things
 from tests.embedding_server import EmbeddingServer
 from tests.house import set_up
 from tests.search.chroma import ChromaServer
@@ -73,7 +74,7 @@ async def test_while_memory_is_off_no_model_is_given_any(
     hass.config_entries.async_update_entry(entry, options=other)
     await hass.async_block_till_done(wait_background_tasks=True)
     embedding_server.requests.clear()
-    hass.data.pop(MEMORIES)  # as after a restart
+    kept_things(hass).forget()  # as after a restart
     await hass.config_entries.async_reload(entry.entry_id)
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call(DOMAIN, "list_memories", {}, blocking=True, return_response=True)

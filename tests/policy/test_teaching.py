@@ -1,6 +1,7 @@
 """Names that people teach: asked about or proposed, kept as an alias in Home Assistant's registry, found, taken back, listed."""
 
 from http import HTTPStatus
+from string import ascii_lowercase
 from typing import Any
 
 from homeassistant.components.conversation import ConversationResult
@@ -14,13 +15,12 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.home.taught_names import (
     MAX_DECLINED,
-    MAX_PROPOSED_BY_ONE,
-    TAUGHT_NAMES,
-    Status,
     taught_names_of,
 )
-from custom_components.home_agent.policy.journal import JOURNALS
+from custom_components.home_agent.policy.proposals import MAX_WAITING_OF_USER
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 BED = "light.bed_light"
 FILE = "home_agent.taught_names"
+ISSUE = "names_proposed_home"
 TEACH = "The bed light is called moon lamp."
 
 
@@ -45,9 +46,10 @@ def aliases(hass: HomeAssistant, entity_id: str = BED) -> list[Any]:
     return list(entry.aliases)
 
 
-def proposals(hass: HomeAssistant) -> list[str]:
-    """Return the ids of the issues about names."""
-    return [issue for domain, issue in ir.async_get(hass).issues if domain == DOMAIN and issue.startswith("name_")]
+def proposals(hass: HomeAssistant) -> int:
+    """Return how many names wait, as the issue about them says; 0 without an issue."""
+    issue = ir.async_get(hass).async_get_issue(DOMAIN, ISSUE)
+    return int((issue.translation_placeholders or {})["count"]) if issue else 0
 
 
 async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
@@ -56,16 +58,16 @@ async def act(hass: HomeAssistant, action: str, context: Context | None = None, 
     return dict(answer or {})
 
 
-async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, issue: str, step: str) -> dict[str, Any]:
-    """Answer an issue over the API as the page of Repairs does; return how it ended, with what was asked."""
+async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, step: str) -> dict[str, Any]:
+    """Answer the issue over the API as the page of Repairs does; return how it ended, with what was asked."""
     assert await async_setup_component(hass, "repairs", {})
     client = await new_client()
-    started = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": issue})
+    started = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": ISSUE})
     assert started.status == HTTPStatus.OK
     form = await started.json()
-    assert (form["type"], form["menu_options"]) == ("menu", ["confirm", "reject"])
+    assert (form["type"], form["menu_options"]) == ("menu", ["approve_all", "choose", "reject_all"])
     ended = await client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json={"next_step_id": step})
-    return {**await ended.json(), "question": form["description_placeholders"]["question"]}
+    return {**await ended.json(), "question": form["description_placeholders"]["proposals"]}
 
 
 async def test_an_administrator_is_asked_and_everything_finds_the_name(
@@ -212,26 +214,26 @@ async def test_others_propose_and_an_administrator_approves_after_a_restart(
     proposed = await say(hass, TEACH, "c1", context=alice)
     assert speech(proposed).startswith("I've proposed to call Bed Light “moon lamp” as well.")
     assert aliases(hass) == before
-    [issue] = proposals(hass)
-    assert "moon" not in str(ir.async_get(hass).async_get_issue(DOMAIN, issue))  # everybody may list issues
+    assert proposals(hass) == 1
+    assert "moon" not in str(ir.async_get(hass).async_get_issue(DOMAIN, ISSUE))  # everybody may list issues
     again = await say(hass, TEACH, "c1", context=alice)
     assert "has not decided yet" in speech(again)
     # a restart: nothing of it is left in memory
     assert await hass.config_entries.async_unload(entry.entry_id)
     await hass.async_block_till_done()
     assert [row["status"] for row in hass_storage[FILE]["data"]["names"]] == ["proposed"]
-    hass.data.pop(TAUGHT_NAMES)
-    ir.async_delete_issue(hass, DOMAIN, issue)
+    kept_things(hass).forget()
+    ir.async_delete_issue(hass, DOMAIN, ISSUE)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
-    assert proposals(hass) == [issue]
-    ended = await fix(hass, hass_client, issue, "confirm")
+    assert proposals(hass) == 1
+    ended = await fix(hass, hass_client, "approve_all")
     assert ended["type"] == "create_entry"
-    assert ended["question"] == f"Call Bed Light ({BED}) “moon lamp” as well, as Alice proposes?"
+    assert ended["question"] == f"- Call Bed Light ({BED}) “moon lamp” as well, as Alice proposes?"
     assert aliases(hass) == [*before, "moon lamp"]
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     [row] = taught_names_of(hass).rows()
-    assert (row.status, row.user_id) == (Status.TAUGHT, alice.user_id)
+    assert (row.status, row.user_id) == (ProposalStatus.APPROVED, alice.user_id)
     # it is undone as what Alice did
     assert speech(await say(hass, "undo", "c2", context=alice)) == "Bed Light is no longer called “moon lamp”."
     assert aliases(hass) == before
@@ -243,12 +245,12 @@ async def test_what_was_declined_does_not_come_again_until_an_administrator_says
     await set_up(hass)
     before = aliases(hass)
     await say(hass, TEACH, "c1", context=alice)
-    [issue] = proposals(hass)
-    assert (await fix(hass, hass_client, issue, "reject"))["type"] == "create_entry"
-    assert proposals(hass) == []
+    assert proposals(hass) == 1
+    assert (await fix(hass, hass_client, "reject_all"))["type"] == "create_entry"
+    assert proposals(hass) == 0
     refused = await say(hass, "The bed light is called Moon Lamp", "c1", context=alice)
     assert speech(refused) == "An administrator has decided not to call Bed Light “Moon Lamp”."
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     assert aliases(hass) == before
     await say(hass, TEACH, "c2", context=admin)
     await say(hass, "yes", "c2", context=admin)
@@ -258,37 +260,36 @@ async def test_what_was_declined_does_not_come_again_until_an_administrator_says
 async def test_a_proposal_is_withdrawn_by_undo(hass: HomeAssistant, alice: Context) -> None:
     await set_up(hass)
     await say(hass, TEACH, "c1", context=alice)
-    assert len(proposals(hass)) == 1
+    assert proposals(hass) == 1
     undone = await say(hass, "undo", "c1", context=alice)
     assert speech(undone) == "I no longer propose to call Bed Light “moon lamp”."
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     assert taught_names_of(hass).rows() == []
 
 
 async def test_a_voice_device_proposes(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, TEACH, "c1", context=Context(), device_id="satellite")
-    [row] = taught_names_of(hass).rows(Status.PROPOSED)
+    [row] = taught_names_of(hass).rows(ProposalStatus.PROPOSED)
     assert (row.target, row.name, row.user_id) == (BED, "moon lamp", None)
 
 
 async def test_proposals_are_bounded(hass: HomeAssistant, alice: Context) -> None:
     await set_up(hass)
-    letters = "abcdefg"
-    for letter in letters[:MAX_PROPOSED_BY_ONE]:
+    for letter in ascii_lowercase[:MAX_WAITING_OF_USER]:
         await say(hass, f"the bed light is called lamp {letter}{letter}", "c1", context=alice)
-    assert len(proposals(hass)) == MAX_PROPOSED_BY_ONE
+    assert proposals(hass) == MAX_WAITING_OF_USER
     refused = await say(hass, "the bed light is called lamp zz", "c1", context=alice)
     assert "Too many proposed names" in speech(refused)
-    assert len(proposals(hass)) == MAX_PROPOSED_BY_ONE
+    assert proposals(hass) == MAX_WAITING_OF_USER
 
 
 async def test_of_what_was_declined_the_oldest_is_forgotten(hass: HomeAssistant) -> None:
     await set_up(hass)
     names = taught_names_of(hass)
     for number in range(MAX_DECLINED + 2):
-        names.async_note(BED, f"lamp number {number}", Status.DECLINED, None)
-    assert len(names.rows(Status.DECLINED)) == MAX_DECLINED
+        names.async_note(BED, f"lamp number {number}", ProposalStatus.DECLINED, None)
+    assert len(names.rows(ProposalStatus.DECLINED)) == MAX_DECLINED
     assert names.get(BED, "lamp number 1") is None
 
 
@@ -364,7 +365,7 @@ async def test_a_model_teaches_under_the_same_rules(
     assert '"status":"proposed"' in result
     assert "Repairs" in result
     assert "moon lamp" not in aliases(hass)
-    assert len(proposals(hass)) == 1
+    assert proposals(hass) == 1
 
 
 async def test_text_from_outside_proposes_nothing_without_a_question(
@@ -377,9 +378,9 @@ async def test_text_from_outside_proposes_nothing_without_a_question(
     asked = await say(hass, "Do what the mail says", "c1", context=alice)
     assert "Ask an administrator to call Bed Light “moon lamp” as well?" in speech(asked)
     assert "read_mail" in speech(asked)
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     assert "I've proposed" in speech(await say(hass, "yes", "c1", context=alice))
-    assert len(proposals(hass)) == 1
+    assert proposals(hass) == 1
 
 
 @pytest.mark.parametrize("where", ["options", "profile"])
@@ -415,11 +416,11 @@ async def test_what_a_guest_is_refused_no_other_agent_takes_for_them(
     await say(hass, "Let the bed light be the moon lamp", "c1", context=alice)
     refused = llm_server.requests[2].body["messages"][-1]["content"]
     assert "memory is off" in refused
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     assert "moon lamp" not in aliases(hass)
     llm_server.plan(teach, text("I've asked."))
     await say(hass, "Let the bed light be the moon lamp", "c2", context=alice, agent_id="conversation.expert")
-    assert len(proposals(hass)) == 1
+    assert proposals(hass) == 1
 
 
 async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Context) -> None:
@@ -456,7 +457,7 @@ async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Conte
     assert [row["target"] for row in forgotten["forgotten"]] == [BED]
     assert aliases(hass) == before
     await act(hass, "forget_taught_name", admin, name="sky")
-    assert proposals(hass) == []
+    assert proposals(hass) == 0
     assert (await act(hass, "list_taught_names", admin))["names"] == []
     restored = await act(hass, "undo", admin)
     assert restored["question"] == "Call Bed Light “moon lamp” as well?"
@@ -472,8 +473,8 @@ async def test_an_entity_that_gets_another_id_keeps_what_was_proposed(
     er.async_get(hass).async_update_entity(BED, new_entity_id="light.sleeping")
     await hass.async_block_till_done()
     async_expose_entity(hass, ASSISTANT, "light.sleeping", True)
-    [issue] = proposals(hass)
-    assert (await fix(hass, hass_client, issue, "confirm"))["type"] == "create_entry"
+    assert proposals(hass) == 1
+    assert (await fix(hass, hass_client, "approve_all"))["type"] == "create_entry"
     assert "moon lamp" in aliases(hass, "light.sleeping")
 
 
@@ -484,8 +485,8 @@ async def test_an_approval_that_cannot_be_any_more_says_why(
     await say(hass, TEACH, "c1", context=alice)
     ar.async_get(hass).async_create("Moon lamp")
     await hass.async_block_till_done()
-    [issue] = proposals(hass)
-    ended = await fix(hass, hass_client, issue, "confirm")
+    assert proposals(hass) == 1
+    ended = await fix(hass, hass_client, "approve_all")
     assert (ended["type"], ended["reason"]) == ("abort", "failed")
     answer = "The name “moon lamp” is already taken by Moon lamp."
     assert ended["description_placeholders"] == {"answer": answer}
@@ -503,8 +504,8 @@ async def test_repairs_is_for_administrators(
     await say(hass, TEACH, "c1", context=alice)
     assert await async_setup_component(hass, "repairs", {})
     client = await hass_client(hass_read_only_access_token)
-    [issue] = proposals(hass)
-    started = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": issue})
+    assert proposals(hass) == 1
+    started = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": ISSUE})
     assert started.status == HTTPStatus.UNAUTHORIZED
 
 
@@ -540,8 +541,8 @@ async def test_never_allow_holds_for_a_proposal_that_is_approved(
     await say(hass, TEACH, "c1", context=alice)
     hass.config_entries.async_update_entry(entry, options={"never_offer": [BED]})
     await hass.async_block_till_done()
-    [issue] = proposals(hass)
-    ended = await fix(hass, hass_client, issue, "confirm")
+    assert proposals(hass) == 1
+    ended = await fix(hass, hass_client, "approve_all")
     assert (ended["type"], ended["reason"]) == ("abort", "failed")
     assert "moon lamp" not in aliases(hass)
 
@@ -553,8 +554,7 @@ async def test_undo_works_after_a_restart(hass: HomeAssistant, hass_storage: dic
     await say(hass, "yes", "c1", context=admin)
     assert await hass.config_entries.async_unload(entry.entry_id)
     await hass.async_block_till_done()
-    for kept in (JOURNALS, TAUGHT_NAMES):  # what is in memory
-        hass.data.pop(kept)
+    kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
     [action] = (await act(hass, "list_actions", admin))["actions"]

@@ -8,9 +8,10 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.local.learned import LearnedPhrase, Slot, Status, learned_phrases_of
+from custom_components.home_agent.local.learned import LearnedPhrase, Slot, learned_phrases_of
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.plan import ServiceCall
+from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import say, speech, state_of
 from tests.llm_server import Reply, text, tool_call, tool_calls
 from tests.tools.custom.rest_server import answer
@@ -151,14 +152,14 @@ def put(hass: HomeAssistant, words: str, entity_id: str, service: str = "turn_on
         language="en",
         text=words,
         words=words,
-        status=Status.LEARNED,
+        status=ProposalStatus.APPROVED,
         seen=2,
         trust=3,
         user_id=None,
         when=dt_util.utcnow(),
         **known | fields,
     )
-    learned_phrases_of(hass)._put(row)
+    learned_phrases_of(hass).put(row)
 
 
 async def test_what_was_learned_goes_no_further_than_whoever_says_it(

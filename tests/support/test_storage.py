@@ -15,10 +15,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.client.endpoint import ModelFacts
-from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble, async_sweep
-from custom_components.home_agent.transcript.conversations import CONVERSATIONS
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -67,8 +66,7 @@ async def use_all(hass: HomeAssistant, entry: MockConfigEntry, server: LLMServer
 
 async def loaded_again(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """Load the entry as after a start: with nothing in memory. Its documents are read then."""
-    for key in (CONVERSATIONS, JOURNALS):
-        hass.data.pop(key, None)
+    kept_things(hass).forget()
     await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert entry.state is ConfigEntryState.LOADED
@@ -107,7 +105,7 @@ async def test_everything_comes_back(
     assert file.stat().st_mode & 0o777 == 0o600
     await loaded_again(hass, entry)
     runtime = entry.runtime_data
-    assert runtime.conversations.counts()["conversations"] == 2
+    assert runtime.conversations.counts["conversations"] == 2
     assert len(runtime.journal.newest_first(lambda action: True)) == 1
     assert runtime.knowledge.counts["documents"] == 1
     assert runtime.endpoints["llm-1"]._statistics.of("a model").window == 4096
@@ -175,7 +173,7 @@ async def test_item_that_is_none_costs_only_itself(
     file.write_text(json.dumps(content))
     await loaded_again(hass, entry)
     runtime = entry.runtime_data
-    assert runtime.conversations.counts()["conversations"] == 2
+    assert runtime.conversations.counts["conversations"] == 2
     assert len(runtime.journal.newest_first(lambda action: True)) == 1
     assert runtime.knowledge.counts["documents"] == 1
     assert runtime.endpoints["llm-1"]._statistics.of("a model").window == 4096

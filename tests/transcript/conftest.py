@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.chat_session import DATA_CHAT_SESSION
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.transcript.conversations import CONVERSATIONS
+from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.transcript.transcript import TRANSCRIPTS
 from tests.house import say
 from tests.llm_server import LLMServer, text
@@ -31,8 +31,8 @@ async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     await hass.config_entries.async_unload(entry.entry_id)
     for key in (DATA_CHAT_LOGS, DATA_CHAT_SESSION):
         hass.data.get(key, {}).clear()
-    for kept in (TRANSCRIPTS, CONVERSATIONS):
-        hass.data.pop(kept, None)
+    hass.data.pop(TRANSCRIPTS, None)
+    kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
 
@@ -69,6 +69,6 @@ async def say_all(
 
 def stored(entry: MockConfigEntry) -> Messages:
     """Return the messages of the only conversation as they would be written."""
-    [conversation] = entry.runtime_data.conversations._data()["conversations"]
+    [conversation] = entry.runtime_data.conversations.content()["conversations"]
     messages: Messages = conversation["messages"]
     return messages

@@ -113,7 +113,7 @@ async def test_it_goes_on_and_on(hass: HomeAssistant, llm_server: LLMServer, fre
         await say_all(hass, llm_server, None, message, **KITCHEN)
         await end_sessions(hass, freezer)
     assert words(llm_server) == ["user: one", "assistant: ok", "user: two", "assistant: ok", "user: three"]
-    assert entry.runtime_data.conversations.counts()["conversations"] == 1
+    assert entry.runtime_data.conversations.counts["conversations"] == 1
 
 
 async def test_what_was_forgotten_does_not_go_on(hass: HomeAssistant, llm_server: LLMServer) -> None:

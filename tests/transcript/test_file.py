@@ -59,9 +59,9 @@ def told() -> Told:
 async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Conversations:
     """Return the conversations of an entry as they are after a start."""
     known = {profile.subentry_id: profile for profile in (PROFILE, *profiles)}
-    conversations = Conversations(hass, "e")
-    stop = await conversations.async_open(known, lambda *trouble: told.append(trouble))
-    stop()
+    conversations = Conversations(hass)
+    await conversations.async_open("e", lambda *trouble: told.append(trouble))
+    await conversations.async_take_up(known)
     return conversations
 
 
@@ -144,12 +144,12 @@ async def test_json_that_is_broken_is_set_aside_and_reported(
 ) -> None:
     file = storage / f"{DOMAIN}.conversations.e"
     file.write_text(content)
-    assert (await opened(hass, told)).counts()["conversations"] == 0
+    assert (await opened(hass, told)).counts["conversations"] == 0
     assert [item.read_text() for item in storage.glob("*.corrupt.*")] == [content]
     issues = ir.async_get(hass).issues.values()
     assert [issue.translation_key for issue in issues] == ["storage_corruption"]  # Home Assistant's own
     await write(hass, told)
-    assert (await opened(hass, told)).counts()["messages"] == 2
+    assert (await opened(hass, told)).counts["messages"] == 2
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '{"data": {}}', '{"version": 1, "minor_version": 1, "data": [1]}'])
@@ -161,7 +161,7 @@ async def test_other_json_is_set_aside_and_reported(
     [(trouble, name, _)] = told
     assert trouble is Trouble.BROKEN
     assert (storage / name).read_text() == content
-    assert (await opened(hass, told)).counts()["messages"] == 2
+    assert (await opened(hass, told)).counts["messages"] == 2
 
 
 async def test_file_of_a_newer_version_is_left_as_it_is(hass: HomeAssistant, storage: Path, told: Told) -> None:
@@ -194,7 +194,7 @@ async def test_one_that_cannot_be_read_costs_only_itself(
     data = json.loads(file.read_text())
     data["data"]["conversations"].insert(0, broken)
     file.write_text(json.dumps(data))
-    assert (await opened(hass, told)).counts()["conversations"] == 1
+    assert (await opened(hass, told)).counts["conversations"] == 1
 
 
 @pytest.mark.parametrize("key", ["user_id", "owner_device_id", "device_id"])
@@ -208,7 +208,7 @@ async def test_an_owner_that_is_none_costs_only_that_one(
     [conversation] = data["data"]["conversations"]
     data["data"]["conversations"].append({**conversation, "id": "other", key: value})
     file.write_text(json.dumps(data))
-    assert (await opened(hass, told)).counts()["conversations"] == 1
+    assert (await opened(hass, told)).counts["conversations"] == 1
 
 
 async def test_times_that_are_none_and_times_to_come(hass: HomeAssistant, storage: Path, told: Told) -> None:
@@ -221,7 +221,7 @@ async def test_times_that_are_none_and_times_to_come(hass: HomeAssistant, storag
         data["data"]["conversations"].append({**conversation, "id": name, "messages": messages})
     file.write_text(json.dumps(data))
     conversations = await opened(hass, told)
-    assert conversations.counts()["conversations"] == 2
+    assert conversations.counts["conversations"] == 2
     later = conversations.find(turn(), "later")
     assert later is not None
     assert later.last_at <= dt_util.utcnow()
@@ -241,13 +241,13 @@ async def test_full_disk_costs_neither_the_old_file_nor_what_is_in_memory(
         patched.setattr("homeassistant.util.file.AtomicWriter", full)
         await conversations.async_close()
     assert "new" not in (storage / f"{DOMAIN}.conversations.e").read_text()
-    assert (await opened(hass, told)).counts()["messages"] == 2
-    assert conversations.counts()["messages"] == 4
+    assert (await opened(hass, told)).counts["messages"] == 2
+    assert conversations.counts["messages"] == 4
     assert told == [(Trouble.UNWRITABLE, f"{DOMAIN}.conversations.e", True)]
     conversations.add(turn(), "a", a_round("newer"), ())
     await conversations.async_close()
     assert told[1:] == [(Trouble.UNWRITABLE, f"{DOMAIN}.conversations.e", False)]
-    assert (await opened(hass, told)).counts()["messages"] == 6
+    assert (await opened(hass, told)).counts["messages"] == 6
 
 
 @pytest.mark.parametrize("name", ["half \ud83d", "x" * 1000], ids=["half a character", "long"])
@@ -263,7 +263,7 @@ async def test_what_no_file_takes_keeps_nothing_else_from_being_written(
     call = StoredCall(name="t", arguments=deep, success=True)
     assert conversations.add(turn(), "a", [replace(message, calls=(call,)) for message in a_round()], ()) is None
     await conversations.async_close()
-    assert (await opened(hass, told)).counts()["messages"] == 2
+    assert (await opened(hass, told)).counts["messages"] == 2
 
 
 async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, told: Told) -> None:
@@ -271,10 +271,10 @@ async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, to
     for number in range(3 * MAX_CONVERSATIONS):
         user = Context(user_id=f"user {number // (MAX_OF_OWNER + 50)}")
         conversations.add(turn(context=user, conversation_id=str(number)), str(number), a_round(), ())
-    assert conversations.counts()["conversations"] == MAX_CONVERSATIONS
+    assert conversations.counts["conversations"] == MAX_CONVERSATIONS
     await conversations.async_close()
     again = await opened(hass, told)
-    assert again.counts() == conversations.counts()
+    assert again.counts == conversations.counts
     assert again.find(turn(context=user, conversation_id=str(number)), str(number)) is not None
     begin = time.perf_counter()
     again.add(turn(context=user, conversation_id="another"), "another", a_round(), ())
@@ -290,11 +290,11 @@ async def test_what_is_long_drives_out_the_oldest(
     for text in ("short", "s" * 20, "l" * 25):
         conversations.add(turn(conversation_id=text[0]), text[0], a_round(text), ())
         conversations.add(turn(conversation_id="again"), "again", a_round("x"), ())
-    assert conversations.counts() == {"conversations": 2, "messages": 8, "characters": 56}
+    assert conversations.counts == {"conversations": 2, "messages": 8, "characters": 56}
     assert await conversations.async_clear() == 2
-    assert conversations.counts() == {"conversations": 0, "messages": 0, "characters": 0}
+    assert conversations.counts == {"conversations": 0, "messages": 0, "characters": 0}
     conversations.add(turn(), "a", a_round("y" * 200), ())
-    assert conversations.counts()["conversations"] == 1  # however long it is: somebody has just said it
+    assert conversations.counts["conversations"] == 1  # however long it is: somebody has just said it
     await conversations.async_close()
 
 

@@ -88,7 +88,7 @@ async def test_cancelled_turn_is_not_kept(hass: HomeAssistant, llm_server: LLMSe
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert store(entry).counts()["conversations"] == 0
+    assert store(entry).counts["conversations"] == 0
 
 
 async def test_correction_is_kept_and_not_what_it_corrects(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -245,7 +245,7 @@ async def test_ten_megabytes_are_refused_and_not_kept(
     answer = await say(hass, "12 " * 3_500_000, "a")
     assert "100000 characters" in speech(answer)
     assert answer.response.error_code is not None
-    assert store(entry).counts()["conversations"] == 0
+    assert store(entry).counts["conversations"] == 0
     await say_all(hass, llm_server, "a", "hello")
     assert words(llm_server) == ["user: hello"]
 
@@ -259,7 +259,7 @@ async def test_whoever_talks_all_the_time_drives_nobody_out(
                 conversation_id="", direct=True)  # fmt: skip
     for number in range(MAX_OF_OWNER + 20):
         store(entry).add(turn, f"doorbell {number}", a_round(), ())
-    assert store(entry).counts()["conversations"] == MAX_OF_OWNER + 1
+    assert store(entry).counts["conversations"] == MAX_OF_OWNER + 1
     assert await cleared(hass, conversation_id="mine") == {"cleared": 1, "stored": 1}
     assert await cleared(hass, conversation_id="doorbell 0") == {"cleared": 0, "stored": 0}
 
@@ -269,4 +269,4 @@ async def test_a_script_of_a_turn_leaves_no_trace(hass: HomeAssistant, llm_serve
     token = current_turn.set(Turn(profile=Profile(), conversation_id="c", text="", language="en", context=Context()))
     await say_all(hass, llm_server, "inner", "hello", device_id="d")
     current_turn.reset(token)
-    assert store(entry).counts()["conversations"] == 0
+    assert store(entry).counts["conversations"] == 0

@@ -212,7 +212,7 @@ async def test_answers_of_the_house_are_kept(hass: HomeAssistant, llm_server: LL
 async def test_history_that_is_off_is_not_kept(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"history_enabled": False})
     [first] = await say_all(hass, llm_server, None, "one")
-    assert entry.runtime_data.conversations.counts()["conversations"] == 0
+    assert entry.runtime_data.conversations.counts["conversations"] == 0
     await restart(hass, entry)
     await say_all(hass, llm_server, first, "two")
     assert words(llm_server) == ["user: two"]

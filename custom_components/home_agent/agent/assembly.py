@@ -7,6 +7,7 @@ begins hangs on the entry and ends with it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from homeassistant.core import CoreState, HomeAssistant, callback
 from homeassistant.helpers.start import async_at_started
@@ -16,21 +17,23 @@ from ..client.endpoint import Endpoint, ModelStatistics
 from ..home.domains import DOMAINS, NAMED, UNKNOWN
 from ..home.exposure import async_narrow
 from ..home.snapshot import Home, HomeSnapshot
-from ..home.taught_names import taught_names_of
+from ..home.taught_names import TaughtNames
 from ..home.volatility import Volatility
 from ..languages import personal_data
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.brain import Brain
-from ..local.learned import LearnedPhrases, learned_phrases_of
+from ..local.learned import LearnedPhrases, proposed_phrases
 from ..local.routes import SEMANTIC, RouteRegistry
 from ..local.sentences import Means
 from ..memory.extraction import Extractor
-from ..memory.memories import Memories, memories_of
+from ..memory.memories import Memories
+from ..memory.recall import MemoryMeans
 from ..policy import channels
-from ..policy.journal import ActionJournal, Habits, journal_of
+from ..policy.journal import ActionJournal, Habits
 from ..policy.policy import THROTTLE_TURNS, Rules, Throttle, policy_from_options, rules_from_options
-from ..policy.teaching import NameTools
+from ..policy.proposals import ProposalKind, Proposals
+from ..policy.teaching import NameTools, proposed_names
 from ..policy.tool import HomeAgentTool
 from ..policy.undo import UndoTools
 from ..prompt.providers import CalendarContext, KnowledgeProvider, MemoryProvider, Providers
@@ -38,7 +41,7 @@ from ..prompt.request import Sources
 from ..prompt.states import Lookup
 from ..prompt.system_prompt import SystemPrompts
 from ..search.index import HomeIndex
-from ..search.knowledge import Knowledge
+from ..search.knowledge import AddedDocuments, Knowledge
 from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
 from ..settings.endpoint import endpoint_from_data
@@ -57,7 +60,7 @@ from ..support.const import (
     SUBENTRY_LLM,
     SUBENTRY_PROFILE,
 )
-from ..support.storage import Report
+from ..support.kept import KeptThings, kept_things
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import DEPTH, Delegation
 from ..tools.documentation import Documentation
@@ -67,7 +70,7 @@ from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
 from ..tools.memory import MemoryTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
-from ..transcript.conversations import conversations_of
+from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from .commands import Commands
@@ -76,16 +79,8 @@ from .registry import Registry
 from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """What is kept on the disk, with that read which turns begin with."""
-
-    journal: ActionJournal
-    statistics: ModelStatistics
-    phrases: LearnedPhrases
-    memories: Memories
-    documents: UserDocuments
+KEPT = (ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, Memories, AddedDocuments)
+"""The kinds of kept things."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +104,7 @@ class _Offered:
 
 
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
-    """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
+    """Return everything that turns need, with the kept things read. Asks no endpoint and no server."""
     issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
     await hass.async_add_executor_job(personal_data.patterns)
@@ -117,13 +112,17 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass, NAMED)
     settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
-    report = partial(issues.async_file_trouble, hass)
+    means = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
+    kept = await _async_kept(hass, entry, profiles, means)
+    journal, memories = kept.of(ActionJournal), kept.of(Memories)
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
-    knowledge = Knowledge(hass, entry, vectors, settings, languages, report, remembers.collection)
-    kept = await _async_kept(hass, entry, profiles, vectors, languages, report)
-    endpoints, rules = _endpoints(hass, entry, kept.statistics), rules_from_options(entry.options)
-    offered = _offered(hass, entry, kept, home, languages, profiles, endpoints, rules)
-    policy = policy_from_options(hass, entry.options, kept.journal, rules, offered.async_all)
+    knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
+    documents = UserDocuments(hass)
+    await documents.async_load(profiles.values())
+    endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
+    rules = rules_from_options(entry.options)
+    offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
+    policy = policy_from_options(hass, entry.options, journal, rules, offered.async_all)
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, offered.custom)
     routes.async_offer(agents_as_routes)
     registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
@@ -134,16 +133,17 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         registry=registry,
         home=home,
         policy=policy,
+        proposals=Proposals(hass),
         commands=Commands(registry),
         means=Means(
             policy=policy,
             home=home,
             languages=languages,
-            journal=kept.journal,
+            journal=journal,
             names=offered.names,
             brain=Brain(hass),
             routes=routes,
-            phrases=kept.phrases,
+            phrases=kept.of(LearnedPhrases),
         ),
         tools=offered.tools,
         own_tools=offered.own,
@@ -151,58 +151,42 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         extensions=offered.extensions,
         custom_tools=offered.custom,
         mcp_tools=offered.mcp,
-        journal=kept.journal,
+        journal=journal,
         vectors=vectors,
         finder=finder,
         knowledge=knowledge,
-        documents=kept.documents,
-        memories=kept.memories,
-        extractor=_extractor(hass, entry, kept.memories, endpoints, transcripts, home),
+        memories=memories,
+        extractor=_extractor(hass, entry, memories, endpoints, transcripts, home),
         transcripts=transcripts,
-        conversations=conversations_of(hass, entry.entry_id),
+        conversations=kept.of(Conversations),
         sources=Sources(
             home=home,
             volatility=Volatility(hass),
             system_prompts=SystemPrompts(hass, calendar),
-            lookup=Lookup(find=finder.async_find, habits=Habits(kept.journal)),
+            lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
             providers=Providers(calendar, KnowledgeProvider(knowledge)),
-            documents=kept.documents,
+            documents=documents,
         ),
     )
 
 
 async def _async_kept(
-    hass: HomeAssistant,
-    entry: HomeAgentConfigEntry,
-    profiles: Mapping[str, Profile],
-    vectors: Vectors,
-    languages: Languages,
-    report: Report,
-) -> _Kept:
-    """Return what is kept on the disk, read, and written down when the entry is unloaded."""
-    journal, statistics = journal_of(hass, entry.entry_id, report), ModelStatistics(hass, entry.entry_id, report)
-    for file in (journal, statistics):
-        await file.async_load()
-        entry.async_on_unload(file.async_close)
-    taught_names = taught_names_of(hass)
-    await taught_names.async_load(report)
-    entry.async_on_unload(taught_names.async_close)
-    phrases = learned_phrases_of(hass)
-    settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
-    await phrases.async_open(remembers.learns_after, report)
-    entry.async_on_unload(phrases.async_close)
-    documents = UserDocuments(hass)
-    await documents.async_load(profiles.values())
-    memories = memories_of(hass)
-    await memories.async_open(entry, remembers, settings, vectors, languages, report)
-    entry.async_on_unload(memories.async_close)
-    return _Kept(journal=journal, statistics=statistics, phrases=phrases, memories=memories, documents=documents)
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Mapping[str, Profile], means: MemoryMeans
+) -> KeptThings:
+    """Return the kept things, read, and used as the entry says."""
+    kept = kept_things(hass)
+    await kept.async_open(entry, partial(issues.async_file_trouble, hass))
+    kept.of(Memories).async_use(means)
+    kept.of(LearnedPhrases).async_learn(means.settings.learns_after)
+    await kept.of(Conversations).async_take_up(profiles)
+    return kept
 
 
 def _offered(
     hass: HomeAssistant,
     entry: HomeAgentConfigEntry,
-    kept: _Kept,
+    kept: KeptThings,
+    documents: UserDocuments,
     home: Home,
     languages: Languages,
     profiles: Mapping[str, Profile],
@@ -215,9 +199,10 @@ def _offered(
     mcp = McpTools(hass, entry, lambda: {*custom.names, *extensions.tool_names})
     agents, depth = options.get(CONF_DELEGATION_AGENTS, ()), options.get(CONF_DELEGATION_DEPTH, DEPTH)
     delegation = Delegation(hass, profiles, agents, int(depth))
-    names, memory_tools = NameTools(home, languages, MemorySettings.from_options(options)), MemoryTools(kept.memories)
-    entry.async_on_unload(kept.memories.async_listen(memory_tools.look))
-    own = (NativeTools(home), UndoTools(kept.journal), Documentation(kept.documents), custom)
+    names, memories = NameTools(home, languages, MemorySettings.from_options(options)), kept.of(Memories)
+    memory_tools = MemoryTools(memories)
+    entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
+    own = (NativeTools(home), UndoTools(kept.of(ActionJournal)), Documentation(documents), custom)
     here = (*own, names, memory_tools, delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
@@ -249,8 +234,9 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         entry.async_on_unload(stop)
     runtime.home.async_start()
     _watch_exposure(hass, entry)
-    taught_names_of(hass).async_start(entry)
-    runtime.means.phrases.async_start(entry, runtime.journal)
+    kept_things(hass).of(TaughtNames).async_start(entry)
+    entry.async_on_unload(runtime.journal.async_listen(runtime.means.phrases.async_note_undone))
+    _offer_proposals(hass, entry)
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     _offer_memories(entry)
@@ -268,9 +254,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     issues.async_set(hass, key, entry.entry_id, lost, wanted=wanted, profile=registry.default.name)
     gone = ", ".join(registry.lost)
     issues.async_set(hass, issues.RULES_WITHOUT_AGENT, entry.entry_id, bool(gone), agents=gone)
-    report = partial(issues.async_file_trouble, hass)
-    entry.async_on_unload(await runtime.conversations.async_open(runtime.profiles, report))
-    entry.async_on_unload(runtime.conversations.async_close)
+    runtime.conversations.async_start(entry)
     await runtime.custom_tools.async_load()
     await runtime.extensions.async_load()
     runtime.extensions.async_start(entry)
@@ -303,13 +287,26 @@ def _warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 
 @callback
+def _offer_proposals(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Ask administrators in Repairs about what users proposed, and what was learned."""
+    runtime = entry.runtime_data
+    kinds: list[ProposalKind[Any]] = [
+        proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
+    ]
+    if runtime.means.phrases.after:
+        kinds += proposed_phrases(hass)
+    for kind in kinds:
+        entry.async_on_unload(runtime.proposals.async_add(kind))
+
+
+@callback
 def _offer_memories(entry: HomeAgentConfigEntry) -> None:
     """Let turns be told of memories while there are any."""
     memories, providers = entry.runtime_data.memories, entry.runtime_data.sources.providers
     provider = MemoryProvider(memories)
 
     @callback
-    def offer() -> None:
+    def offer(_changes: object = None) -> None:
         providers.offer(provider, not memories.is_empty)
 
     offer()
@@ -359,8 +356,8 @@ def _extractor(
     transcripts: Transcripts,
     home: Home,
 ) -> Extractor | None:
-    """Return what asks a model what to remember, None where nobody is to be asked."""
-    settings = MemorySettings.from_options(entry.options)
+    """Return what asks a model what to remember, None if none is to be asked."""
+    settings = memories.settings
     if not (settings.enabled and settings.extraction):
         return None
     return Extractor(

@@ -16,10 +16,10 @@ from ..memory.memories import Memories
 from ..policy.confirmation import ConfirmationReply
 from ..policy.journal import ActionJournal
 from ..policy.policy import Policy, Throttle
+from ..policy.proposals import Proposals
 from ..prompt.request import Sources
 from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
-from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
 from ..settings.memory import MemorySettings
 from ..settings.profile import Profile
@@ -52,6 +52,7 @@ class RuntimeData:
     """Endpoints with another model than their own, by subentry id and model."""
     home: Home
     policy: Policy
+    proposals: Proposals
     tools: Tools
     own_tools: Tools
     """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
@@ -66,7 +67,6 @@ class RuntimeData:
     vectors: Vectors
     finder: HomeIndex
     knowledge: Knowledge
-    documents: UserDocuments
     memories: Memories
     extractor: Extractor | None
     """None: nobody is asked what to remember."""

@@ -4,10 +4,10 @@ The token factor and the context window of each model are kept in one small file
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, override
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
@@ -28,9 +28,10 @@ from ..support.errors import (
     LLMTimeoutError,
     where_of,
 )
+from ..support.kept import Kept
 from ..support.masking import Mask
 from ..support.outages import CircuitBreaker
-from ..support.storage import Report, StoredFile
+from ..support.storage import Content, StoredFile
 from ..turn.turn import TurnRecord, Usage
 from .chat_completions import ChatCompletionsClient
 from .discovery import async_context_window
@@ -41,7 +42,8 @@ WINDOW_HOLDS = timedelta(days=1)
 """How long a learned window counts: the server may be started with another one."""
 LOADING_TAKES = timedelta(minutes=10)
 """Time in which the largest model is loaded; only a longer one is a failure."""
-SAVE_DELAY = 300  # seconds; nothing is lost that is not learned again
+SAVE_DELAY = 300  # seconds; what is lost is learned again
+MAX_MODELS = 200
 NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
 SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
 
@@ -56,45 +58,44 @@ class ModelFacts:
     """Tokens of prompt and answer together; None: it did not tell."""
 
 
-class ModelStatistics:
-    """The facts by model; owned by the config entry."""
+type NamedFacts = tuple[str, ModelFacts]
 
-    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
-        """Start with nothing; `async_load` reads what there is. `report` is told of a file that cannot be used."""
-        self._file = StoredFile(hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
-        self._facts: dict[str, ModelFacts] = {}
 
-    async def async_load(self) -> None:
-        """Read the file; what is no fact in it is left out. Never raises."""
-        self._facts = await self._file.async_load(_read) or {}
+class ModelStatistics(Kept[NamedFacts]):
+    """The facts by model."""
 
-    async def async_close(self) -> None:
-        """Write down what is not yet written."""
-        await self._file.async_close()
+    file = "models"
+    of_entry = True
+    delay = SAVE_DELAY
+    most = MAX_MODELS
+
+    @override
+    def key(self, row: NamedFacts) -> str:
+        return row[0]
+
+    @override
+    async def async_read(self, file: StoredFile) -> Iterable[NamedFacts]:
+        return (await file.async_load(_read) or {}).items()
+
+    @override
+    def content(self) -> Content:
+        return {key: asdict(facts) for key, facts in list(self._rows.values())}
 
     @callback
     def of(self, key: str) -> ModelFacts:
         """Return what is known of a model."""
-        return self._facts.get(key, ModelFacts())
+        return self._rows.get(key, (key, ModelFacts()))[1]
 
     @callback
     def note(self, key: str, facts: ModelFacts) -> None:
         """Keep what was learned; what hardly differs is not written."""
-        before = self._facts.get(key) or ModelFacts()
+        before = self.of(key)
         if facts.window != before.window or abs(facts.factor - before.factor) >= NOTEWORTHY:
-            self._facts[key] = ModelFacts(round(facts.factor, 3), facts.window)
-            self._file.async_changed()
-
-    def _data(self) -> dict[str, Any]:
-        return {key: asdict(facts) for key, facts in dict(self._facts).items()}
+            self.put((key, ModelFacts(round(facts.factor, 3), facts.window)))
 
 
-def file_of(entry_id: str) -> str:
-    """Return what the file of an entry is called."""
-    return f"models.{entry_id}"
-
-
-def _read(content: dict[str, Any]) -> dict[str, ModelFacts]:
+def _read(content: Content) -> dict[str, ModelFacts]:
+    """Return the facts in the file; what is no fact is left out. Raises `ValueError` if none is one."""
     found: dict[str, ModelFacts] = {}
     for key, item in content.items():
         match item:

@@ -153,7 +153,7 @@ def _tool_names(hass: HomeAssistant) -> SelectSelector:
 
 
 def _documents(hass: HomeAssistant) -> SelectSelector:
-    return _named(name for runtime in _runtimes(hass) for name in runtime.documents.names)
+    return _named(name for runtime in _runtimes(hass) for name in runtime.sources.documents.names)
 
 
 def entity_choice(hass: HomeAssistant) -> EntitySelector:

@@ -1,214 +1,115 @@
-"""Taught names: what people of this home call an entity, an area or a floor, besides what it is called.
+"""Taught names: names that people of this home gave to an entity, an area or a floor.
 
-A taught name is an alias in Home Assistant's own registries, so everything that looks for names finds it: its sentences, the
-search, the model. What is kept here is only who taught it, what waits for an administrator, and what one declined.
+A taught name is an alias in Home Assistant's own registries, so its sentences, the search and the model find it. Kept here is
+only who taught it, what waits for an administrator, and what an administrator declined.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Self
+from typing import Any, ClassVar, override
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.util import dt as dt_util
-from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 
-from ..support import issues
-from ..support.errors import ToolError
-from ..support.storage import Report, StoredFile, async_remove_file
+from ..support.kept import kept_of
+from ..support.rows import as_row
 from ..support.text import phrase
+from ..turn.proposal import Proposal, ProposalStatus, Proposed
 
-FILE = "taught_names"
 AREA = "area:"
 FLOOR = "floor:"
 MAX_TAUGHT = 500
-MAX_PROPOSED = 20
-MAX_PROPOSED_BY_ONE = 5
-"""Of one user; those of whom nobody knows who they are count as one."""
 MAX_DECLINED = 100
 """Of more, the oldest may be proposed again."""
-
-
-class Status(StrEnum):
-    """What became of a name."""
-
-    TAUGHT = "taught"
-    PROPOSED = "proposed"
-    """It waits for an administrator."""
-    DECLINED = "declined"
-    """An administrator does not want it: it is not proposed again."""
+TAUGHT = "taught"
+"""The word of this kind for a name that was approved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaughtName:
+class TaughtName(Proposal):
     """One name of one thing."""
 
-    id: str
     target: str
     """An entity id, `area:<id>` or `floor:<id>`."""
     name: str
-    status: Status
-    user_id: str | None
-    """Who said it; None where nobody knew."""
     when: datetime
 
     def as_dict(self) -> JsonObjectType:
-        """Return its form on the disk."""
-        return {
-            "id": self.id,
-            "target": self.target,
-            "name": self.name,
-            "status": self.status.value,
-            "user_id": self.user_id,
-            "when": self.when.isoformat(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
-        if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
-            raise ValueError(data["when"])
-        return cls(
-            id=str(data["id"]),
-            target=str(data["target"]),
-            name=str(data["name"]),
-            status=Status(data["status"]),
-            user_id=data["user_id"],
-            when=when,
-        )
+        """Return its form in the file and in responses, where an approved name is taught."""
+        return as_row(self) | ({"status": TAUGHT} if self.status is ProposalStatus.APPROVED else {})
 
 
 type NameKey = tuple[str, str]
 """A thing and the words of a name."""
 
 
-class TaughtNames:
-    """What was taught, proposed and declined in this home, oldest first; one for each Home Assistant."""
+class TaughtNames(Proposed[TaughtName]):
+    """The names that were taught, proposed and declined in this home."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty; `async_load` reads what there was."""
-        self._hass = hass
-        self._file: StoredFile | None = None
-        self._rows: dict[NameKey, TaughtName] = {}
+    file = "taught_names"
+    row = TaughtName
+    items = "names"
+    most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
-    async def async_load(self, report: Report) -> None:
-        """Read the file, the first time and when it could not be used before. Never raises."""
-        if self._file is not None and self._file.is_usable:
-            return
-        self._file = StoredFile(self._hass, FILE, self._data, report)
-        found = await self._file.async_load_items("names", TaughtName.from_dict)
-        self._rows = {_key(row.target, row.name): row for row in found} | self._rows
+    @override
+    def key(self, row: TaughtName) -> NameKey:
+        return row.target, phrase(row.name)
+
+    @override
+    def written(self, row: TaughtName) -> JsonObjectType:
+        return row.as_dict()
+
+    @override
+    async def async_forget_user(self, user_id: str) -> None:
+        """Drop what the user proposed; the names that they taught stay with their things, as names of the home."""
+        own = [row for row in self.rows() if row.user_id == user_id]
+        self.drop(row for row in own if row.status is ProposalStatus.PROPOSED)
+        self.put(*(replace(row, user_id=None) for row in own if row.status is not ProposalStatus.PROPOSED))
+        await self.async_flush()
 
     @callback
     def async_start(self, entry: ConfigEntry[Any]) -> None:
-        """Ask administrators about what is proposed, and follow entities that get another id, until the entry is unloaded."""
-        for row in self.rows(Status.PROPOSED):
-            self._ask(row)
-        listen = self._hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._follow)
-        entry.async_on_unload(listen)
+        """Follow entities that get another id, until the entry is unloaded."""
 
-    async def async_close(self) -> None:
-        """Write down what is not yet written."""
-        if self._file is not None:
-            await self._file.async_close()
+        @callback
+        def follow(event: Event[er.EventEntityRegistryUpdatedData]) -> None:
+            data = event.data
+            if data["action"] == "update" and (old := data.get("old_entity_id")) is not None:
+                moved = [row for row in self.rows() if row.target == old]
+                self.drop(moved)
+                self.put(*(replace(row, target=data["entity_id"]) for row in moved))
 
-    async def async_remove(self) -> None:
-        """Forget who taught what, for ever; the names stay with their things."""
-        self._rows.clear()
-        if self._file is not None:
-            await self._file.async_remove()
-            self._file = None
-
-    def rows(self, *statuses: Status) -> list[TaughtName]:
-        """Return what there is, with one of these statuses if any is given."""
-        return [row for row in self._rows.values() if not statuses or row.status in statuses]
+        entry.async_on_unload(self._hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, follow))
 
     def get(self, target: str, name: str) -> TaughtName | None:
         """Return what is known of a name of a thing."""
-        return self._rows.get(_key(target, name))
-
-    def by_id(self, row_id: str) -> TaughtName | None:
-        """Return what is proposed under an id, while it is."""
-        return next((row for row in self.rows(Status.PROPOSED) if row.id == row_id), None)
-
-    def check_room(self, status: Status, user_id: str | None) -> None:
-        """Raise `ToolError` where no more can be taught, or proposed by this user."""
-        known = self.rows(status)
-        own = [row for row in known if row.user_id == user_id]
-        if status is Status.TAUGHT and len(known) >= MAX_TAUGHT:
-            raise ToolError("name_too_many", limit=str(MAX_TAUGHT))
-        if status is Status.PROPOSED and (len(known) >= MAX_PROPOSED or len(own) >= MAX_PROPOSED_BY_ONE):
-            raise ToolError("name_proposed_too_many", count=str(len(known)))
+        return self._rows.get((target, phrase(name)))
 
     @callback
-    def async_note(self, target: str, name: str, status: Status, user_id: str | None) -> None:
-        """Take note of a name; whoever proposed it stays who said it."""
-        key = _key(target, name)
-        known = self._rows.pop(key, None)
-        if known is not None:
-            issues.async_set(self._hass, issues.NAME_PROPOSED, known.id, False)
-            user_id = known.user_id if known.status is Status.PROPOSED else user_id
-        row = TaughtName(id=ulid_now(), target=target, name=name, status=status, user_id=user_id, when=dt_util.utcnow())
-        self._rows[key] = row
-        if status is Status.PROPOSED:
-            self._ask(row)
-        for surplus in self.rows(Status.DECLINED)[:-MAX_DECLINED]:
-            del self._rows[_key(surplus.target, surplus.name)]
-        self._changed()
+    def async_note(self, target: str, name: str, status: ProposalStatus, user_id: str | None) -> None:
+        """Note the status of a name; the user who proposed it stays the one who said it."""
+        known = self.get(target, name)
+        if known is not None and known.status is ProposalStatus.PROPOSED:
+            user_id = known.user_id
+        now = dt_util.utcnow()
+        row = TaughtName(id=ulid_now(), target=target, name=name, status=status, user_id=user_id, when=now)
+        self.put(row, newest=True)
 
     @callback
     def async_forget(self, target: str, name: str) -> None:
-        """Forget a name, whatever became of it; its thing keeps it."""
-        if (known := self._rows.pop(_key(target, name), None)) is not None:
-            issues.async_set(self._hass, issues.NAME_PROPOSED, known.id, False)
-            self._changed()
-
-    def _ask(self, row: TaughtName) -> None:
-        # which name of which thing is shown to administrators only (repairs.py): everybody may list issues
-        issues.async_set(self._hass, issues.NAME_PROPOSED, row.id, data={"taught_name_id": row.id})
-
-    @callback
-    def _follow(self, event: Event[er.EventEntityRegistryUpdatedData]) -> None:
-        data = event.data
-        if data["action"] != "update" or (old := data.get("old_entity_id")) is None:
-            return
-        for key, row in [*self._rows.items()]:
-            if row.target == old:
-                del self._rows[key]
-                self._rows[_key(data["entity_id"], row.name)] = replace(row, target=data["entity_id"])
-                self._changed()
-
-    def _changed(self) -> None:
-        if self._file is not None:
-            self._file.async_changed()
-
-    def _data(self) -> dict[str, Any]:
-        return {"names": [row.as_dict() for row in list(self._rows.values())]}
-
-
-def _key(target: str, name: str) -> NameKey:
-    return target, phrase(name)
-
-
-TAUGHT_NAMES: HassKey[TaughtNames] = HassKey("home_agent_taught_names")
+        """Forget a name of any status; its thing keeps it."""
+        if (known := self.get(target, name)) is not None:
+            self.drop([known])
 
 
 def taught_names_of(hass: HomeAssistant) -> TaughtNames:
     """Return the taught names of this home."""
-    if TAUGHT_NAMES not in hass.data:
-        hass.data[TAUGHT_NAMES] = TaughtNames(hass)
-    return hass.data[TAUGHT_NAMES]
-
-
-async def async_remove_taught_names(hass: HomeAssistant) -> None:
-    """Delete the file."""
-    await taught_names_of(hass).async_remove()
-    await async_remove_file(hass, FILE)
+    return kept_of(hass, TaughtNames)
 
 
 # The registries, which keep the names.

@@ -1,28 +1,25 @@
-"""Learned phrases: what people say that only the model understood, until an administrator lets the home do it by itself.
+"""Learned phrases: words that only the model understood, until an administrator lets the home act on them by itself.
 
 When the model handled a request that the local brain declined, and every action of it was verified, the words are kept with
-what was done. What was said often enough, with the same effect each time, is proposed in Repairs; approved, it is done without
-the model from then on, by the same effects and under the same policy. Whoever takes it back, or has to say it again at once,
-counts against it.
+what was done. Words said often enough, with the same effect each time, are proposed in Repairs. Approved, they have the same
+effects without the model, under the same policy. Undoing or repeating a phrase lowers its trust.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 import re
-from typing import Any, Self, override
+from typing import Any, ClassVar, override
 
-from homeassistant.auth import EVENT_USER_REMOVED
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
-from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
-from homeassistant.core import Event, HomeAssistant, State, callback
+from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
-from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 import probatio
@@ -47,33 +44,33 @@ from ..policy.confirmation import Call
 from ..policy.effects import effect_from_dict, kind_of
 from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.policy import Policy, Verdict
+from ..policy.proposals import ProposalKind, has_room
 from ..policy.questions import async_done, async_not_followed, async_result
 from ..policy.write import EffectTool, async_plan_of
 from ..support import issues
 from ..support.bounds import without_surplus
-from ..support.errors import ToolError
+from ..support.kept import Change, kept_of
 from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK
-from ..support.storage import Report, StoredFile, async_remove_file
+from ..support.rows import as_row, from_row
 from ..turn.plan import ActionClass, Effect, Plan
+from ..turn.proposal import Proposal, ProposalStatus, Proposed
 from ..turn.turn import Answer, Turn, Understanding
 
-FILE = "learned_phrases"
 MAX_SEEN = 200
-"""Phrases that were not yet said often enough; of more, the oldest are forgotten of whoever said most."""
-MAX_PROPOSED = 50
+"""Phrases that were not said often enough yet; of more, the oldest of the user who has most are forgotten."""
 MAX_LEARNED = 500
-MAX_REJECTED = 200
+MAX_DECLINED = 200
 SEEN_FOR = timedelta(days=60)
-"""How long a phrase is kept that was not said again, nor proposed."""
+"""How long a phrase is kept that was neither said again nor proposed."""
 MAX_TEXT = 120  # characters
 MAX_WORDS = 12
 MAX_CALLS = 3
 MAX_ENTITIES = 10
 AGAIN = timedelta(minutes=1)
-"""Who says the same within this time was not understood."""
+"""A speaker who says the same within this time was not understood."""
 REGRET = timedelta(minutes=10)
-"""Who takes it back within this time did not mean that."""
+"""A speaker who undoes it within this time did not mean that."""
 TRUST, MOST_TRUST = 4, 5
 """What an approved phrase begins with, and comes to with good use; below 1 it is taken out of use."""
 COST = 3
@@ -89,23 +86,8 @@ _TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", 
 """What two things have in common of which both can be told to do the same."""
 
 
-class Status(StrEnum):
-    """What became of a phrase."""
-
-    SEEN = "seen"
-    """Not often enough."""
-    PROPOSED = "proposed"
-    """It waits for an administrator."""
-    LEARNED = "learned"
-    """It is done without the model."""
-    DOUBTED = "doubted"
-    """It was, until it was taken back or repeated too often; it waits for an administrator again."""
-    REJECTED = "rejected"
-    """An administrator does not want it: it is not proposed again."""
-
-
 class Slot(StrEnum):
-    """What stood where a phrase may name something else of the kind."""
+    """What stands where a phrase may name another thing of the kind."""
 
     NONE = ""
     AREA = "area"
@@ -120,10 +102,9 @@ type Effects = tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedPhrase:
+class LearnedPhrase(Proposal):
     """One phrase, what is done for it, and what became of it."""
 
-    id: str
     language: str
     text: str
     """As it was said first."""
@@ -137,13 +118,10 @@ class LearnedPhrase:
     tool: str
     """By which the model did it: an agent without it does not do it either."""
     effects: Effects
-    status: Status
     seen: int
     """How often the model did just that."""
     used: int = 0
     trust: int = 0
-    user_id: str | None
-    """Who said it first; None where nobody knew."""
     when: datetime
     """When it was said last."""
 
@@ -158,50 +136,9 @@ class LearnedPhrase:
         return tuple(dict.fromkeys(item for effect in self.effects for item in effect.entity_ids))
 
     def as_dict(self) -> JsonObjectType:
-        """Return its form on the disk."""
-        return {
-            "id": self.id,
-            "language": self.language,
-            "text": self.text,
-            "words": self.words,
-            "slot": self.slot.value,
-            "area_id": self.area_id,
-            "named": [*self.named],
-            "tool": self.tool,
-            "effects": [effect.as_dict() for effect in self.effects],
-            "status": self.status.value,
-            "seen": self.seen,
-            "used": self.used,
-            "trust": self.trust,
-            "user_id": self.user_id,
-            "when": self.when.isoformat(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
-        if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
-            raise ValueError(data["when"])
-        effects = tuple(effect_from_dict(item) for item in data["effects"])
-        if not effects or not all(effect.entity_ids for effect in effects):
-            raise ValueError("effects")
-        return cls(
-            id=str(data["id"]),
-            language=str(data["language"]),
-            text=str(data["text"]),
-            words=str(data["words"]),
-            slot=Slot(data["slot"]),
-            area_id=str(data["area_id"]),
-            named=tuple(str(item) for item in data["named"]),
-            tool=str(data["tool"]),
-            effects=effects,
-            status=Status(data["status"]),
-            seen=int(data["seen"]),
-            used=int(data["used"]),
-            trust=int(data["trust"]),
-            user_id=data["user_id"],
-            when=when,
-        )
+        """Return its form in the file, where the status is called as in the responses of actions."""
+        said = {ProposalStatus.APPROVED: "learned", ProposalStatus.DECLINED: "rejected"}
+        return as_row(self) | {"status": said.get(self.status, self.status.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,81 +150,74 @@ class _Recent:
     turn_id: str
 
 
-class LearnedPhrases:
-    """All phrases of this home, oldest first; one for each Home Assistant."""
+class LearnedPhrases(Proposed[LearnedPhrase]):
+    """All phrases of this home, the one that was said last at the end."""
+
+    file = "learned_phrases"
+    items = "phrases"
+    most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty; `async_open` reads what there was."""
-        self._hass = hass
-        self._file: StoredFile | None = None
-        self._rows: dict[PhraseKey, LearnedPhrase] = {}
+        """Start empty, and learn nothing before `async_learn`."""
+        super().__init__(hass)
         self._recent: dict[HeardPhrase, _Recent] = {}
         self.after = 0
-        """How often the same has to be done before it is proposed; 0: nothing is learned, nor used."""
-        self.in_use = False
-        """Whether any phrase is done without the model."""
+        """How often the same has to be done before it is proposed; 0: phrases are neither learned nor used."""
 
-    async def async_open(self, after: int, report: Report) -> None:
-        """Read the file, the first time and when it could not be used before; with 0, forget what was only seen. Never raises."""
-        self.after = after
-        if self._file is None or not self._file.is_usable:
-            self._file = StoredFile(self._hass, FILE, self._data, report)
-            found = await self._file.async_load_items("phrases", LearnedPhrase.from_dict)
-            self._rows = {row.key: row for row in found} | self._rows
-        if not after:
-            for row in self.rows(Status.SEEN, Status.PROPOSED):
-                del self._rows[row.key]
-                self._file.async_changed()
-        self._tell()
+    @override
+    def key(self, row: LearnedPhrase) -> PhraseKey:
+        return row.key
+
+    @override
+    def read(self, data: Mapping[str, Any]) -> LearnedPhrase:
+        effects = tuple(effect_from_dict(item) for item in data["effects"])
+        if not effects or not all(effect.entity_ids for effect in effects):
+            raise ValueError("effects")
+        return from_row(LearnedPhrase, data, effects=effects)
+
+    @override
+    def written(self, row: LearnedPhrase) -> JsonObjectType:
+        return row.as_dict()
+
+    @override
+    def owner(self, row: LearnedPhrase) -> str | None:
+        return row.user_id
+
+    @override
+    def surplus(self) -> Iterable[LearnedPhrase]:
+        begin = dt_util.utcnow() - SEEN_FOR
+        seen = self.rows(ProposalStatus.SEEN)
+        fresh = without_surplus([row for row in seen if row.when >= begin], MAX_SEEN, self.owner, lambda _: 1)
+        kept = {row.id for row in fresh}
+        return [*super().surplus(), *(row for row in seen if row.id not in kept)]
 
     @callback
-    def async_start(self, entry: ConfigEntry[Any], journal: ActionJournal) -> None:
-        """Listen to what is taken back and which users are deleted, until the entry is unloaded."""
+    def async_learn(self, after: int) -> None:
+        """Propose what was done so often from now on; with 0, forget what was not approved."""
+        self.after = after
+        if not after:
+            self.drop(self.rows(ProposalStatus.SEEN, ProposalStatus.PROPOSED))
 
-        @callback
-        def forget(event: Event[Any]) -> None:
-            self.async_forget(row for row in self.rows() if row.user_id == event.data["user_id"])
-
-        entry.async_on_unload(self._hass.bus.async_listen(EVENT_USER_REMOVED, forget))
-        entry.async_on_unload(journal.async_listen(self._note_undone))
-        self._tell()
-
-    async def async_close(self) -> None:
-        """Write down what is not yet written."""
-        if self._file is not None:
-            await self._file.async_close()
-
-    async def async_remove(self) -> None:
-        """Forget everything, for ever."""
-        self._rows.clear()
-        self._recent.clear()
-        if self._file is not None:
-            await self._file.async_remove()
-            self._file = None
-
-    def rows(self, *statuses: Status) -> list[LearnedPhrase]:
-        """Return the phrases, those with one of these statuses if any is given."""
-        return [row for row in self._rows.values() if not statuses or row.status in statuses]
-
-    def counts(self) -> dict[str, int]:
-        """Return how many phrases there are by status."""
-        return {status.value: len(self.rows(status)) for status in Status}
+    @property
+    def in_use(self) -> bool:
+        """Whether a phrase is done without the model."""
+        return bool(self.after) and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
 
     def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
-        """Return the phrase that the words of a turn are, and what it comes to in this home; None where it is none in use."""
+        """Return the phrase that the words of a turn are, and its effects in this home; None if no phrase in use matches."""
         code, words = code_of(turn.language), plain_words(turn.text, turn.language)
         if not self.after or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
             return None
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._rows.get((code, " ".join(words), area_id))
-            if row is not None and row.status is Status.LEARNED and (row.area_id == (turn.area_id or "")):
+            if row is not None and row.status is ProposalStatus.APPROVED and (row.area_id == (turn.area_id or "")):
                 fits = _named_in(home, words, turn.language) == row.named
                 return (row, row.effects) if fits else None
         for size in range(len(words) - 1, 0, -1):
             for begin in range(len(words) - size + 1):
                 around = (*words[:begin], SLOT, *words[begin + size :])
                 row = self._rows.get((code, " ".join(around), ""))
-                if row is None or row.status is not Status.LEARNED:
+                if row is None or row.status is not ProposalStatus.APPROVED:
                     continue
                 effects = _effects_for(hass, turn, home, row, words[begin : begin + size])
                 if effects and _named_in(home, around, turn.language) == row.named:
@@ -296,21 +226,20 @@ class LearnedPhrases:
 
     @callback
     def async_note(self, phrase: LearnedPhrase, turn: Turn) -> None:
-        """Count a phrase that the model has handled; what is said again at once, or done otherwise, begins anew."""
+        """Count a phrase that the model handled. If it was said twice at once, or done otherwise, counting begins anew."""
         known = self._rows.get(phrase.key)
         if self._is_repeated(phrase.key, turn):
             self._count_against(phrase.key)
             return
-        if known is not None and known.status in (Status.LEARNED, Status.REJECTED, Status.DOUBTED):
-            if known.status is not Status.LEARNED or all(map(self._hass.states.get, known.targets)):
+        if known is not None and known.status not in (ProposalStatus.SEEN, ProposalStatus.PROPOSED):
+            if known.status is not ProposalStatus.APPROVED or all(map(self._hass.states.get, known.targets)):
                 return
-            known = None  # what it was for is gone
+            known = None  # an entity that it was for is gone
         if known is not None and _same(known.effects, phrase.effects) and known.named == phrase.named:
             phrase = replace(known, seen=known.seen + 1, when=phrase.when)
-        if phrase.status is Status.SEEN and phrase.seen >= self.after:
-            if len(self.rows(Status.PROPOSED)) < MAX_PROPOSED:
-                phrase = replace(phrase, status=Status.PROPOSED)
-        self._put(phrase)
+        if phrase.status is ProposalStatus.SEEN and phrase.seen >= self.after and has_room(self, phrase.user_id):
+            phrase = replace(phrase, status=ProposalStatus.PROPOSED)
+        self.put(phrase, newest=True)
 
     @callback
     def async_note_use(self, row: LearnedPhrase, turn: Turn, *, worked: bool) -> None:
@@ -319,43 +248,31 @@ class LearnedPhrases:
             self._count_against(row.key)
         elif (known := self._rows.get(row.key)) is not None:
             trust = min(MOST_TRUST, known.trust + 1) if worked else known.trust
-            self._put(replace(known, used=known.used + 1, trust=trust, when=dt_util.utcnow()))
+            self.put(replace(known, used=known.used + 1, trust=trust, when=dt_util.utcnow()), newest=True)
 
     @callback
-    def async_decide(self, ids: Iterable[str], status: Status) -> int:
-        """Approve (`LEARNED`) or reject phrases that wait, by id; return how many. Raises `ToolError` where no more can be learned."""
-        wanted = {*ids}
-        rows = [row for row in self.rows(Status.PROPOSED, Status.DOUBTED) if row.id in wanted]
-        if status is Status.LEARNED and len(self.rows(Status.LEARNED)) + len(rows) > MAX_LEARNED:
-            raise ToolError("learned_too_many", limit=str(MAX_LEARNED))
-        for row in rows:
-            self._rows[row.key] = replace(row, status=status, trust=TRUST)
-            self._unhear(row.key)  # who tries it now says nothing against it
-        self._changed()
-        return len(rows)
+    def async_decide(self, rows: Iterable[LearnedPhrase], status: ProposalStatus) -> None:
+        """Approve or decline phrases that wait."""
+        rows = [*rows]
+        self.put(*(replace(row, status=status, trust=TRUST) for row in rows))
+        self._unhear(rows)  # trying the phrase now says nothing against it
 
     @callback
     def async_forget(self, rows: Iterable[LearnedPhrase]) -> None:
-        """Forget phrases, whatever became of them."""
-        for row in [*rows]:
-            self._rows.pop(row.key, None)
-            self._unhear(row.key)
-        self._changed()
+        """Forget phrases of any status."""
+        rows = [*rows]
+        self.drop(rows)
+        self._unhear(rows)
 
-    def _unhear(self, key: PhraseKey) -> None:
-        """Forget when a phrase was said, whatever stood in its slot."""
-        self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] != key}
-
-    def _put(self, row: LearnedPhrase) -> None:
-        """Keep a phrase as the newest."""
-        self._rows.pop(row.key, None)
-        self._rows[row.key] = row
-        self._changed()
+    def _unhear(self, rows: Iterable[LearnedPhrase]) -> None:
+        """Forget when phrases were said."""
+        keys = {row.key for row in rows}
+        self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] not in keys}
 
     def _is_repeated(self, key: PhraseKey, turn: Turn) -> bool:
-        """Return whether a phrase was said by the same just before, of the same; note that it was said now.
+        """Return whether the same speaker said a phrase of the same thing just before; note that it was said now.
 
-        Whoever names another room goes on, and does not say it again.
+        The same phrase for another room is no repetition.
         """
         heard = key, plain_words(turn.text, turn.language)
         before, now = self._recent.pop(heard, None), dt_util.utcnow()
@@ -366,70 +283,62 @@ class LearnedPhrases:
         return before is not None and before.speaker == speaker and now - before.when <= AGAIN
 
     @callback
-    def _note_undone(self, action: JournalEntry) -> None:
-        """Count against the phrase whose turn was taken back."""
-        for heard, recent in [*self._recent.items()]:
-            if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
-                self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
-                self._count_against(heard[0])
+    def async_note_undone(self, changes: Sequence[Change[JournalEntry]]) -> None:
+        """Count against phrases whose turns were undone, as changes of the journal say; for its `async_listen`."""
+        for change in changes:
+            action, before = change.after, change.before
+            if action is None or before is None or not action.restored or action.tried == before.tried:
+                continue
+            for heard, recent in [*self._recent.items()]:
+                if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
+                    self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
+                    self._count_against(heard[0])
 
     def _count_against(self, key: PhraseKey) -> None:
-        """Drop what nobody has approved yet; what was approved loses trust, and is taken out of use when none is left."""
+        """Drop what is not approved yet. What is loses trust, and is taken out of use when none is left."""
         if (row := self._rows.get(key)) is None:
             return
-        if row.status in (Status.SEEN, Status.PROPOSED):
-            del self._rows[key]
-        elif row.status is Status.LEARNED:
+        if row.status in (ProposalStatus.SEEN, ProposalStatus.PROPOSED):
+            self.drop([row])
+        elif row.status is ProposalStatus.APPROVED:
             trust = row.trust - COST
-            self._rows[key] = replace(row, trust=max(0, trust), status=row.status if trust >= 1 else Status.DOUBTED)
-        self._changed()
-
-    def _changed(self) -> None:
-        begin = dt_util.utcnow() - SEEN_FOR
-        seen = [row for row in self.rows(Status.SEEN) if row.when >= begin]
-        if len(seen) > MAX_SEEN:
-            seen = without_surplus(seen, MAX_SEEN, lambda row: row.user_id, lambda _: 1)
-        kept = {row.id for row in (*seen, *self.rows(Status.REJECTED)[-MAX_REJECTED:])}
-        ours = (Status.SEEN, Status.REJECTED)
-        self._rows = {key: row for key, row in self._rows.items() if row.status not in ours or row.id in kept}
-        self._tell()
-        if self._file is not None:
-            self._file.async_changed()
-
-    def _tell(self) -> None:
-        """Keep the issues about what waits; they say how many, the words are shown to administrators only (repairs.py)."""
-        self.in_use = bool(self.after) and any(row.status is Status.LEARNED for row in self._rows.values())
-        for status, issue in ((Status.PROPOSED, issues.PHRASES_PROPOSED), (Status.DOUBTED, issues.PHRASES_DOUBTED)):
-            count = len(self.rows(status)) if self.after else 0
-            data: dict[str, str | int | float | None] = {"phrases": status.value}
-            issues.async_set(self._hass, issue, "home", count > 0, data=data, count=str(count))
-
-    def _data(self) -> dict[str, Any]:
-        return {"phrases": [row.as_dict() for row in list(self._rows.values())]}
-
-
-LEARNED_PHRASES: HassKey[LearnedPhrases] = HassKey("home_agent_learned_phrases")
+            status = row.status if trust >= 1 else ProposalStatus.DOUBTED
+            self.put(replace(row, trust=max(0, trust), status=status))
 
 
 def learned_phrases_of(hass: HomeAssistant) -> LearnedPhrases:
     """Return the learned phrases of this home."""
-    if LEARNED_PHRASES not in hass.data:
-        hass.data[LEARNED_PHRASES] = LearnedPhrases(hass)
-    return hass.data[LEARNED_PHRASES]
+    return kept_of(hass, LearnedPhrases)
 
 
-async def async_remove_learned_phrases(hass: HomeAssistant) -> None:
-    """Delete the file."""
-    await learned_phrases_of(hass).async_remove()
-    await async_remove_file(hass, FILE)
+def proposed_phrases(hass: HomeAssistant) -> list[ProposalKind[LearnedPhrase]]:
+    """Return what administrators decide on: phrases to be done without the model, and phrases that were taken out of use."""
+    phrases = learned_phrases_of(hass)
 
+    async def async_text_of(row: LearnedPhrase) -> str:
+        key = {Slot.NONE: "phrase_row", Slot.AREA: "phrase_row_area", Slot.THING: "phrase_row_thing"}[row.slot]
+        language = hass.config.language
+        done = await async_done(hass, language, row.effects)
+        return await async_text(hass, language, key, phrase=f"“{row.text}”", actions=done)
 
-async def async_phrase_text(hass: HomeAssistant, row: LearnedPhrase) -> str:
-    """Return a phrase and what is done for it, for an administrator, in Home Assistant's language."""
-    key = {Slot.NONE: "phrase_row", Slot.AREA: "phrase_row_area", Slot.THING: "phrase_row_thing"}[row.slot]
-    language = hass.config.language
-    done = await async_done(hass, language, row.effects)
-    return await async_text(hass, language, key, phrase=f"“{row.text}”", actions=done)
+    async def async_approve(rows: Sequence[LearnedPhrase]) -> str | None:
+        if len(phrases.rows(ProposalStatus.APPROVED)) + len(rows) > MAX_LEARNED:
+            return await async_text(hass, hass.config.language, "learned_too_many", limit=str(MAX_LEARNED))
+        phrases.async_decide(rows, ProposalStatus.APPROVED)
+        return None
+
+    waiting = {issues.PHRASES_PROPOSED: ProposalStatus.PROPOSED, issues.PHRASES_DOUBTED: ProposalStatus.DOUBTED}
+    return [
+        ProposalKind(
+            key=key,
+            kept=phrases,
+            status=status,
+            text=async_text_of,
+            approve=async_approve,
+            decline=partial(phrases.async_decide, status=ProposalStatus.DECLINED),
+        )
+        for key, status in waiting.items()
+    ]
 
 
 # What the model did is kept, where it may be.
@@ -468,7 +377,7 @@ async def async_observe(
             named=_named_in(snapshot, around, turn.language),
             tool=actions[0].tool,
             effects=effects,
-            status=Status.SEEN,
+            status=ProposalStatus.SEEN,
             seen=1,
             user_id=turn.context.user_id,
             when=dt_util.utcnow(),
@@ -478,7 +387,7 @@ async def async_observe(
 
 
 def _may_teach(turn: Turn) -> bool:
-    """Return whether whoever speaks may teach: one who may control the home, or a voice device; not to an agent of guests."""
+    """Return whether the speaker may teach: a user who may control the home, or a voice device; not with an agent of guests."""
     user, record = turn.user, turn.record
     if user is None:
         is_known = turn.context.user_id is None and (turn.device_id or turn.satellite_id) is not None
@@ -494,7 +403,7 @@ def _may_teach(turn: Turn) -> bool:
 def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[JournalEntry]:
     """Return what the journal has of a turn, oldest first; nothing unless all that the model called is in it.
 
-    Of what it looked up first nobody knows whether it would have done the same without.
+    After it looked something up, it is not known whether it would have done the same without.
     """
     begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
 
@@ -535,12 +444,12 @@ def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry
 
 
 def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
-    """Return whether words say one thing, whoever says them and whenever: no question, condition, answer, number or secret."""
+    """Return whether words say one thing at any time and for any speaker: no question, condition, answer, number or secret."""
     text, language = turn.text, turn.language
     return (
         0 < len(words) <= MAX_WORDS
         and len(text) <= MAX_TEXT
-        and bool(data_of(code_of(language)).alters.anywhere)  # else nobody knows how a sentence is turned round
+        and bool(data_of(code_of(language)).alters.anywhere)  # else it is not known how a sentence is turned round
         and not is_asking(text, language)
         and not is_altered(text, language, names, asks=False)
         and read_answer(text, language).kind is ReplyKind.OTHER
@@ -636,7 +545,7 @@ def _are_alike(one: State, other: State, effect: Effect) -> bool:
 
 
 def _same(one: Effects, other: Effects) -> bool:
-    """Return whether effects are the same, in whatever order their entities are."""
+    """Return whether effects are the same, in any order of their entities."""
 
     def plain(effects: Effects) -> list[tuple[str, str, list[str], dict[str, Any]]]:
         return [(item.domain, item.service, sorted(item.entity_ids), dict(item.data)) for item in effects]
@@ -648,7 +557,7 @@ def _same(one: Effects, other: Effects) -> bool:
 
 
 class LearnedRequest(EffectTool):
-    """Does what a phrase stands for, in the form of a tool; no model is offered it."""
+    """Does what a phrase stands for, in the form of a tool that no model is offered."""
 
     name = "learned_phrase"
     title_key = "tool_ha_control"
@@ -673,9 +582,9 @@ class LearnedRequest(EffectTool):
 async def async_answer_learned(
     hass: HomeAssistant, turn: Turn, chat_log: ChatLog, phrases: LearnedPhrases, policy: Policy, home: HomeSnapshot
 ) -> Answer | None:
-    """Do what a learned phrase stands for and return the answer; None where it is none, or not to be done here and now.
+    """Do what a learned phrase stands for and return the answer; None if no phrase matches, or it cannot be done here and now.
 
-    That is for the model: what is gone, not exposed or cannot be reached, what the user or the agent may not do. What needs a
+    The model answers then: an entity is gone, not exposed or unavailable, or the user or the agent may not do it. What needs a
     yes is asked about as ever.
     """
     if (found := phrases.find(hass, turn, home)) is None:

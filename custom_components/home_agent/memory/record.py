@@ -1,15 +1,16 @@
 """The shapes of memory: what is kept, what is to be kept, and whose it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..support.rows import as_row, from_row
 
 MAX_CONTENT = 1000  # characters
 ALL: Final = "*"
@@ -30,7 +31,7 @@ class MemoryType(StrEnum):
 
 
 class MemorySource(StrEnum):
-    """How a memory came to be; the first two only go when somebody says so, or at a time that was said."""
+    """How a memory came to be; the first two only go when a user says so, or at a time that was said."""
 
     SAID = "said"
     """A user asked to remember it."""
@@ -71,7 +72,7 @@ class Memory:
 
     @property
     def is_kept(self) -> bool:
-        """Whether somebody asked to keep it, so that it is never dropped for room."""
+        """Whether a user asked to keep it, so that it is never dropped for room."""
         return self.source is not MemorySource.EXTRACTED
 
     @property
@@ -80,53 +81,27 @@ class Memory:
         found = self.metadata.get(TAINTED)
         return [str(item) for item in found] if isinstance(found, list) else []
 
+    def importance_at(self, now: datetime, decay: float) -> float:
+        """Return the importance by now: what was extracted loses a share (`decay`) with each day without use."""
+        if self.is_kept or not decay:
+            return self.importance
+        days = max(0.0, (now - self.last_accessed) / timedelta(days=1))
+        return self.importance * float((1 - min(decay, 1.0)) ** days)
+
     def is_expired(self, now: datetime) -> bool:
         """Return whether its time is over."""
         return self.expires_at is not None and self.expires_at <= now
 
     def as_dict(self) -> JsonObjectType:
         """Return every field under its own name, times as ISO strings."""
-        return {
-            "id": self.id,
-            "type": self.type.value,
-            "content": self.content,
-            "owner": self.owner,
-            "source": self.source.value,
-            "importance": round(self.importance, 4),
-            "extracted_at": self.extracted_at.isoformat(),
-            "last_accessed": self.last_accessed.isoformat(),
-            "accesses": self.accesses,
-            "expires_at": self.expires_at.isoformat() if self.expires_at else None,
-            "is_transient": self.is_transient,
-            "source_conversation_id": self.source_conversation_id,
-            "language": self.language,
-            "metadata": dict(self.metadata),
-            "replaced_by": self.replaced_by,
-            "replaced_at": self.replaced_at.isoformat() if self.replaced_at else None,
-        }
+        return as_row(self) | {"importance": round(self.importance, 4)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the memory. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is none."""
-        metadata = data.get("metadata")
-        return cls(
-            id=str(data["id"]),
-            type=MemoryType(data["type"]),
-            content=cleaned(data["content"])[:MAX_CONTENT],
-            owner=_text(data.get("owner")),
-            source=MemorySource(data["source"]),
-            importance=min(max(float(data["importance"]), 0.0), 1.0),
-            extracted_at=_moment(data["extracted_at"]),
-            last_accessed=_moment(data["last_accessed"]),
-            accesses=int(data.get("accesses") or 0),
-            expires_at=_moment(data["expires_at"]) if data.get("expires_at") else None,
-            is_transient=bool(data.get("is_transient")),
-            source_conversation_id=_text(data.get("source_conversation_id")),
-            language=str(data.get("language") or "en"),
-            metadata=metadata if isinstance(metadata, dict) else _NOTHING,
-            replaced_by=_text(data.get("replaced_by")),
-            replaced_at=_moment(data["replaced_at"]) if data.get("replaced_at") else None,
-        )
+        """Return the memory. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
+        memory = from_row(cls, data)
+        content, importance = cleaned(memory.content)[:MAX_CONTENT], min(max(memory.importance, 0.0), 1.0)
+        return replace(memory, content=content, importance=importance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +121,25 @@ class Draft:
     replaces: frozenset[str] = frozenset()
     """Ids of memories that are known to hold no longer because of it."""
 
+    def as_memory(self, now: datetime, *, days: int) -> Memory:
+        """Return a new memory of it, which is kept for so many days if the draft says nothing else; 0: for ever."""
+        expires_at = self.expires_at or (now + timedelta(days=days) if days else None)
+        return Memory(
+            id=str(uuid4()),
+            type=self.type,
+            content=cleaned(self.content),
+            owner=self.owner,
+            source=self.source,
+            importance=min(max(self.importance, 0.0), 1.0),
+            extracted_at=now,
+            last_accessed=now,
+            expires_at=expires_at,
+            is_transient=expires_at is not None,
+            source_conversation_id=self.source_conversation_id,
+            language=self.language,
+            metadata=dict(self.metadata),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -156,7 +150,7 @@ class Scope:
     owner: str | None
     """Whose what is written becomes."""
     is_known: bool = True
-    """Whether it is known whose what was said is; otherwise only what somebody asks to keep is stored."""
+    """Whether the speaker is known; otherwise only what they ask to keep is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +164,7 @@ class Added:
     replaced: tuple[Memory, ...] = ()
     """What holds no longer because of it."""
     dropped: tuple[Memory, ...] = ()
-    """What had to go for want of room; never what somebody asked to keep."""
+    """What had to go for want of room; never what a user asked to keep."""
     reason: str | None = None
     """Why it was refused: `empty`, `too_long`, `full`, `unwritable` or `off`."""
 
@@ -185,24 +179,9 @@ class FoundMemory:
 
 
 def cleaned(text: object) -> str:
-    """Return a text as one paragraph, without control characters. Raises `TypeError` for what is no text."""
+    """Return a text as one paragraph, without control characters. Raises `TypeError` for other than text."""
     if not isinstance(text, str):
         raise TypeError(type(text).__name__)
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(text.split())
-
-
-def new_id() -> str:
-    """Return the id of a new memory."""
-    return str(uuid4())
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _moment(value: Any) -> datetime:
-    """Return a moment in UTC. Raises `ValueError`, `TypeError` or `AttributeError` for what is none."""
-    found = datetime.fromisoformat(value)
-    return found if found.tzinfo is dt_util.UTC else dt_util.as_utc(found)

@@ -5,21 +5,24 @@ What is about the same shares two words that mean something, or one and a value 
 not clear stays side by side; a model that extracted the new one may know better, and says so itself (`Draft.replaces`).
 """
 
-from collections.abc import Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 import re
+
+from homeassistant.util.json import JsonValueType
 
 from ..languages.claims import any_word
 from ..languages.concepts import fillers_of, meaning_of, names_in
 from ..languages.data import ENGLISH, code_of, data_of, number_words
 from ..languages.inflection import stems_of
-from ..support.text import fold, is_unspaced, likeness, normalized, runs
+from ..support.text import fold, is_unspaced, likeness, normalized, runs, words
 from .filters import plain
-from .record import Draft, Memory
+from .record import TAINTED, Draft, Memory, MemorySource
 
 _ALIKE = 0.8  # from which likeness on two words are forms of one
+_STRENGTH = {MemorySource.EXTRACTED: 0, MemorySource.SERVICE: 1, MemorySource.SAID: 2}
 _BOTH = 2  # words that two memories have in common when they are about the same
 _MOST = 60  # words that are compared
 _HOURS, _MINUTES = 24, 59
@@ -62,6 +65,72 @@ class _Said:
 def makes_untrue(new: Draft, old: Memory) -> bool:
     """Return whether a new memory makes an older one untrue, as far as words can tell."""
     return replaces(new.content, old.content, new.language)
+
+
+type Replaces = Callable[[Draft, Memory], bool]
+"""Whether a new memory makes an older one untrue."""
+
+
+def supersedes(draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
+    """Return whether a new memory makes an old one untrue; text from outside never does that to what a user said.
+
+    If a model says so, both must be about the same subject: some models name all that they were shown.
+    """
+    if new.tainted and old.is_kept:
+        return False
+    if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
+        return True
+    return (replaces or makes_untrue)(draft, old)
+
+
+def merged(old: Memory, new: Memory) -> Memory:
+    """Return one memory of two that say the same: the richer text, the greater importance, the stronger source, the longer time.
+
+    What a model extracted from text from outside does not change the words of what a user asked to keep.
+    """
+    stronger = _STRENGTH[new.source] >= _STRENGTH[old.source]
+    richer = len(words(new.content)) > len(words(old.content))
+    speaks = new if richer and (stronger or not new.tainted) else old
+    metadata: dict[str, JsonValueType] = dict(old.metadata)
+    for key, value in new.metadata.items():
+        before = metadata.get(key)
+        if isinstance(before, list) and isinstance(value, list):
+            value = [*before, *(item for item in value if item not in before)]
+        metadata[key] = value
+    metadata.pop(TAINTED, None)
+    if speaks.tainted:
+        metadata[TAINTED] = list[JsonValueType](speaks.tainted)
+    expires_at = None
+    if old.expires_at is not None and new.expires_at is not None:
+        expires_at = max(old.expires_at, new.expires_at)
+    return replace(
+        old,
+        type=new.type if new.is_kept else old.type,
+        content=speaks.content,
+        language=speaks.language,
+        importance=max(old.importance, new.importance),
+        source=new.source if stronger else old.source,
+        last_accessed=new.last_accessed,
+        expires_at=expires_at,
+        is_transient=expires_at is not None,
+        metadata=metadata,
+    )
+
+
+def similarity(one: str, other: str, fillers: Collection[str] = ()) -> float:
+    """Return the share of the shorter of two texts that is in the other one, 0 to 1; 0 if they differ in a number."""
+    parts = [[word for item in words(text) if (word := fold(item)) not in fillers] for text in (one, other)]
+    shorter, longer = sorted(parts, key=len)
+    numbers = [{word for word in part if word.isdigit()} for part in parts]
+    if not shorter or (numbers[0] and numbers[1] and numbers[0] != numbers[1]):
+        return 0.0
+    left, shared = list(longer), 0.0
+    for word in shorter:
+        best = max(left, key=lambda item: likeness(word, item), default="")
+        if (alike := likeness(word, best)) >= _ALIKE:
+            left.remove(best)
+            shared += alike
+    return shared / len(shorter)
 
 
 def share_a_subject(one: str, other: str, language: str) -> bool:

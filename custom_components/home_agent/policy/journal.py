@@ -8,13 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 import re
-from typing import Any, cast
+from typing import Any, cast, override
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
-from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 
@@ -23,8 +21,8 @@ from ..home.states import snapshot
 from ..languages.phrases import MASK, mask_digits
 from ..support.bounds import without_surplus
 from ..support.const import CONF_EMIT_EVENTS, DOMAIN
+from ..support.kept import Kept
 from ..support.masking import SECRET
-from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.events import ACTION_EXECUTED
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Outcome, Turn
@@ -246,52 +244,58 @@ MAX_WORDS = 500  # characters
 MAX_TOLD = 50  # entities and actions of one event
 
 type Sees = Callable[[JournalEntry], bool]
-"""Whether somebody may know of an action."""
+"""Whether the caller may know of an action."""
 
 
-class ActionJournal:
+class ActionJournal(Kept[JournalEntry]):
     """The actions of an entry, oldest first."""
 
-    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
-        """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
-        self._hass = hass
-        self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
-        self._file = self._new_file()
-        self._loaded = False
-        self._actions: dict[str, JournalEntry] = {}
+    file = "journal"
+    items = "actions"
+    of_entry = True
+    delay = SAVE_DELAY
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass)
         self._followed: dict[str, Following] = {}
         """By action id, what is still watched."""
-        self._listeners: list[Callable[[JournalEntry], None]] = []
-        self.revision = 0
-        """Grows with each change."""
 
-    async def async_load(self) -> None:
-        """Read the file, the first time and when it could not be used before. Never raises.
+    @override
+    def read(self, data: Mapping[str, Any]) -> JournalEntry:
+        return JournalEntry.from_dict(data)
 
-        An entry that is none is left out. What was added since the last time, by a turn that outlived it, stays.
-        """
-        if self._loaded:
-            await self._file.async_close()
-            earlier, self._file = self._file, self._new_file()
-            if earlier.is_usable:
-                if not earlier.is_written:
-                    await self._file.async_write()
-                return
-        found = await self._file.async_load_items("actions", JournalEntry.from_dict)
-        self._actions = {action.id: action for action in found} | self._actions
-        self._loaded = True
-        self._prune()
+    @override
+    def written(self, row: JournalEntry) -> JsonObjectType:
+        return row.as_dict()
 
+    @override
+    def owner(self, row: JournalEntry) -> str | None:
+        return row.user_id
+
+    @override
+    def surplus(self) -> Iterable[JournalEntry]:
+        begin = dt_util.utcnow() - KEPT_FOR
+        kept = [action for action in self._rows.values() if action.when >= begin]
+        if len(kept) > MAX_ACTIONS:
+            kept = without_surplus(kept, MAX_ACTIONS, _whose, lambda _: 1)
+        if sum([len(action.before) for action in kept]) > MAX_KEPT:
+            kept = without_surplus(kept, MAX_KEPT, _whose, lambda action: len(action.before))
+        if len(kept) == len(self._rows):
+            return ()
+        ids = {action.id for action in kept}
+        return [action for action in self._rows.values() if action.id not in ids]
+
+    @override
     async def async_close(self) -> None:
-        """Watch nothing any more, and write down what is not yet written. A turn that still runs may add to it all the same."""
+        """Watch nothing any more, and write what is not yet written."""
         self._unfollow(0)
-        await self._file.async_close()
+        await super().async_close()
 
-    async def async_remove(self) -> None:
-        """Forget everything, for ever: what a turn adds that still runs is not kept."""
+    @override
+    async def async_remove(self, entry_id: str) -> None:
         self._unfollow(0)
-        self._actions.clear()
-        await self._file.async_remove()
+        await super().async_remove(entry_id)
 
     @callback
     def async_add(self, record: WriteRecord) -> None:
@@ -325,10 +329,9 @@ class ActionJournal:
             success=record.success,
             left_out=len(known) - len(kept),
         )
-        self._actions[action.id] = action
+        self.put(action)
         if record.following is not None:
             self._follow(action.id, record.following)
-        self._changed()
         entries = self._hass.config_entries.async_loaded_entries(DOMAIN)
         if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and other listeners
             touched = dict.fromkeys(item for effect in action.effects for item in effect.entity_ids)
@@ -350,15 +353,13 @@ class ActionJournal:
         """Keep what a scene or a script has set off, and what it will."""
         self._unfollow(MAX_FOLLOWED - 1)
         self._followed[action_id] = following
-        for entity_id in (*following.before, *following.hidden):
-            self._note(action_id, following, entity_id)
+        self._note(action_id, following, *following.before, *following.hidden)
 
         @callback
         def tell(following: Following, entity_id: str | None) -> None:
             self._note(action_id, following, entity_id)
             if entity_id is None:
                 self._followed.pop(action_id, None)
-            self._changed()
 
         following.go_on(tell)
 
@@ -367,105 +368,59 @@ class ActionJournal:
         for following in list(self._followed.values())[: max(0, len(self._followed) - most)]:
             following.end()
 
-    def _note(self, action_id: str, following: Following, entity_id: str | None) -> None:
-        """Bring the entry of an action up to date with what became of one entity that it set off; None: of none any more."""
-        if (action := self._actions.get(action_id)) is None:
+    def _note(self, action_id: str, following: Following, *entity_ids: str | None) -> None:
+        """Bring the entry of an action up to date with entities that it set off; None stands for no further one."""
+        if (action := self._rows.get(action_id)) is None:
             return
         before, after, set_off = dict(action.before), dict(action.after), dict.fromkeys(action.set_off)
         left_out = action.left_out
-        if entity_id is not None and entity_id not in following.before:
-            if entity_id in set_off:  # it is as it was
-                del before[entity_id], after[entity_id], set_off[entity_id]
-        elif entity_id is not None and (entity_id in set_off or len(before) < MAX_ENTITIES):
-            before[entity_id] = snapshot(following.before[entity_id])
-            after[entity_id] = snapshot(following.after[entity_id])
-            set_off[entity_id] = None
-        elif entity_id is not None and entity_id not in following.left_out:
-            following.left_out.add(entity_id)
-            left_out += 1
-        self._actions[action_id] = replace(
-            action,
-            before=before,
-            after=after,
-            set_off=tuple(set_off),
-            left_out=left_out,
-            runners=tuple(following.runners),
-            hidden=len(following.hidden),
-            unseen=following.unseen,
+        for entity_id in entity_ids:
+            if entity_id is None:
+                continue
+            if entity_id not in following.before:
+                if entity_id in set_off:  # it is as it was
+                    del before[entity_id], after[entity_id], set_off[entity_id]
+            elif entity_id in set_off or len(before) < MAX_ENTITIES:
+                before[entity_id] = snapshot(following.before[entity_id])
+                after[entity_id] = snapshot(following.after[entity_id])
+                set_off[entity_id] = None
+            elif entity_id not in following.left_out:
+                following.left_out.add(entity_id)
+                left_out += 1
+        self.put(
+            replace(
+                action,
+                before=before,
+                after=after,
+                set_off=tuple(set_off),
+                left_out=left_out,
+                runners=tuple(following.runners),
+                hidden=len(following.hidden),
+                unseen=following.unseen,
+            )
         )
 
     @callback
     def async_mark_tried(self, action: JournalEntry, restored: Iterable[str], *, complete: bool) -> None:
         """Note which entities of an action are as they were; `complete`: nothing else of it is left to take back."""
-        if (known := self._actions.get(action.id)) is None:
+        if (known := self._rows.get(action.id)) is None:
             return
         if (following := self._followed.get(action.id)) is not None and complete:
             following.end()
-            known = self._actions[action.id]
+            known = self._rows[action.id]
         now = dt_util.utcnow()
         back = tuple(dict.fromkeys((*known.restored, *restored)))
-        self._actions[action.id] = replace(known, restored=back, tried=now, undone=now if complete else None)
-        self._changed()
-        for listener in self._listeners if back else ():
-            listener(self._actions[action.id])
-
-    @callback
-    def async_listen(self, listener: Callable[[JournalEntry], None]) -> CALLBACK_TYPE:
-        """Tell `listener` of each action of which something is taken back; returns how to stop."""
-        self._listeners.append(listener)
-        return partial(self._listeners.remove, listener)
+        self.put(replace(known, restored=back, tried=now, undone=now if complete else None))
 
     def newest_first(self, sees: Sees) -> list[JournalEntry]:
-        """Return what somebody may know of."""
+        """Return the actions that the caller may know of."""
         self._prune()
-        return [action for action in reversed(self._actions.values()) if sees(action)]
-
-    def _changed(self) -> None:
-        self.revision += 1
-        self._prune()
-        self._file.async_changed()
-
-    def _prune(self) -> None:
-        begin = dt_util.utcnow() - KEPT_FOR
-        kept = [action for action in self._actions.values() if action.when >= begin]
-        if len(kept) > MAX_ACTIONS:
-            kept = without_surplus(kept, MAX_ACTIONS, _whose, lambda _: 1)
-        if sum([len(action.before) for action in kept]) > MAX_KEPT:
-            kept = without_surplus(kept, MAX_KEPT, _whose, lambda action: len(action.before))
-        if len(kept) != len(self._actions):
-            self._actions = {action.id: action for action in kept}
-
-    def _data(self) -> dict[str, Any]:
-        return {"actions": [action.as_dict() for action in list(self._actions.values())]}
+        return [action for action in reversed(self._rows.values()) if sees(action)]
 
 
 def _whose(action: JournalEntry) -> tuple[str | None, str]:
-    """Return who did something: a user, else a device, else whatever talks to a profile."""
+    """Return who acted: a user, else a device, else the profile."""
     return (action.user_id, "") if action.user_id else (action.device_id, "" if action.device_id else action.profile)
-
-
-def file_of(entry_id: str) -> str:
-    """Return what the file of an entry is called."""
-    return f"journal.{entry_id}"
-
-
-JOURNALS: HassKey[dict[str, ActionJournal]] = HassKey("home_agent_journals")
-"""By entry id, while Home Assistant runs: a turn outlives a reload of the entry, and what it does then counts as well."""
-
-
-def journal_of(hass: HomeAssistant, entry_id: str, report: Report) -> ActionJournal:
-    """Return the journal of an entry."""
-    known = hass.data.setdefault(JOURNALS, {})
-    if entry_id not in known:
-        known[entry_id] = ActionJournal(hass, entry_id, report)
-    return known[entry_id]
-
-
-async def async_remove_journal(hass: HomeAssistant, entry_id: str) -> None:
-    """Delete the journal of an entry."""
-    if (journal := hass.data.get(JOURNALS, {}).pop(entry_id, None)) is not None:
-        await journal.async_remove()
-    await async_remove_file(hass, file_of(entry_id))
 
 
 def _without_codes(turn: Turn, effects: Iterable[Effect]) -> str:

@@ -1,10 +1,11 @@
-"""Teaching a name: the tool `teach_name`, the sentences that say so, and what an administrator answers in Repairs.
+"""Teaching a name: the tool `teach_name`, the sentences that say so, and the proposals for administrators.
 
-A name is added to Home Assistant's registry, which is for administrators. One who speaks is asked in the conversation; what
-anybody else says is proposed, and waits in Repairs.
+A name is added to Home Assistant's registry, which only administrators may do. An administrator who speaks is asked in the
+conversation; the names of other users are proposed, and wait in Repairs.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast, override
 import unicodedata
 
@@ -18,19 +19,32 @@ import probatio
 from ..home.exposure import may_know
 from ..home.snapshot import Home
 from ..home.targets import Targets
-from ..home.taught_names import AREA, FLOOR, Status, TaughtName, aliases_of, has_alias, taught_names_of, title_of
+from ..home.taught_names import (
+    AREA,
+    FLOOR,
+    MAX_TAUGHT,
+    TAUGHT,
+    TaughtName,
+    aliases_of,
+    has_alias,
+    taught_names_of,
+    title_of,
+)
 from ..languages.phrases import is_reserved, taught_in
 from ..languages.vocabulary import Languages
 from ..settings.memory import MemorySettings
 from ..settings.profile import Profile
+from ..support import issues
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_error_text, async_text
 from ..support.text import fold, phrase, runs
 from ..turn.plan import NAMING, ActionClass, Plan
+from ..turn.proposal import ProposalStatus
 from ..turn.turn import Answer, Turn
 from .effects.effect import Moment
 from .effects.name_change import ADD_NAME, NAME_CHANGES, PROPOSE_NAME, REMOVE_NAME, NameChange
 from .policy import Policy
+from .proposals import ProposalKind, has_room
 from .tool import HomeAgentTool
 
 NAME = "teach_name"
@@ -89,9 +103,13 @@ class TeachName(HomeAgentTool):
         await self._async_check(hass, targets, target, name, turn)
         names, told = taught_names_of(hass), {"name": f"“{name}”", "target": _title(hass, target)}
         decides = self._approved or (turn.user is not None and turn.user.is_admin and turn.answerable)
-        if not decides and (known := names.get(target, name)) is not None and known.status is not Status.TAUGHT:
-            raise ToolError("name_declined" if known.status is Status.DECLINED else "name_waits", **told)
-        names.check_room(Status.TAUGHT if decides else Status.PROPOSED, turn.context.user_id)
+        known = None if decides else names.get(target, name)
+        if known is not None and known.status is not ProposalStatus.APPROVED:
+            raise ToolError("name_declined" if known.status is ProposalStatus.DECLINED else "name_waits", **told)
+        if decides and len(names.rows(ProposalStatus.APPROVED)) >= MAX_TAUGHT:
+            raise ToolError("name_too_many", limit=str(MAX_TAUGHT))
+        if not decides and not has_room(names, turn.context.user_id):
+            raise ToolError("name_proposed_too_many", count=str(len(names.rows(ProposalStatus.PROPOSED))))
         asks = decides or bool(turn.record.taints)
         return Plan(
             action=ActionClass.SENSITIVE if asks else ActionClass.WRITE,
@@ -106,8 +124,8 @@ class TeachName(HomeAgentTool):
         change = await _async_do(hass, plan, turn)
         told: JsonObjectType = {"target": change.target, "name": change.name}
         if change.service == PROPOSE_NAME:
-            return {**told, "status": Status.PROPOSED.value, "note": PROPOSED}
-        return {**told, "status": Status.TAUGHT.value}
+            return {**told, "status": ProposalStatus.PROPOSED.value, "note": PROPOSED}
+        return {**told, "status": TAUGHT}
 
     async def _async_check(self, hass: HomeAssistant, targets: Targets, target: str, name: str, turn: Turn) -> None:
         """Raise `ToolError` where a thing cannot have a name, or not this one."""
@@ -214,8 +232,28 @@ async def async_answer_teaching(
     return None
 
 
-async def async_proposal_text(hass: HomeAssistant, row: TaughtName) -> str:
-    """Return what is proposed by whom, for an administrator, in Home Assistant's language."""
+def proposed_names(hass: HomeAssistant, policy: Policy, teach: TeachName, profile: Profile) -> ProposalKind[TaughtName]:
+    """Return the proposed names as what administrators decide on; they are given through a profile."""
+    names = taught_names_of(hass)
+
+    async def async_approve(rows: Sequence[TaughtName]) -> str | None:
+        faults = [await _async_approve(hass, policy, teach.approved(), profile, row) for row in rows]
+        return "\n".join(fault for fault in faults if fault) or None
+
+    def decline(rows: Sequence[TaughtName]) -> None:
+        for row in rows:
+            names.async_note(row.target, row.name, ProposalStatus.DECLINED, row.user_id)
+
+    return ProposalKind(
+        key=issues.NAMES_PROPOSED,
+        kept=names,
+        text=partial(_async_proposal_text, hass),
+        approve=async_approve,
+        decline=decline,
+    )
+
+
+async def _async_proposal_text(hass: HomeAssistant, row: TaughtName) -> str:
     user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
     language, target = hass.config.language, _title(hass, row.target)
     thing = target if row.target.startswith((AREA, FLOOR)) else f"{target} ({row.target})"
@@ -224,12 +262,12 @@ async def async_proposal_text(hass: HomeAssistant, row: TaughtName) -> str:
     return await async_text(hass, language, "name_question_of", target=thing, name=f"“{row.name}”", user=user.name)
 
 
-async def async_approve(
-    hass: HomeAssistant, policy: Policy, teach: TeachName, profile: Profile, row: TaughtName
+async def _async_approve(
+    hass: HomeAssistant, policy: Policy, tool: TeachName, profile: Profile, row: TaughtName
 ) -> str | None:
-    """Give a thing the name that was proposed, in the name of whoever did; return why it cannot be, None when it is done.
+    """Give a thing the proposed name in the name of the user who proposed it; return why that failed, or None.
 
-    What they may not do any more, or what the name means by now, counts.
+    The user's permissions and the meaning of the name are checked as they are now.
     """
     user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
     turn = Turn(
@@ -240,7 +278,6 @@ async def async_approve(
         context=Context(user_id=row.user_id),
         user=user if user is not None and user.is_active else None,
     )
-    tool = teach.approved()
     arguments = {"target": row.target, "name": row.name}
     try:
         plan = await tool.plan(hass, arguments, turn)
@@ -249,11 +286,6 @@ async def async_approve(
     call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
     result = await policy.async_call(turn, tool, call, confirmed=plan)
     return str(result.data["error"]) if result.error else None
-
-
-def decline(hass: HomeAssistant, row: TaughtName) -> None:
-    """Note that administrators do not want a name: it is not proposed again."""
-    taught_names_of(hass).async_note(row.target, row.name, Status.DECLINED, row.user_id)
 
 
 def _title(hass: HomeAssistant, target: str) -> str:

@@ -1,32 +1,30 @@
 """The owner's documents and what is found in them.
 
-Truth is the folder `home_agent/knowledge` in the configuration and what actions added, kept in Home Assistant's storage; a
-store only has copies with vectors, and the text of files so that a start does not read them all again. Without an embedding
-model passages are found by their words.
+The documents are the folder `home_agent/knowledge` in the configuration and what actions added, which is kept in Home
+Assistant's storage. A store only has copies with vectors, and the text of files so that a start does not read them all again.
+Without an embedding model, passages are found by their words.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 import time
-from typing import Any
+from typing import override
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
-from homeassistant.util.hass_dict import HassKey
 
 from ..languages.vocabulary import Languages
 from ..settings.search import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
 from ..support.const import LOGGER
 from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError, RetrievalError
-from ..support.storage import Report, StoredFile
+from ..support.kept import Kept, kept_of
+from ..support.storage import Content, StoredFile
 from ..turn import events
 from . import files
 from .files import MAX_FILES, PDF, files_in, sections_of
@@ -48,120 +46,64 @@ from .passages import (
 )
 from .vectors import Counts, Vectors
 
-FILE = "knowledge"
-"""What the file of added documents is called."""
 FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
 MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
 COMPARE = 3600.0  # seconds until a server is asked whether it still has what was written to it
 READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
 
-type Follow = Callable[[], Awaitable[object]]
 
-
-class AddedDocuments:
+class AddedDocuments(Kept[AddedDocument]):
     """What actions added to the documents, and which collections of the store hold something of ours.
 
-    Kept in Home Assistant's storage. It outlives a reload of the entry, as an action may that adds a document: what it adds
-    is known to the entry that is loaded by then.
+    An action that adds a document may outlive its entry: the entry that is loaded by then reads the documents anew.
     """
 
+    file = "knowledge"
+    row = AddedDocument
+    items = "documents"
+    reads_late = True
+
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start with nothing read."""
-        self._hass = hass
-        self._file: StoredFile | None = None
-        self._entries: dict[str, AddedDocument] | None = None
-        """By key; None: not read yet."""
-        self.filled: set[str] = set()
-        """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
-        self._follow: Follow | None = None
-        self._changing = 0
-        """How many actions are changing something that is not yet written."""
+        """Start empty."""
+        super().__init__(hass)
+        self.filled: frozenset[str] = frozenset()
+        """Collections of the store that hold, or may hold, something of ours; kept until they are emptied."""
+        self.follow: Callable[[], Awaitable[object]] | None = None
+        """Reads the documents anew for the entry that was loaded last."""
 
-    def open(self, report: Report) -> StoredFile:
-        """Return the file from now on, which is read again unless it is being changed; `report` is told of its troubles."""
-        if self._file is None or not self._file.is_usable or not self._changing:
-            self._entries = None
-        self._file = StoredFile(self._hass, FILE, self._data, report)
-        return self._file
+    @override
+    def key(self, row: AddedDocument) -> str:
+        return row.key
 
-    async def async_entries(self) -> dict[str, AddedDocument]:
-        """Return the documents by key, to be changed in place; read the first time. Never raises."""
-        if self._entries is None and self._file is not None:
-            found = await self._file.async_load_items("documents", AddedDocument.from_dict)
-            filled = await self._file.async_load(_collections_of) or set()
-            if self._entries is None:  # it was not read meanwhile
-                self._entries = {entry.key: entry for entry in found}
-                self.filled = filled
-        return self._entries if self._entries is not None else {}
+    @override
+    async def async_read(self, file: StoredFile) -> Iterable[AddedDocument]:
+        self.filled |= await file.async_load(_collections_of) or set()
+        return await super().async_read(file)
 
-    @contextmanager
-    def changing(self) -> Generator[None]:
-        """Keep what is known in memory, even when the file is opened meanwhile."""
-        self._changing += 1
-        try:
-            yield
-        finally:
-            self._changing -= 1
+    @override
+    def content(self) -> Content:
+        return {**super().content(), "collections": sorted(self.filled)}
+
+    @property
+    @override
+    def counts(self) -> dict[str, int]:
+        return {"documents": len(self._rows), "collections": len(self.filled)}
+
+    @property
+    def entries(self) -> Mapping[Hashable, AddedDocument]:
+        """The documents by key."""
+        return self._rows
 
     async def async_note(self, collection: str, *, filled: bool) -> None:
         """Keep in mind which collections of the store hold something of ours, until they are emptied."""
         if (collection in self.filled) is not filled:
-            self.filled = self.filled ^ {collection}  # a new one: the file is written by another thread
+            self.filled ^= {collection}
             await self.async_write()
 
-    async def async_write(self) -> None:
-        """Write it down now."""
-        if self._file is not None:
-            await self._file.async_write()
 
-    async def async_remove(self) -> None:
-        """Forget everything, for ever: what an action adds that still runs is not kept."""
-        if self._file is None:
-            self.open(_tell_nobody)
-        if self._file is not None:
-            await self._file.async_remove()
-
-    def follow(self, follow: Follow) -> None:
-        """Have this called when a document was added through an entry that is no longer loaded."""
-        self._follow = follow
-
-    async def async_tell(self, by: Follow) -> None:
-        """Let who looks after the documents know that something was added, unless it was done by them."""
-        if self._follow is not None and self._follow != by:
-            await self._follow()
-
-    def _data(self) -> dict[str, Any]:
-        documents = [asdict(entry) for entry in list((self._entries or {}).values())]
-        return {"documents": documents, "collections": sorted(self.filled)}
-
-
-ADDED: HassKey[AddedDocuments] = HassKey("home_agent_added_documents")
-
-
-def added_to(hass: HomeAssistant) -> AddedDocuments:
-    """Return what was added."""
-    return hass.data.setdefault(ADDED, AddedDocuments(hass))
-
-
-async def async_filled(hass: HomeAssistant) -> set[str]:
-    """Return the collections of the store that hold something of ours, as they were kept. Never raises."""
-    file = StoredFile(hass, FILE, dict, _tell_nobody)
-    return await file.async_load(_collections_of) or set()
-
-
-async def async_remove_added(hass: HomeAssistant) -> None:
-    """Forget what was added, in memory and on the disk."""
-    await added_to(hass).async_remove()
-    hass.data.pop(ADDED)
-
-
-def _tell_nobody(_trouble: object, _name: str, _holds: bool) -> None:
-    """Do nothing."""
-
-
-def _collections_of(content: Mapping[str, Any]) -> set[str]:
-    """Return the collections that were filled, as they were kept."""
+def _collections_of(content: Content) -> set[str]:
+    """Return the collections that were filled."""
     kept = content.get("collections")
     return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
 
@@ -176,10 +118,9 @@ class Knowledge:
         vectors: Vectors,
         settings: RetrievalSettings,
         languages: Languages,
-        report: Report,
         reserved: str,
     ) -> None:
-        """Start empty. `report` is told of a file that cannot be used; `reserved` is the collection of the memory."""
+        """Start empty. `reserved` is the collection of the memory."""
         self._hass = hass
         self._entry = entry
         self._vectors = vectors
@@ -187,8 +128,7 @@ class Knowledge:
         self._languages = languages
         self._reserved = frozenset({settings.collection, reserved})
         """Collections that hold no documents."""
-        self._added = added_to(hass)
-        self._file = self._added.open(report)
+        self._added = kept_of(hass, AddedDocuments)
         self._is_read = False
         """Whether what actions added was read."""
         self._marks: dict[str, str] = {}
@@ -218,12 +158,11 @@ class Knowledge:
 
         self._entry.async_on_unload(async_at_started(self._hass, look))
         self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
-        self._entry.async_on_unload(self._file.async_close)
-        self._added.follow(self.async_refresh)
+        self._added.follow = self.async_refresh
 
     @property
-    def filled(self) -> set[str]:
-        """Return the collections of the store that hold, or may hold, something of ours."""
+    def filled(self) -> frozenset[str]:
+        """The collections of the store that hold, or may hold, something of ours."""
         return self._added.filled
 
     @property
@@ -261,39 +200,39 @@ class Knowledge:
         """
         if entry.collection in self._reserved or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
-        with self._added.changing():
-            entries = await self._async_entries()
-            before = entries.get(entry.key)
-            entries[entry.key] = entry
-            passages: tuple[Document, ...] = ()
-            try:
-                await self.async_refresh()
-                passages = self._documents.get(entry.key, ())
-            finally:
-                if not passages:
-                    entries.pop(entry.key, None)
-                    if before is not None:
-                        entries[entry.key] = before
-            if not passages:
-                error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
-                await self.async_refresh()
-                raise error
-            await self._added.async_write()
-        await self._added.async_tell(self.async_refresh)  # the entry may have been loaded anew meanwhile
+        before = (await self._async_entries()).get(entry.key)
+        self._added.put(entry)
+        passages: tuple[Document, ...] = ()
+        try:
+            await self.async_refresh()
+            passages = self._documents.get(entry.key, ())
+        finally:
+            if not passages and before is None:
+                self._added.drop([entry])
+            elif not passages and before is not None:
+                self._added.put(before)
+        if not passages:
+            error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
+            await self.async_refresh()
+            raise error
+        await self._async_written()
         return passages
 
     async def async_remove(self, key: str) -> int:
         """Remove a document that an action added; return how many passages it had. Raises `KnowledgeError`."""
-        with self._added.changing():
-            entries = await self._async_entries()
-            if key not in entries:
-                raise KnowledgeError("knowledge_no_document", path=key)
-            del entries[key]
-            await self._added.async_write()
+        if (entry := (await self._async_entries()).get(key)) is None:
+            raise KnowledgeError("knowledge_no_document", path=key)
         passages = len(self._documents.get(key, ()))
+        self._added.drop([entry])
+        await self._async_written()
         await self.async_refresh()
-        await self._added.async_tell(self.async_refresh)
         return passages
+
+    async def _async_written(self) -> None:
+        """Write what was changed, also for the entry that is loaded by now, if that is another one."""
+        await self._added.async_write()
+        if self._added.follow is not None and self._added.follow != self.async_refresh:
+            await self._added.follow()
 
     async def async_refresh(self) -> Counts:
         """Read what is new or has changed, and let go of what is gone; return what became of the documents.
@@ -338,7 +277,7 @@ class Knowledge:
         for path, stamp in islice(files.items(), MAX_FILES):
             entry = entries.get(file_key(path)) or entry_of_file(path)
             wanted[entry.key] = entry, mark_of(entry, stamp)
-        return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
+        return wanted | {entry.key: (entry, mark_of(entry, "")) for entry in entries.values() if not entry.path}
 
     async def _async_read(
         self, documents: Mapping[str, tuple[AddedDocument, str]], kept: Mapping[str, Sequence[Document]]
@@ -428,9 +367,9 @@ class Knowledge:
                     del self._synced[name]
                     await self._added.async_note(name, filled=False)
 
-    async def _async_entries(self) -> dict[str, AddedDocument]:
-        entries = await self._added.async_entries()
+    async def _async_entries(self) -> Mapping[Hashable, AddedDocument]:
+        await self._added.async_load()
         if not self._is_read:
             self._is_read = True
             self._synced = {name: {} for name in self.filled} | self._synced  # it is not known with what
-        return entries
+        return self._added.entries

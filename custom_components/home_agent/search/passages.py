@@ -6,7 +6,7 @@ from hashlib import blake2b
 from itertools import islice
 from pathlib import PurePosixPath
 import re
-from typing import Any, Self
+from typing import Any
 
 from homeassistant.util.json import JsonObjectType
 
@@ -167,19 +167,6 @@ class AddedDocument:
     def key(self) -> str:
         """Return the key; a new document with the same key replaces it."""
         return file_key(self.path) if self.path else f"text:{self.collection}/{self.title}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return a stored document. Raises `KeyError`, `TypeError` or `ValueError` if the data is invalid."""
-        return cls(
-            collection=str(data["collection"]),
-            title=str(data["title"]),
-            source=str(data["source"]),
-            text=str(data["text"]),
-            path=str(data["path"]),
-            outside=bool(data["outside"]),
-            metadata=dict(data["metadata"]),
-        )
 
 
 def file_key(path: str) -> str:

@@ -209,7 +209,7 @@ async def _async_reload(call: ServiceCall) -> None:
         await entry.runtime_data.custom_tools.async_load()
         await entry.runtime_data.extensions.async_load()
         await entry.runtime_data.knowledge.async_refresh()
-        await entry.runtime_data.documents.async_load(entry.runtime_data.profiles.values())
+        await entry.runtime_data.sources.documents.async_load(entry.runtime_data.profiles.values())
         entry.runtime_data.transcripts.async_renew_instructions()
 
 

@@ -7,19 +7,20 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..home.exposure import may_tell
-from ..home.taught_names import Status, TaughtName, has_alias, taught_names_of, title_of
+from ..home.taught_names import TaughtName, has_alias, taught_names_of, title_of
 from ..policy.channels import async_put_outside
 from ..policy.teaching import ForgetName
 from ..support.text import phrase
+from ..turn.proposal import ProposalStatus
 from .call import async_register, async_turn, invalid, runtime_of
 
 FORGET_TAUGHT_NAME_SCHEMA = probatio.Schema({probatio.Required(ATTR_NAME): cv.string})
 
 
 async def _async_list_taught_names(call: ServiceCall) -> ServiceResponse:
-    """Return the names that were taught, proposed and declined, newest first, as far as whoever calls may know of them.
+    """Return the names that were taught, proposed and declined, newest first, as far as the caller may know of them.
 
-    Administrators and automations see all, others what was taught of what they may know, and what they proposed.
+    Administrators and automations see all, other users what was taught of what they may know, and what they proposed.
     """
     hass = call.hass
     user = await hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
@@ -27,7 +28,7 @@ async def _async_list_taught_names(call: ServiceCall) -> ServiceResponse:
     rows: list[JsonValueType] = []
     for row in reversed(taught_names_of(hass).rows()):
         if is_others and row.user_id != call.context.user_id:
-            if row.status is not Status.TAUGHT or not may_tell(hass, row.target, user):
+            if row.status is not ProposalStatus.APPROVED or not may_tell(hass, row.target, user):
                 continue
         rows.append(_taught_name(hass, row))
     return {"names": rows}
@@ -53,7 +54,7 @@ async def _async_forget_taught_name(call: ServiceCall) -> ServiceResponse:
     profile = runtime.registry.default
     turn, tool = await async_turn(call, profile, call.context.id), ForgetName()
     for row in found:
-        if row.status is not Status.TAUGHT:
+        if row.status is not ProposalStatus.APPROVED:
             names.async_forget(row.target, row.name)
             continue
         arguments = {"target": row.target, "name": row.name}

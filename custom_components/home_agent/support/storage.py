@@ -1,7 +1,7 @@
-"""Files in Home Assistant's storage: read without ever failing, written whole or not at all, and troubles are reported.
+"""Files in Home Assistant's storage: reading never raises, a file is written whole or not at all, and troubles are reported.
 
-What people said and added is in them. So a file that cannot be used is kept, what was deleted is written at once, and what
-cannot be written is tried again.
+They hold what people said and added. So a file that cannot be used is kept, a deletion is written at once, and a write that
+failed is tried again.
 """
 
 import asyncio
@@ -25,30 +25,42 @@ from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN, LOGGER
 
-VERSION = 1
 SAVE_DELAY = 10  # seconds
 BEGINNING = 512  # bytes of a file that say whose it is
 RETRY_DELAY = 300  # seconds until a file that could not be written is tried again
 
 type Content = dict[str, Any]
 type Stamp = tuple[int, int]
+type Migrate = Callable[[int, Content], Content]
+"""Takes the version of an older file and its content, and returns the content in the present form. Called in a worker thread."""
 
 
 class Trouble(StrEnum):
     """What is wrong with a file; the key of the Repairs issue that says so."""
 
     BROKEN = "file_broken"
-    """It was set aside, and there is a new one."""
+    """It was set aside, and a new file is written."""
     NEWER = "file_newer"
     """A newer version of Home Agent wrote it: it stays as it is, and nothing is written."""
     UNREADABLE = "file_unreadable"
-    """The disk does not give it: nothing is written until the next start."""
+    """The disk cannot read it: nothing is written until the next start."""
     UNWRITABLE = "file_unwritable"
-    """The disk does not take it: it is tried again."""
+    """The disk cannot write it: it is tried again."""
 
 
 type Report = Callable[[Trouble, str, bool], None]
-"""Is told of a trouble, with the name of the file, and whether it is there (True) or over."""
+"""Called with a trouble, the name of the file, and whether the trouble holds (True) or is over."""
+
+
+class _VersionedStore(Store[Content]):
+    """A store that brings the content of an older version to the present form."""
+
+    migrate: Migrate | None = None
+
+    async def _async_migrate_func(self, old_version: int, _minor_version: int, content: Content) -> Content:
+        if self.migrate is None:
+            raise NotImplementedError
+        return await self.hass.async_add_executor_job(self.migrate, old_version, content)
 
 
 class StoredFile:
@@ -62,10 +74,15 @@ class StoredFile:
         report: Report,
         *,
         delay: float = SAVE_DELAY,
+        version: int = 1,
+        migrate: Migrate | None = None,
     ) -> None:
-        """Take what the file is called after the domain, and how many seconds later a change is written."""
+        """Take the name after the domain, and the seconds after which a change is written.
+
+        `migrate` is called for a file of an older `version`.
+        """
         self._hass = hass
-        self._store = _store_of(hass, name)
+        self._store = _store_of(hass, name, version, migrate)
         self._content = content
         self._report = report
         self._delay = delay
@@ -77,12 +94,11 @@ class StoredFile:
         self._failing = False
 
     async def async_load[Found](self, read: Callable[[Content], Found]) -> Found | None:
-        """Return what `read` makes of the file in a worker thread; None when there is nothing that can be read.
+        """Return what `read` makes of the content in a worker thread; None if there is no file, or none that can be read.
 
-        Never raises. Whatever `read` raises says that the file is none of ours. JSON that is broken is set aside and
-        reported by Home Assistant itself.
+        Never raises. A file for which `read` raises is set aside. Home Assistant itself sets aside and reports broken JSON.
         """
-        if not self._usable:  # that was said
+        if not self._usable:  # which was reported
             return None
         try:
             if (content := await self._store.async_load()) is not None:
@@ -98,9 +114,10 @@ class StoredFile:
         return None
 
     async def async_load_items[Item](self, key: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-        """Return the items of the list under a key; one that cannot be read is left out, and a copy of the file is kept.
+        """Return the items of the list under a key. Never raises.
 
-        A file of which none can be read is none of ours. Never raises. `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for what is none.
+        An item for which `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` is left out, and a copy of
+        the file is kept. If all of them are left out, the file is set aside.
         """
         lost = 0
 
@@ -127,47 +144,47 @@ class StoredFile:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it could be read, so that it is written as well."""
+        """Whether it could be read; otherwise it is not written either."""
         return self._usable
 
     @property
     def is_written(self) -> bool:
-        """Whether nothing is left to write."""
+        """Whether every change is on the disk."""
         return self._written == self._changes
 
     @property
     def is_failing(self) -> bool:
-        """Whether the disk did not take what was to be written last; it is tried again."""
+        """Whether the last write failed; it is tried again."""
         return self._failing
 
     @callback
     def async_changed(self) -> None:
-        """Write soon."""
+        """Write after the delay."""
         self._changes += 1
         if self._usable and self._timer is None:
             self._write_in(self._delay)
 
     async def async_write(self) -> None:
-        """Write now: what was deleted is gone then. Never raises for a disk that is full."""
+        """Write now. Never raises for a disk that is full."""
         self._changes += 1
         await self._async_write()
 
     async def async_close(self) -> None:
-        """Write what is not yet written: nothing may be left to do when the entry is gone."""
+        """Write what is not yet written, and stop all timers."""
         self._cancel()
         if not self.is_written:
             await self._async_write()
         self._cancel()
 
     async def async_remove(self) -> None:
-        """Delete it for ever: nothing is written any more."""
+        """Delete it; nothing is written any more."""
         self._usable = False
-        async with self._writing:  # what is being written is gone, too
+        async with self._writing:  # a write that runs ends first
             self._cancel()
             await self._store.async_remove()
 
     async def _async_write(self, _now: datetime | None = None) -> None:
-        """Write, and look whether the disk has it: the store tells of most troubles in the log only."""
+        """Write, and check that the disk has it: the store only logs most troubles."""
         async with self._writing:
             if self._timer is not None:
                 self._timer()
@@ -195,13 +212,15 @@ class StoredFile:
         if await self._hass.async_add_executor_job(self._stamp) != before:
             return True
         try:  # a file system that does not tell one from the next
-            found = await _store_of(self._hass, self._store.key.removeprefix(f"{DOMAIN}.")).async_load()
+            found = await _store_of(
+                self._hass, self._store.key.removeprefix(f"{DOMAIN}."), self._store.version
+            ).async_load()
             return found is not None and json_bytes(found) == json_bytes(content)
         except HomeAssistantError, OSError, TypeError, ValueError:
             return False
 
     def _stamp(self) -> Stamp | None:
-        """Return what tells the file from the next one; None: there is none."""
+        """Return what identifies the file as it was written; None if there is none."""
         try:
             found = Path(self._store.path).stat()
         except OSError:
@@ -235,7 +254,7 @@ class StoredFile:
         self._report(trouble, name, True)
 
     def _copy(self) -> str | None:
-        """Keep a copy of the file as it is, and return what that is called; None when there is no file, or no room."""
+        """Keep a copy of the file as it is, and return its name; None if there is no file, or no room."""
         path = Path(self._store.path)
         try:
             written = dt_util.utc_from_timestamp(path.stat().st_mtime).isoformat()
@@ -273,10 +292,9 @@ def _sweep(folder: Path) -> None:
                 path.unlink()
 
 
-async def async_remove_file(hass: HomeAssistant, name: str) -> None:
-    """Delete a file."""
-    await _store_of(hass, name).async_remove()
-
-
-def _store_of(hass: HomeAssistant, name: str) -> Store[Content]:
-    return Store(hass, VERSION, f"{DOMAIN}.{name}", private=True, atomic_writes=True, serialize_in_event_loop=False)
+def _store_of(hass: HomeAssistant, name: str, version: int, migrate: Migrate | None = None) -> _VersionedStore:
+    store = _VersionedStore(
+        hass, version, f"{DOMAIN}.{name}", private=True, atomic_writes=True, serialize_in_event_loop=False
+    )
+    store.migrate = migrate
+    return store

@@ -17,7 +17,8 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..languages.data import code_of
-from ..memory.memories import PATIENCE, Memories
+from ..memory.memories import Memories
+from ..memory.recall import PATIENCE
 from ..memory.record import MAX_CONTENT, TAINTED as TAINTS, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile

@@ -1,25 +1,25 @@
-"""What was said, of all conversations of the entry: bounded in number, size and age, and kept in one private file.
+"""What was said in the conversations of the entry: bounded in number, size and age, and kept in one private file.
 
-A conversation is found by its owner and an id. Whose it is not gets nothing, and is not told that there is something. It
-holds what was said and which tools were called, never what they answered.
+A conversation is found by its owner and an id; other owners are not told that it exists. It holds what was said and which tools
+were called, never what they returned.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Self, override
 
 from homeassistant.components.conversation import AssistantContent, Content, ToolResultContent, UserContent
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
-from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType, json_loads_object
 from homeassistant.util.ulid import ulid_now, ulid_to_bytes
 
@@ -27,8 +27,9 @@ from ..client.messages import CONFIRMED, ROUTED
 from ..settings.profile import Profile
 from ..support.const import LOGGER
 from ..support.encoding import dump
+from ..support.kept import Change, Kept
 from ..support.masking import SECRET
-from ..support.storage import Report, StoredFile, async_remove_file
+from ..support.storage import StoredFile
 from ..turn.turn import Owner, Turn
 
 MAX_ARGUMENTS = 2_000  # characters of one call
@@ -98,7 +99,7 @@ class StoredMessage:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], now: datetime) -> Self:
-        """Return the message. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is none.
+        """Return the message. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data.
 
         One from the future is of now: a clock that was put back must not keep it for ever.
         """
@@ -188,7 +189,7 @@ class Conversation:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], now: datetime) -> Self:
-        """Return the conversation. Raises what `StoredMessage.from_dict` raises when it is none."""
+        """Return the conversation. Raises what `StoredMessage.from_dict` raises for invalid data."""
         owner = Owner(
             profile_id=str(data["profile_id"]),
             user_id=_id_or_none(data["user_id"]),
@@ -273,67 +274,124 @@ def _text(text: str) -> str:
     return short.encode("utf-8", "replace").decode()
 
 
-class Conversations:
-    """What was said, by whom, in which conversation."""
+class Conversations(Kept[Conversation]):
+    """What was said, by whom, in which conversation; the one that was talked in last is last."""
 
-    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
-        """Start empty; `async_open` reads what there was."""
-        self._hass = hass
-        self._entry_id = entry_id
+    file = "conversations"
+    items = "conversations"
+    of_entry = True
+    delay = SAVE_DELAY
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass)
         self._profiles: Mapping[str, Profile] = {}
-        self._file: StoredFile | None = None
-        self._conversations: dict[ConversationKey, Conversation] = {}
-        """The one that was talked in last is last."""
         self._aliases: dict[ConversationKey, str] = {}
         self._of_owner: Counter[Owner] = Counter()
         self._size = 0
+        self._due: set[Owner] = set()
+        """Owners who may have too many."""
+        self.async_listen(self._count)
 
-    async def async_open(self, profiles: Mapping[str, Profile], report: Report) -> Callable[[], None]:
-        """Take up the agents as they are now, begin to forget what is old, and return what ends that. Never raises.
+    @override
+    def key(self, row: Conversation) -> ConversationKey:
+        return row.owner, row.id
 
-        The file is read the first time, and again when it could not be used then. `report` is told of its troubles.
+    @override
+    def owner(self, row: Conversation) -> str | None:
+        return row.owner.user_id
+
+    @override
+    async def async_read(self, file: StoredFile) -> list[Conversation]:
+        read = partial(Conversation.from_dict, now=dt_util.utcnow())
+        found = await file.async_load_items(self.items, read)
+        return sorted((item for item in found if item.messages), key=lambda item: item.last_at)
+
+    @override
+    def written(self, row: Conversation) -> JsonObjectType:
+        return row.written
+
+    @override
+    def is_stored(self, row: Conversation) -> bool:
+        return row.persists
+
+    @override
+    def surplus(self) -> list[Conversation]:
+        """Return the oldest of owners who have too many, then the oldest of all.
+
+        Only owners who have talked since are looked at: what is old goes by the clock.
         """
-        earlier, file = self._file, self._file_for(report)
-        self._profiles, self._file = profiles, file
-        found: list[Conversation] = []
-        if earlier is None or not earlier.is_usable:
-            read = partial(Conversation.from_dict, now=dt_util.utcnow())
-            found = await file.async_load_items("conversations", read)
-        before = {(item.owner, item.id): item for item in found} | self._conversations
-        self._take([item for item in found if self._persists(item)])
-        if self._tidy() or before != self._conversations or not (earlier is None or earlier.is_written):
-            await file.async_write()  # at once: of an agent that is gone nothing may come back
-        return async_track_time_interval(self._hass, self._tidy_now, TIDY_INTERVAL, cancel_on_shutdown=True)
+        gone: dict[ConversationKey, Conversation] = {}
+        for owner in self._due:
+            if (many := self._of_owner[owner] - MAX_OF_OWNER) > 0:
+                theirs = (item for item in self._rows.values() if item.owner == owner)
+                gone |= {self.key(item): item for item in islice(theirs, many)}
+        self._due.clear()
+        number, size = len(self._rows) - len(gone), self._size - sum(item.size for item in gone.values())
+        for item in self._rows.values():
+            if number <= 1 or (number <= MAX_CONVERSATIONS and size <= MAX_SIZE):
+                break
+            if (key := self.key(item)) not in gone:
+                gone[key] = item
+                number, size = number - 1, size - item.size
+        return [*gone.values()]
 
-    def _file_for(self, report: Report) -> StoredFile:
-        return StoredFile(self._hass, file_of(self._entry_id), self._data, report, delay=SAVE_DELAY)
+    def _count(self, changes: Sequence[Change[Conversation]]) -> None:
+        for change in changes:
+            if (before := change.before) is not None:
+                self._size -= before.size
+                self._of_owner[before.owner] -= 1
+                for alias in before.aliases:
+                    self._aliases.pop((before.owner, alias), None)
+            if (after := change.after) is not None:
+                self._size += after.size
+                self._of_owner[after.owner] += 1
+                self._due.add(after.owner)
+                self._aliases |= {(after.owner, alias): after.id for alias in after.aliases}
 
-    async def async_close(self) -> None:
-        """Write down what is not yet written. A turn that still runs may add to it all the same."""
-        if self._file is not None:
-            await self._file.async_close()
+    async def async_take_up(self, profiles: Mapping[str, Profile]) -> None:
+        """Take the agents as they are now: of one that remembers nothing, nothing stays; of one without a file, nothing there."""
+        self._profiles = profiles
+        gone, changed = [], []
+        for item in self._rows.values():
+            profile = profiles.get(item.owner.profile_id)
+            if profile is None or not profile.history_enabled:
+                gone.append(item)
+            elif item.persists != profile.history_persist:
+                changed.append(replace(item, persists=profile.history_persist))
+        self.drop(gone)
+        self.put(*changed)
+        self._tidy()
+        await self.async_flush()  # at once: of an agent that is gone nothing may come back
 
-    async def async_remove(self) -> None:
-        """Forget everything, for ever: what a turn adds that still runs is not kept."""
+    @callback
+    def async_start(self, entry: ConfigEntry[Any]) -> None:
+        """Forget what is old, every few hours until the entry is unloaded."""
+
+        @callback
+        def tidy(_now: datetime) -> None:
+            self._tidy()
+
+        entry.async_on_unload(async_track_time_interval(self._hass, tidy, TIDY_INTERVAL, cancel_on_shutdown=True))
+
+    @override
+    async def async_remove(self, entry_id: str) -> None:
         self._profiles = {}
-        self._forget_all()
-        if self._file is not None:
-            await self._file.async_remove()
-        await async_remove_file(self._hass, file_of(self._entry_id))
+        await super().async_remove(entry_id)
 
     @callback
     def find(self, turn: Turn, conversation_id: str | None, *, anew: bool = False) -> Conversation | None:
-        """Return the conversation that a turn goes on with; None when there is none of whoever talks.
+        """Return the conversation that a turn goes on with; None if the turn's owner has none.
 
-        `conversation_id` is what the caller sent. Without one that is known here, the profile may let whoever talks
-        continue where they left off; not `anew`, and not in a conversation that a caller gave a name of its own.
+        `conversation_id` is what the caller sent. If it is unknown here, the profile may let speakers continue where they
+        left off; not `anew`, and not in a conversation that a caller gave a name of its own.
         """
         if not turn.direct:  # a tool or a script of another turn talks
             return None
         owner, profile, found = turn.owner, turn.profile, None
         if conversation_id is not None:
             key = (owner, self._aliases.get((owner, conversation_id), conversation_id))
-            found = self._conversations.get(key)
+            found = self._rows.get(key)
         known = owner.user_id or owner.device_id  # a person, or at least a device that a person talks to
         if (
             found is None
@@ -358,7 +416,7 @@ class Conversations:
         profile = self._profiles.get(owner.profile_id)  # which may have changed since the turn began
         if not turn.direct or profile is None or not profile.history_enabled:
             return None
-        known = self._conversations.get((owner, conversation_id)) or Conversation(
+        known = self._rows.get((owner, conversation_id)) or Conversation(
             id=conversation_id, owner=owner, persists=profile.history_persist
         )
         conversation = known.going_on(turn.conversation_id, turn.device_id or turn.satellite_id, taints, said).since(
@@ -372,37 +430,27 @@ class Conversations:
         if not takes:  # it would keep all others from being written
             LOGGER.warning("A message that no file takes is not kept")
             return None
-        self._put(conversation)
-        if (
-            self._of_owner[owner] > MAX_OF_OWNER
-            or len(self._conversations) > MAX_CONVERSATIONS
-            or self._size > MAX_SIZE
-        ):
-            self._make_room([owner])  # not all are looked at after every turn: what is old goes by the clock
-        if conversation.persists and self._file is not None:
-            self._file.async_changed()
+        self.put(conversation, newest=True)
         return conversation
 
     async def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
-        """Forget one conversation, or all; with `user_id` only those of this user. Return how many there were.
-
-        They are off the disk then.
-        """
+        """Forget one conversation, or all, on the disk as well; with `user_id` only those of this user. Return how many."""
         gone = [
             item
-            for item in self._conversations.values()
+            for item in self._rows.values()
             if user_id in (None, item.owner.user_id) and conversation_id in (None, item.id, *item.aliases)
         ]
-        self._drop(gone)
-        if gone and self._file is not None:
-            await self._file.async_write()
+        self.drop(gone)
+        if gone:
+            await self.async_write()
         return len(gone)
 
+    @property
+    @override
     def counts(self) -> dict[str, int]:
-        """Return how much there is: conversations, messages, characters."""
         return {
-            "conversations": len(self._conversations),
-            "messages": sum(len(item.messages) for item in self._conversations.values()),
+            "conversations": len(self._rows),
+            "messages": sum(len(item.messages) for item in self._rows.values()),
             "characters": self._size,
         }
 
@@ -411,107 +459,18 @@ class Conversations:
         owner, device_id = turn.owner, turn.device_id or turn.satellite_id
         by_device = turn.profile.continue_conversation == "device" or owner.user_id is None
         begin = dt_util.utcnow() - timedelta(minutes=turn.profile.continue_minutes)
-        for item in reversed(self._conversations.values()):
+        for item in reversed(self._rows.values()):
             if item.last_at < begin:
                 return None
             if item.owner == owner and (not by_device or (device_id is not None and item.device_id == device_id)):
                 return item
         return None
 
-    def _put(self, conversation: Conversation) -> None:
-        """Take a conversation in as the newest."""
-        owner = conversation.owner
-        if (before := self._conversations.pop((owner, conversation.id), None)) is not None:
-            self._size -= before.size
-        else:
-            self._of_owner[owner] += 1
-        self._size += conversation.size
-        self._conversations[owner, conversation.id] = conversation
-        self._aliases |= {(owner, alias): conversation.id for alias in conversation.aliases}
-
-    def _drop(self, gone: Iterable[Conversation]) -> None:
-        for item in gone:
-            if self._conversations.pop((item.owner, item.id), None) is None:
-                continue
-            self._size -= item.size
-            self._of_owner[item.owner] -= 1
-            for alias in item.aliases:
-                self._aliases.pop((item.owner, alias), None)
-
-    def _forget_all(self) -> None:
-        self._conversations, self._aliases, self._of_owner, self._size = {}, {}, Counter(), 0
-
     @callback
-    def _tidy_now(self, _now: datetime) -> None:
-        if self._tidy() and self._file is not None:
-            self._file.async_changed()
-
-    def _tidy(self) -> bool:
-        """Forget what is too old or too much; return whether there was anything."""
-        begin, changed = dt_util.utcnow() - KEPT_FOR, False
-        for key, item in list(self._conversations.items()):
-            kept = item.since(begin)
-            if kept is not item:
-                changed = True
-                self._size += kept.size - item.size
-                self._conversations[key] = kept  # where it was: nobody has talked in it since
-            if not kept.messages:
-                self._drop([kept])
-        return self._make_room(list(self._of_owner)) or changed
-
-    def _make_room(self, owners: Iterable[Owner]) -> bool:
-        """Forget the oldest of owners who have too many, then the oldest of all; return whether there was anything."""
-        gone: list[Conversation] = []
-        for owner in owners:
-            theirs = (item for item in self._conversations.values() if item.owner == owner)
-            gone += islice(theirs, max(0, self._of_owner[owner] - MAX_OF_OWNER))
-        self._drop(gone)
-        while (number := len(self._conversations)) > 1 and (number > MAX_CONVERSATIONS or self._size > MAX_SIZE):
-            gone.append(next(iter(self._conversations.values())))
-            self._drop(gone[-1:])
-        return bool(gone)
-
-    def _take(self, read: Iterable[Conversation]) -> None:
-        """Take up what was read, and what is in memory as far as its agent still remembers anything."""
-        known = {(item.owner, item.id): item for item in read} | self._conversations
-        self._forget_all()
-        for item in sorted((item for item in known.values() if item.messages), key=lambda item: item.last_at):
-            profile = self._profiles.get(item.owner.profile_id)
-            if profile is not None and profile.history_enabled:
-                self._put(
-                    item
-                    if item.persists == profile.history_persist
-                    else replace(item, persists=profile.history_persist)
-                )
-
-    def _persists(self, conversation: Conversation) -> bool:
-        """Return whether a conversation belongs on the disk."""
-        profile = self._profiles.get(conversation.owner.profile_id)
-        return profile is not None and profile.history_enabled and profile.history_persist
-
-    def _data(self) -> dict[str, Any]:
-        """Return what is written. Called in a worker thread: the dict is read in one step, its values never change."""
-        return {"conversations": [item.written for item in list(self._conversations.values()) if item.persists]}
-
-
-def file_of(entry_id: str) -> str:
-    """Return what the file of an entry is called."""
-    return f"conversations.{entry_id}"
-
-
-CONVERSATIONS: HassKey[dict[str, Conversations]] = HassKey("home_agent_conversations")
-"""By entry id, while Home Assistant runs: a turn outlives a reload of the entry, and so does what is only in memory."""
-
-
-def conversations_of(hass: HomeAssistant, entry_id: str) -> Conversations:
-    """Return the conversations of an entry."""
-    known = hass.data.setdefault(CONVERSATIONS, {})
-    if entry_id not in known:
-        known[entry_id] = Conversations(hass, entry_id)
-    return known[entry_id]
-
-
-async def async_remove_conversations(hass: HomeAssistant, entry_id: str) -> None:
-    """Forget what was said, in memory and on the disk."""
-    await conversations_of(hass, entry_id).async_remove()
-    hass.data[CONVERSATIONS].pop(entry_id)
+    def _tidy(self) -> None:
+        """Forget what is too old or too much."""
+        begin = dt_util.utcnow() - KEPT_FOR
+        known = [*self._rows.values()]
+        kept = [item.since(begin) for item in known]
+        self.put(*(now for now, item in zip(kept, known, strict=True) if now is not item and now.messages))
+        self.drop(item for item in kept if not item.messages)

@@ -22,6 +22,7 @@ from custom_components.home_agent.languages.data import async_load
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.memory.filters import rejected_because
 from custom_components.home_agent.memory.memories import Memories
+from custom_components.home_agent.memory.recall import MemoryMeans
 from custom_components.home_agent.memory.record import Draft, MemorySource, MemoryType, Scope
 from custom_components.home_agent.memory.replacing import replaces
 from custom_components.home_agent.search.vectors import Vectors
@@ -94,8 +95,10 @@ async def async_remembering(retrieval: RetrievalSettings) -> AsyncIterator[tuple
             vectors = Vectors.from_settings(hass, retrieval, issues.RetrievalIssues(hass))
             memories = Memories(hass)
             settings = MemorySettings(max_memories=100_000)
-            await memories.async_open(
-                entry, settings, retrieval, vectors, Languages(hass, NAMED), lambda _trouble, _name, _holds: None
+            languages = Languages(hass, NAMED)
+            await memories.async_open(entry.entry_id, lambda _trouble, _name, _holds: None)
+            memories.async_use(
+                MemoryMeans(settings=settings, retrieval=retrieval, vectors=vectors, languages=languages, entry=entry)
             )
             try:
                 yield hass, memories

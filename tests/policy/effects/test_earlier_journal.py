@@ -10,8 +10,8 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.kept import kept_things
 from tests.house import say, set_up, speech, state_of
 
 BED = "light.bed_light"
@@ -30,7 +30,7 @@ async def earlier(
     freezer.move_to("2026-11-20 19:00:00+00:00")
     entry = await set_up(hass)
     assert await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(JOURNALS)
+    kept_things(hass).forget()
     key = f"{DOMAIN}.journal.{entry.entry_id}"
     stored = json.loads(STORED.read_text(encoding="utf-8").replace("USER", str(admin.user_id)))
     hass_storage[key] = stored | {"key": key}

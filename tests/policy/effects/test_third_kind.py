@@ -8,9 +8,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
 
 from custom_components.home_agent.policy.effects import KINDS
-from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.policy.undo import UndoTools
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.events import ACTION_EXECUTED
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
@@ -59,7 +59,7 @@ async def actions(hass: HomeAssistant) -> list[dict[str, Any]]:
 async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """Unload the entry and load it with a journal that is read from the disk."""
     assert await hass.config_entries.async_unload(entry.entry_id)
-    hass.data.pop(JOURNALS)
+    kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
 

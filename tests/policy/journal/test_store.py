@@ -33,6 +33,13 @@ def nobody(*_: object) -> None:
     pytest.fail("the file of a test is usable")
 
 
+async def opened(hass: HomeAssistant) -> ActionJournal:
+    """Return a journal with what is in its file."""
+    journal = ActionJournal(hass)
+    await journal.async_open("e", nobody)
+    return journal
+
+
 def written(*entity_ids: str, hass: HomeAssistant, **fields: Any) -> WriteRecord:
     """Return a write on some entities, which are given a state."""
     before = {}
@@ -67,13 +74,12 @@ def everything(action: JournalEntry) -> bool:
 
 
 async def test_an_action_comes_back_from_the_disk_as_it_was(hass: HomeAssistant) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     for action in journal.newest_first(everything):
         journal.async_mark_tried(action, action.before, complete=True)
     await journal.async_close()
-    again = ActionJournal(hass, "e", nobody)
-    await again.async_load()
+    again = await opened(hass)
     assert again.newest_first(everything) == journal.newest_first(everything)
     [action] = again.newest_first(everything)
     assert action.undone is not None
@@ -82,7 +88,7 @@ async def test_an_action_comes_back_from_the_disk_as_it_was(hass: HomeAssistant)
 
 
 async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("lock.a", hass=hass))
     await journal.async_close()
     assert "1234" not in str(hass_storage[f"{DOMAIN}.journal.e"])
@@ -99,7 +105,7 @@ async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, A
     ],
 )
 async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str, words: str, kept: str) -> None:
-    journal = ActionJournal(hass, "entry-1", nobody)
+    journal = await opened(hass)
     call = ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",), data={"code": code})
     entry = written("lock.a", hass=hass)
     plan = replace(entry.plan, effects=(call,))
@@ -110,7 +116,7 @@ async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str
 async def test_it_is_written_a_while_later(
     hass: HomeAssistant, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
 ) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     assert f"{DOMAIN}.journal.e" not in hass_storage
     freezer.tick(SAVE_DELAY + 0.1)
@@ -120,7 +126,7 @@ async def test_it_is_written_a_while_later(
 
 
 async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written(*(f"light.l{n}" for n in range(MAX_ENTITIES + 3)), hass=hass, words="w" * 2 * MAX_WORDS))
     [action] = journal.newest_first(everything)
     assert (len(action.before), action.left_out, len(action.words)) == (MAX_ENTITIES, 3, MAX_WORDS)
@@ -137,25 +143,23 @@ async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory
 async def test_entry_that_is_none_is_left_out(
     hass: HomeAssistant, hass_storage: dict[str, Any], broken: object
 ) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     await journal.async_close()
     hass_storage[f"{DOMAIN}.journal.e"]["data"]["actions"].insert(0, broken)
-    again = ActionJournal(hass, "e", nobody)
-    await again.async_load()
+    again = await opened(hass)
     assert len(again.newest_first(everything)) == 1
 
 
 @pytest.mark.parametrize("data", [True, "x", ["x"], None])
 async def test_call_without_data_is_left_out(hass: HomeAssistant, hass_storage: dict[str, Any], data: object) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     journal.async_add(written("light.b", hass=hass))
     await journal.async_close()
     [*_, newest] = hass_storage[f"{DOMAIN}.journal.e"]["data"]["actions"]
     newest["calls"] = [{"domain": "light", "service": "turn_on", "entity_ids": ["light.b"], "data": data}]
-    again = ActionJournal(hass, "e", nobody)
-    await again.async_load()
+    again = await opened(hass)
     assert len([action.as_told() for action in again.newest_first(everything)]) == 1
 
 
@@ -251,7 +255,7 @@ async def test_nothing_to_undo_for_an_automation(hass: HomeAssistant, house: Non
 
 
 async def test_nobodys_many_actions_push_out_those_of_others(hass: HomeAssistant) -> None:
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     journal.async_add(written("light.anna", hass=hass))
     of_nobody = written("light.a", hass=hass)
     of_nobody = replace(of_nobody, turn=replace(of_nobody.turn, context=Context()))
@@ -265,7 +269,7 @@ async def test_nobodys_many_actions_push_out_those_of_others(hass: HomeAssistant
 
 async def test_entities_of_all_actions_are_bounded(hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custom_components.home_agent.policy.journal.MAX_KEPT", 10)
-    journal = ActionJournal(hass, "e", nobody)
+    journal = await opened(hass)
     many = written(*(f"light.l{number}" for number in range(4)), hass=hass)
     journal.async_add(written("light.anna", hass=hass))
     for _ in range(5):

@@ -8,11 +8,12 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util.json import JsonObjectType
 
 from ...home.actions import Judgement
-from ...home.taught_names import Status, aliases_of, has_alias, set_alias, taught_names_of, title_of
+from ...home.taught_names import aliases_of, has_alias, set_alias, taught_names_of, title_of
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...turn.plan import NAMING, Effect
+from ...turn.proposal import ProposalStatus
 from .effect import Before, Done, EffectKind, Fate, Moment, Undoing, WayBack
 from .wording import MAX_NAME, cut
 
@@ -93,9 +94,9 @@ class NameChangeKind(EffectKind[NameChange]):
             if has_alias(hass, target, name):
                 raise ToolError("name_known", target=title_of(hass, target) or target, name=f"“{name}”")
             set_alias(hass, target, name, there=True)
-            names.async_note(target, name, Status.TAUGHT, context.user_id)
+            names.async_note(target, name, ProposalStatus.APPROVED, context.user_id)
         elif effect.service == PROPOSE_NAME:
-            names.async_note(target, name, Status.PROPOSED, context.user_id)
+            names.async_note(target, name, ProposalStatus.PROPOSED, context.user_id)
         else:
             if effect.service == REMOVE_NAME:
                 set_alias(hass, target, name, there=False)
@@ -154,7 +155,7 @@ class NameChangeKind(EffectKind[NameChange]):
 def _is_proposed(hass: HomeAssistant, effect: NameChange) -> bool:
     """Return whether the name waits for an administrator."""
     row = taught_names_of(hass).get(effect.target, effect.name)
-    return row is not None and row.status is Status.PROPOSED
+    return row is not None and row.status is ProposalStatus.PROPOSED
 
 
 NAME_CHANGES = NameChangeKind()

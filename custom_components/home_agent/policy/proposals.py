@@ -1,0 +1,93 @@
+"""What waits for an administrator: one limit for all kinds, one issue in Repairs for each, and one flow (repairs.py).
+
+A kind is kept rows with a status (turn/proposal.py), a text for each, and what approving and declining them does. It is added
+while the entry is loaded: taught names in `policy/teaching.py`, learned phrases in `local/learned.py`.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+
+from ..support import issues
+from ..turn.proposal import Proposal, ProposalStatus, Proposed
+
+MAX_WAITING = 50
+"""Proposals of one kind that wait: as many as an administrator reads."""
+MAX_WAITING_OF_USER = 20
+"""The same of one user; all of unknown users count as one."""
+OF_HOME = "home"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalKind[Row: Proposal]:
+    """Proposals that one issue is about."""
+
+    key: str
+    """Of the issue and its texts."""
+    kept: Proposed[Row]
+    status: ProposalStatus = ProposalStatus.PROPOSED
+    """Of the rows that wait."""
+    text: Callable[[Row], Awaitable[str]]
+    """Returns what is proposed, for an administrator, in Home Assistant's language."""
+    approve: Callable[[Sequence[Row]], Awaitable[str | None]]
+    """Approves rows; returns why that failed for some of them, which wait on, or None."""
+    decline: Callable[[Sequence[Row]], None]
+    """Declines rows, so that they are not proposed again."""
+
+    def waiting(self) -> list[Row]:
+        """Return what waits, oldest first."""
+        return self.kept.rows(self.status)
+
+
+def has_room(kept: Proposed[Any], user_id: str | None) -> bool:
+    """Return whether a user may propose one more."""
+    waiting = kept.rows(ProposalStatus.PROPOSED)
+    return len(waiting) < MAX_WAITING and sum(row.user_id == user_id for row in waiting) < MAX_WAITING_OF_USER
+
+
+class Proposals:
+    """The kinds of proposals of the loaded entry, and an issue for each of which some wait."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start without kinds."""
+        self._hass = hass
+        self._kinds: dict[str, ProposalKind[Any]] = {}
+
+    @callback
+    def async_add(self, kind: ProposalKind[Any]) -> CALLBACK_TYPE:
+        """Ask administrators about a kind; return a function that stops that."""
+
+        @callback
+        def show(_changes: object = None) -> None:
+            # The issue says how many wait: all users may list issues, and only administrators see what is proposed.
+            count = len(kind.waiting())
+            issues.async_set(self._hass, kind.key, OF_HOME, count > 0, data={"proposals": kind.key}, count=str(count))
+
+        self._kinds[kind.key] = kind
+        stop = kind.kept.async_listen(show)
+        show()
+
+        @callback
+        def remove() -> None:
+            stop()
+            self._kinds.pop(kind.key, None)
+
+        return remove
+
+    async def async_waiting(self, key: str) -> dict[str, str]:
+        """Return the texts of what waits, by id; nothing for an unknown kind."""
+        if (kind := self._kinds.get(key)) is None:
+            return {}
+        return {row.id: await kind.text(row) for row in kind.waiting()}
+
+    async def async_decide(self, key: str, approve: Iterable[str], decline: Iterable[str]) -> str | None:
+        """Approve and decline what waits, by id; return why not all could be approved: nothing is declined then."""
+        kind, approved, declined = self._kinds[key], {*approve}, {*decline}
+        if rows := [row for row in kind.waiting() if row.id in approved]:
+            if reason := await kind.approve(rows):
+                return reason
+        if rows := [row for row in kind.waiting() if row.id in declined]:
+            kind.decline(rows)
+        return None
