@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
@@ -16,18 +17,21 @@ from ..policy.questions import async_done
 from ..policy.undo import seen_by
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.turn import Answer, Turn, zone_of_turn
-from .intent_policy import Sentence
 from .refusals import async_example
+from .sentences import Means, Sentence, Stage, async_hear
 
 MAX_KINDS = 8  # of one sentence
 MAX_WORDS = 80  # characters of what was said
 
 
-async def async_answer_about(sentence: Sentence, asked: SelfQuestion, journal: ActionJournal) -> Answer:
+async def async_answer_asked(
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, asked: SelfQuestion
+) -> Answer:
     """Return the answer to a question about the agent itself; it tells nothing that the user may not know."""
-    if asked is SelfQuestion.ABILITIES:
-        return Answer(text=await _async_abilities(sentence))
-    return Answer(text=await _async_last_action(sentence.hass, sentence.turn, journal))
+    if asked is not SelfQuestion.ABILITIES:
+        return Answer(text=await _async_last_action(hass, turn, means.journal))
+    sentence = await async_hear(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
+    return Answer(text=await _async_abilities(sentence))
 
 
 async def _async_abilities(sentence: Sentence) -> str:

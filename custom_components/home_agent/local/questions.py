@@ -5,7 +5,7 @@ As for commands, every word has to be explained. What a thing cannot tell ("is a
 answered, unless another thing decides it. Nothing is ever done here.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 import time
@@ -14,12 +14,10 @@ from homeassistant.const import STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UN
 from homeassistant.core import State
 from homeassistant.helpers import intent
 
-from ..policy.intents import Recognised
-from ..turn.turn import Understanding
-from .brain import Brain
-from .fuzzy import Frame, async_tell
-from .intent_policy import IntentPolicy, Sentence
+from .frames import Frame, async_tell_states
+from .intent_policy import against_reading
 from .reading import SentenceReading
+from .sentences import NotMine, Result, Sentence
 from .things import Things, tokens_of
 from .understanding import IN_A_ROOM, Said
 
@@ -336,41 +334,24 @@ class _Asking(SentenceReading):
         return state.attributes.get("device_class") if state else None
 
 
-async def async_answer_question(
-    sentence: Sentence, permission: IntentPolicy, brain: Brain
-) -> intent.IntentResponse | None:
-    """Return the answer to a question about states that the user may know; None leaves the sentence to the next."""
-    started = time.perf_counter()
-    asked = await brain.async_understand(sentence, understand_question)
+async def answer_question(sentence: Sentence) -> Result:
+    """Answer a question about states that the user may know."""
+    started, get = time.perf_counter(), sentence.hass.states.get
+    asked = await sentence.async_read(understand_question)
     if asked is None:
-        return None
+        return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.response_type = intent.IntentResponseType.QUERY_ANSWER
-    get = sentence.hass.states.get
-    response.async_set_states(list(_present(map(get, asked.matched))), list(_present(map(get, asked.unmatched))))
+    matched, unmatched = (
+        [state for item in items if (state := get(item))] for items in (asked.matched, asked.unmatched)
+    )
+    response.async_set_states(matched, unmatched)
     slots: dict[str, str] = {"state": asked.state} if asked.state else {}
     words = dict(slots)
     if asked.mode in (QuestionMode.ONE, QuestionMode.VALUE):
-        slots["name"] = (asked.matched or asked.unmatched)[0]
-        words["name"] = next(_present(map(get, [slots["name"]]))).name
-    earlier = permission.recognised, permission.refusal, permission.left_out
-    permission.recognised = Recognised(name=intent.INTENT_GET_STATE, slots={"name": "", **slots})
-    permission.refusal = permission.left_out = None
-    permission.check_answer(response)
-    if permission.refusal is not None:
-        permission.recognised, permission.refusal, permission.left_out = earlier
-        return None
-    frame = Frame(intent=intent.INTENT_GET_STATE, slots=slots, response_key=asked.mode.value)
-    await async_tell(sentence, frame, words, response)
-    permission.report(response, started)
-    sentence.turn.record.understanding = Understanding(
-        intents=(intent.INTENT_GET_STATE,),
-        targets=(*asked.matched, *asked.unmatched),
-        score=1.0,
-        duration_ms=round((time.perf_counter() - started) * 1000),
-    )
-    return response
-
-
-def _present(states: Iterator[State | None]) -> Iterator[State]:
-    return (state for state in states if state is not None)
+        one = (matched or unmatched)[0]
+        slots["name"], words["name"] = one.entity_id, one.name
+    frame = Frame(intent=intent.INTENT_GET_STATE, slots=slots, response_key=asked.mode.value, words=words)
+    if against_reading(sentence, frame.recognised, response) is not None:
+        return NotMine()
+    return await async_tell_states(sentence, frame, response, (*asked.matched, *asked.unmatched), started)
