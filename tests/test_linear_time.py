@@ -55,6 +55,7 @@ from custom_components.home_agent.local import (
     coverage,
     learned,
     lists,
+    parts,
     refusals,
     route_index,
     routes as routes_of_home,
@@ -257,8 +258,8 @@ def understood(text: str, code: str) -> None:
     """Read a sentence against a home, also as the next one after another, and in parts."""
     for said in (text, f"Turn on the kitchen{text}?"):
         before = understanding.Said(text=text, targets=("light.a",))
-        understanding.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
-    understanding.parts_of(text, data.data_of(code).follow_ups.joins)
+        parts.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
+    parts.parts_of(text, data.data_of(code).follow_ups.joins)
 
 
 DECLARED = declared.arguments_of_schema(
@@ -655,7 +656,7 @@ PLACES: Mapping[str, Place] = {
         read=in_languages(understood),
         words="turn on the kitchen and set it to 21.5 °C, 2700k? ",
         more=(" , ", "and  ", "? "),
-        modules=("local.reading", "local.things", "local.understanding"),
+        modules=("local.parts", "local.reading", "local.things"),
     ),
     "values for arguments": Place(
         times=len(REMEMBERED),

@@ -15,8 +15,9 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import COMMANDS, phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
+from custom_components.home_agent.local.parts import understand as understood
 from custom_components.home_agent.local.things import Things
-from custom_components.home_agent.local.understanding import Commanding, Said, Understood, understand as understood
+from custom_components.home_agent.local.understanding import Commanding, Said, Understood
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, text

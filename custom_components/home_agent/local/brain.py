@@ -13,8 +13,9 @@ from ..languages.phrasings import phrasings_of
 from ..languages.vocabulary import Language
 from ..support.bounds import in_slices
 from ..turn.turn import Turn
+from .parts import understand
 from .things import Things
-from .understanding import Said, Wish, understand
+from .understanding import Said, Wish
 
 
 @dataclass(slots=True)

@@ -308,14 +308,16 @@ async def answer_strictly(sentence: Sentence) -> Result:
 
     What has not the form of a question is answered only if it is no command either: "all lights off" is an order.
     """
-    turn = sentence.turn
-    knows_orders = bool(data_of(turn.language).alters.at_start)
-    states_something = (
-        knows_orders
-        and not is_asking(turn.text, turn.language)
-        and not is_altered(turn.text, turn.language, (), asks=False)
+    waits = sentence.stage is not Stage.BEFORE_MODEL and _states_something(sentence.turn)
+    return await _async_strictly(sentence, asks_later=waits)
+
+
+def _states_something(turn: Turn) -> bool:
+    """Return whether a sentence has not the form of a question, in a language of which that is known."""
+    knows = bool(data_of(turn.language).alters.at_start)
+    return (
+        knows and not is_asking(turn.text, turn.language) and not is_altered(turn.text, turn.language, (), asks=False)
     )
-    return await _async_strictly(sentence, asks_later=sentence.stage is not Stage.BEFORE_MODEL and states_something)
 
 
 async def answer_strictly_as_question(sentence: Sentence) -> Result:

@@ -61,7 +61,7 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 
 READERS = (
     Reader(answer_by_trigger),
-    Reader(answer_choice),
+    Reader(answer_choice, after_question=True),
     Reader(answer_strictly),
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain),

@@ -261,6 +261,8 @@ class Reader:
     stages: frozenset[Stage] = frozenset(Stage)
     of_hidden: bool = False
     """Whether it is also asked when the sentence is about something of which the user may know nothing."""
+    after_question: bool = False
+    """Whether it is only asked when the user was just asked which of some things is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +318,8 @@ async def async_answer(
     try:
         for reader in means.readers:
             if stage not in reader.stages or (sentence.is_hidden and not reader.of_hidden):
+                continue
+            if reader.after_question and (sentence.before is None or not sentence.before.candidates):
                 continue
             result = await reader.read(sentence)
             if not isinstance(result, LeftOut) and result.note is not None:

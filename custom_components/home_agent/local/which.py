@@ -20,11 +20,12 @@ from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import MAX_TEXT
 from ..turn.plan import Plan
+from .parts import parts_of
 from .reading import SentenceReading
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
 from .things import TELLING, Things, words_of
-from .understanding import Understood, Wish, parts_of
+from .understanding import Understood, Wish
 from .wishes import async_do, frames_of
 
 FEWEST, MOST = 2, 5
@@ -67,8 +68,7 @@ async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask 
 async def answer_choice(sentence: Sentence) -> Result:
     """Do the command that was asked about with what is said to be meant; left to others if this is a sentence of its own."""
     said, home, brain = sentence.before, sentence.home, sentence.means.brain
-    if said is None or not said.candidates:
-        return NotMine()
+    assert said is not None  # else it is not asked
     candidates = [item for item in said.candidates if item in home.entities]
     known = HomeSnapshot({item: home.entities[item] for item in candidates}, home.areas)
     picked = read_choice(sentence.turn.text, brain.things_of(known, sentence.language), done=said.targets)

@@ -24,8 +24,9 @@ from ..support.localize import async_text
 from ..turn.plan import Plan
 from ..turn.turn import Understanding
 from .frames import Frame, async_carry_out
+from .parts import understand
 from .sentences import Done, Note, NotMine, Refused, Result, Sentence, speech_of, spoken
-from .understanding import Understood, Wish, understand
+from .understanding import Understood, Wish
 
 _LIGHT_SET = "HassLightSet"
 _MOST_BRIGHTNESS = 255
