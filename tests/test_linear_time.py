@@ -56,11 +56,11 @@ from custom_components.home_agent.local import (
     learned,
     lists,
     parts,
+    reading,
     refusals,
     route_index,
     routes as routes_of_home,
     things as things_of_home,
-    understanding,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
 from custom_components.home_agent.memory.record import Draft, MemorySource
@@ -257,7 +257,7 @@ def things_of(code: str) -> things_of_home.Things:
 def understood(text: str, code: str) -> None:
     """Read a sentence against a home, also as the next one after another, and in parts."""
     for said in (text, f"Turn on the kitchen{text}?"):
-        before = understanding.Said(text=text, targets=("light.a",))
+        before = reading.Said(text=text, targets=("light.a",))
         parts.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
     parts.parts_of(text, data.data_of(code).follow_ups.joins)
 

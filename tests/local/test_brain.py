@@ -16,8 +16,9 @@ from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, Hom
 from custom_components.home_agent.languages.phrasings import COMMANDS, phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
 from custom_components.home_agent.local.parts import understand as understood
+from custom_components.home_agent.local.reading import Said, Understood
 from custom_components.home_agent.local.things import Things
-from custom_components.home_agent.local.understanding import Commanding, Said, Understood
+from custom_components.home_agent.local.understanding import Commanding
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, text

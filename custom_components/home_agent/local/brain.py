@@ -14,8 +14,8 @@ from ..languages.vocabulary import Language
 from ..support.bounds import in_slices
 from ..turn.turn import Turn
 from .parts import understand
+from .reading import Said, Wish
 from .things import Things
-from .understanding import Said, Wish
 
 
 @dataclass(slots=True)

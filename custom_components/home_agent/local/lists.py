@@ -22,10 +22,9 @@ from .coverage import as_said
 from .frames import Frame, async_carry_out, async_tell_states
 from .intent_policy import against_reading, report
 from .parts import parts_of
-from .reading import SentenceReading
+from .reading import Said, SentenceReading
 from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
 from .things import Things, words_of
-from .understanding import Said
 
 MAX_ITEMS = 20
 """Items of one sentence, or of one answer."""

@@ -10,9 +10,9 @@ from homeassistant.core import State
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
 from ..support.text import MAX_TEXT, fold
-from .reading import MAX_WORDS, SentenceReading
+from .reading import MAX_WORDS, Said, SentenceReading, Understood, Wish
 from .things import Things, tokens_of
-from .understanding import IN_A_ROOM, Commanding, Said, Understood, Wish
+from .understanding import IN_A_ROOM, Commanding
 
 MAX_PARTS = 4  # wishes of one sentence
 _SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
@@ -176,10 +176,7 @@ def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
 
 
 def _is_back(first: Wish, wish: Wish) -> bool:
-    """Return whether a wish switches the very things back that one before it switches.
-
-    Both are done, in the order in which they were said; never what opens, moves or keeps warm, which takes its time.
-    """
+    """Return whether a wish switches the same things back; not if they open, move or keep warm, which takes its time."""
     switched = {first.intent, wish.intent} == {"HassTurnOn", "HassTurnOff"}
     domains = {item.partition(".")[0] for item in wish.targets}
     return switched and first.targets == wish.targets and domains <= IN_A_ROOM | {"input_boolean"}
@@ -212,19 +209,23 @@ def _going_on(
     if len(earlier.wishes) != 1 or (new.everything - new.both and not new.kinds):
         return None
     verb = [word for word in earlier.wishes[0].said if word != kind or not new.kinds]
-    text = new.text
-    if ones := new.ones:
-        if not kind or new.says_only(ones):
+    text, one_words = new.text, {fold(word) for word in new.things.data.follow_ups.one}
+    nothing = new.routes.harmless | new.routes.prepositions
+    is_place = bool(new.place_spans) and all(
+        at in new.in_places or word in nothing for at, word in enumerate(new.words)
+    )
+    if not one_words.isdisjoint(new.words):
+        if not kind or nothing.union(one_words).issuperset(new.words):
             return None
-        text = " ".join(kind if fold(word) in new.one_words else word for word in text.split())
-    elif new.is_place:
+        text = " ".join(kind if fold(word) in one_words else word for word in text.split())
+    elif is_place:
         verb[:0] = [kind] if kind and kind not in verb else []
-    bare = verb if new.is_place else [word for word in verb if word != kind]
+    bare = verb if is_place else [word for word in verb if word != kind]
     plain = [word for word in verb if not new.things.is_value(word)]
     domains = {item.partition(".")[0] for item in earlier.wishes[0].targets}
     for words, targets in ((verb, ()), (bare, ()), (plain, before.targets)):
         whole = " ".join((*words, text))
         wishes = (found := read(whole, targets)).wishes if words else ()
-        if wishes and not (new.is_place and {item.partition(".")[0] for item in wishes[0].targets} - domains):
+        if wishes and not (is_place and {item.partition(".")[0] for item in wishes[0].targets} - domains):
             return replace(found, text=whole)
     return None

@@ -16,10 +16,10 @@ from homeassistant.helpers import intent
 
 from .frames import Frame, async_tell_states
 from .intent_policy import against_reading
-from .reading import SentenceReading
+from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
 from .things import Things, tokens_of
-from .understanding import IN_A_ROOM, Said
+from .understanding import IN_A_ROOM
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95

@@ -5,9 +5,10 @@ is found by those who know what they look for: a command, a question, the answer
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 import re
+from typing import Any
 
 from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import State
@@ -26,6 +27,63 @@ _CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
 _ASKS = re.compile(r"[?？]\s*$")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """An intent for some things, as it was understood."""
+
+    intent: str
+    slots: Mapping[str, Any]
+    targets: tuple[str, ...]
+    response: str
+    score: float
+    """How sure the things are, 0 to 1."""
+    told: int
+    """How many words said what is to be done."""
+    change: Mapping[str, float] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    """The words that said what is to be done."""
+
+    @property
+    def effect(self) -> tuple[str, str, tuple[str, ...]]:
+        """Return what tells one wish from another."""
+        return self.intent, repr((sorted(self.slots.items()), sorted(self.change.items()))), self.targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What was made of a sentence: what is wanted, or why that is not known."""
+
+    wishes: tuple[Wish, ...] = ()
+    reason: str = ""
+    """A code; empty where there are wishes."""
+    words: str = ""
+    """What was not understood."""
+    candidates: tuple[str, ...] = ()
+    """Which things might be meant, where they are too many."""
+    intents: tuple[str, ...] = ()
+    """What might be wanted, the likeliest first."""
+    score: float = 0.0
+    text: str = ""
+    """All that is wanted, if only a part of it was said and the sentence before had the rest."""
+    is_so: bool = False
+    """Whether nothing is on of what is to be turned off."""
+    spared: tuple[str, ...] = ()
+    """Entity ids of what the sentence excepts."""
+    is_near: bool = False
+    """Whether all that was not understood may be a slip of the pen, or refers to the sentence before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was said last in a conversation, and done."""
+
+    text: str
+    targets: tuple[str, ...]
+    """Entity ids."""
+    candidates: tuple[str, ...] = ()
+    """Entity ids of what the user was asked to choose from."""
+
+
 class SentenceReading:
     """One sentence, read against the home."""
 
@@ -39,11 +97,9 @@ class SentenceReading:
         before: Collection[str] = (),
     ) -> None:
         """Find the words of the home in it. `before` are the entities that the sentence before was about."""
-        self._before = (
-            {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
-            if before
-            else set[int]()
-        )
+        self._before = set[int]()
+        if before:
+            self._before = {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
         self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
         self.language, self.routes = things.language, things.routes
         self.sureness = 1.0
@@ -66,26 +122,6 @@ class SentenceReading:
         """Return the words that were said."""
         return [token.word for token in self.tokens]
 
-    @property
-    def is_place(self) -> bool:
-        """Return whether it says nothing but a place: "in the office"."""
-        return bool(self.place_spans) and self.says_only(self.in_places)
-
-    @property
-    def one_words(self) -> set[str]:
-        """Return the words of the language that stand for a kind: "one"."""
-        return {fold(word) for word in self.things.data.follow_ups.one}
-
-    @property
-    def ones(self) -> set[int]:
-        """Return the places of words that stand for the kind of what was before."""
-        return {at for at, word in enumerate(self.words) if word in self.one_words}
-
-    def says_only(self, spots: Collection[int]) -> bool:
-        """Return whether all other words of it change nothing."""
-        nothing = self.routes.harmless | self.routes.prepositions
-        return all(at in spots or word in nothing for at, word in enumerate(self.words))
-
     def _joined(self, tokens: Sequence[Token]) -> list[Token]:
         """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
         numbers, units = number_words(self.language.code), self.things.data.units
@@ -98,13 +134,8 @@ class SentenceReading:
                 unit = CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
                 found[-1] = replace(before, unit=unit if unit == CELSIUS else before.unit or unit)
             elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
-                if (
-                    before
-                    and before.value is not None
-                    and before.value in range(20, 100, 10)
-                    and not before.word.isdigit()
-                    and 0 < number < 10
-                ):
+                is_ten = before is not None and before.value in range(20, 100, 10) and not before.word.isdigit()
+                if before is not None and before.value is not None and is_ten and 0 < number < 10:
                     found[-1] = Token(f"{before.word} {word}", before.value + number)
                 else:
                     found.append(Token(word, float(number)))
@@ -154,16 +185,13 @@ class SentenceReading:
             if self._may_be_mistyped(token):
                 meant, is_name = self.things.meant_by(token.word)
             elif at - 1 == len(self.polite) and token.word in self.routes.harmless:
-                meant = self._particle(self.tokens[at - 1].word, token.word)
+                longer = token.word + token.word[-1]  # right after the verb: "turn of" is "turn off"
+                is_said = longer in self.routes.words and longer not in self.routes.harmless
+                if is_said and is_order(self.tokens[at - 1].word, self.language.code):
+                    meant = longer
             if meant and meant != token.word:
                 self.tokens[at] = replace(token, word=meant)
                 self.sureness = min(self.sureness, _MISNAMED if is_name else _MISTYPED)
-
-    def _particle(self, verb: str, word: str) -> str:
-        """Return what a word that says nothing is, right after the verb and a letter short: "turn of" is "turn off"."""
-        longer = word + word[-1]
-        is_said = longer in self.routes.words and longer not in self.routes.harmless
-        return longer if is_said and is_order(verb, self.language.code) else word
 
     def _find_places(self) -> None:
         """Find the areas and floors of the home in the sentence, the longest first, also by their other usual names."""
@@ -216,12 +244,8 @@ class SentenceReading:
             ):
                 self.kinds |= dict.fromkeys(range(start, start + length), kinds)
         for at, word in enumerate(words):
-            if (
-                at in self.kinds
-                or self.tokens[at].value is not None
-                or not word.isalpha()
-                or not language.is_noun(word)
-            ):
+            is_number = self.tokens[at].value is not None
+            if at in self.kinds or is_number or not word.isalpha() or not language.is_noun(word):
                 continue
             if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
                 self.kinds[at] = language.kinds_of(word)
@@ -233,16 +257,9 @@ class SentenceReading:
         if areas := self.in_places.get(at):
             for area in areas:
                 found |= things.by_area.get(area, set())
-        if at in self.kinds:
-            found |= self._of_kind(at)
+        if at in self.kinds and self.words[at] not in things.special_lights:  # none but a spotlight is "the spotlight"
+            found |= things.of_kinds(self.kinds[at])
         return found
-
-    def _of_kind(self, at: int) -> set[int]:
-        """Return the things of the kind that a word names: any light is "the light", none but a spotlight "the spotlight"."""
-        things, kinds = self.things, self.kinds[at]
-        if self.words[at] in things.special_lights:
-            return set()
-        return things.of_kinds(kinds)
 
     def names_something(self) -> bool:
         """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
@@ -258,20 +275,15 @@ class SentenceReading:
         code = self.language.code
         if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
             return "altered"
-        return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
-
-    def _is_request(self) -> bool:
-        code = self.language.code
-        is_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
-        return is_said or not self.polite.isdisjoint((0, 1))
+        if not _ASKS.search(self.text.strip()):
+            return ""
+        is_order_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
+        return "" if is_order_said or not self.polite.isdisjoint((0, 1)) else "question"
 
     def _names_said(self) -> list[str]:
         """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
-        said, known = words_of(self.text), self.things.spelled
-        most = self.things.longest
-        spans = (
-            said[at : at + length] for at in range(len(said)) for length in range(1, min(most, len(said) - at) + 1)
-        )
+        said, known, most = words_of(self.text), self.things.spelled, self.things.longest
+        spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
         return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
 
     def _says_nothing(self, at: int) -> bool:

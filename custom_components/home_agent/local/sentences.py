@@ -37,8 +37,8 @@ from ..turn.turn import Answer, Turn, Understanding
 from .brain import Brain
 from .coverage import Coverage, LeftOut
 from .learned import LearnedPhrases
+from .reading import Said
 from .routes import RouteRegistry
-from .understanding import Said
 
 type DelayedCommand = tuple[str, str | None, str]
 """Agent, device and words of a command that is done later."""

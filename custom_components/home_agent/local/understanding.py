@@ -6,7 +6,7 @@ the name of what does not exist. Then the sentence is left to others.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from homeassistant.const import STATE_OFF, STATE_UNAVAILABLE
 
 from ..languages.phrases import is_order
 from ..languages.phrasings import Phrasing
-from .reading import SentenceReading
+from .reading import SentenceReading, Understood, Wish
 from .spelling import differs_by_one, is_slip
 from .things import CELSIUS, Thing, Token, Words, sure_kinds, words_of
 
@@ -24,13 +24,10 @@ HIGH = 0.75
 _UNSURE = 0.7  # of what might be wanted, where something about it is not certain
 _WHOLE, _GROUP, _PART = 1.0, 0.97, 0.9
 """How surely the things are meant that have the name that was said, that are all of a kind, that have a part of the name."""
-_BOTH = 2
-_MOST_PERCENT = 100
 _KELVIN = 1000
 _HOTTEST = 120  # degrees of either scale that anything in a home is set to
 _LIGHT = "light"
 _LIGHT_SET = "HassLightSet"
-_SCRIPT = "script"
 _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 """What is never meant without its kind or its name."""
 _RETURNING = frozenset({"HassVacuumReturnToBase", "HassLawnMowerDock"})
@@ -46,63 +43,6 @@ _STARTED = _SWITCHED | {
 _IN_WINDOWS = ("blind", "curtain", "shade", "shutter")
 """Classes that people do not tell apart."""
 _PLAYING = frozenset({"HassMediaPause", "HassMediaNext", "HassMediaPrevious", "HassSetVolume", "HassSetVolumeRelative"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """An intent for some things, as it was understood."""
-
-    intent: str
-    slots: Mapping[str, Any]
-    targets: tuple[str, ...]
-    response: str
-    score: float
-    """How sure the things are, 0 to 1."""
-    told: int
-    """How many words said what is to be done."""
-    change: Mapping[str, float] = field(default_factory=dict)
-    said: tuple[str, ...] = ()
-    """The words that said what is to be done."""
-
-    @property
-    def effect(self) -> tuple[str, str, tuple[str, ...]]:
-        """Return what tells one wish from another."""
-        return self.intent, repr((sorted(self.slots.items()), sorted(self.change.items()))), self.targets
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Understood:
-    """What was made of a sentence: what is wanted, or why that is not known."""
-
-    wishes: tuple[Wish, ...] = ()
-    reason: str = ""
-    """A code; empty where there are wishes."""
-    words: str = ""
-    """What was not understood."""
-    candidates: tuple[str, ...] = ()
-    """Which things might be meant, where they are too many."""
-    intents: tuple[str, ...] = ()
-    """What might be wanted, the likeliest first."""
-    score: float = 0.0
-    text: str = ""
-    """All of what is wanted, where only a part of it was said: the sentence before had the rest."""
-    is_so: bool = False
-    """Whether all of it is so already: nothing is on of what is to be turned off."""
-    spared: tuple[str, ...] = ()
-    """Entity ids of what the sentence excepts."""
-    is_near: bool = False
-    """Whether all that was not understood may be a slip of the pen, or refers to the sentence before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What was said last in a conversation, and done."""
-
-    text: str
-    targets: tuple[str, ...]
-    """Entity ids."""
-    candidates: tuple[str, ...] = ()
-    """Entity ids of what the user was asked to choose from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +253,7 @@ class _MeantReading(_PhrasingReading):
         """Return what is meant if nothing names it: what the sentence before was about; None if others may be meant."""
         if self.everything == self.both:
             if self._before and (self._says_it or self.both or found & self._before):
-                is_over = route.domains == {_SCRIPT} and all(self._state(n) == STATE_OFF for n in self._before)
+                is_over = route.domains == {"script"} and all(self._state(n) == STATE_OFF for n in self._before)
                 is_all = found >= self._before and not is_over  # "stop" is then something else that goes on
                 return _Meant(tuple(sorted(self._before)), _GROUP) if is_all else _Meant()
             if not route.alone or (self._says_it and not told - self._vague):
@@ -604,7 +544,7 @@ class Commanding(_MeantReading):
 
     def _wish(self, route: Phrasing, slots: dict[str, Any], found: _Meant, told: set[int]) -> Wish | None:
         """Return a phrasing as a wish for some things; "warmer" turns heating on that is off."""
-        if self.both and len(found.targets) != _BOTH:
+        if self.both and len(found.targets) != 2:
             return None
         said = tuple(f"{self.tokens[at].word}{self.tokens[at].unit}" for at in sorted(told))
         wish = Wish(
@@ -634,5 +574,5 @@ def _fits(name: str, token: Token) -> bool:
         case "temperature":
             return token.unit in ("", "°", CELSIUS) and token.value <= _HOTTEST
         case "brightness" | "position" | "fan_speed" | "volume" | "volume_step_up" | "volume_step_down":
-            return token.unit in ("", "%") and token.value <= _MOST_PERCENT and token.value.is_integer()
+            return token.unit in ("", "%") and token.value <= 100 and token.value.is_integer()
     return False

@@ -21,11 +21,10 @@ from ..support.localize import async_text
 from ..support.text import MAX_TEXT
 from ..turn.plan import Plan
 from .parts import parts_of
-from .reading import SentenceReading
+from .reading import SentenceReading, Understood, Wish
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
 from .things import TELLING, Things, words_of
-from .understanding import Understood, Wish
 from .wishes import async_do, frames_of
 
 FEWEST, MOST = 2, 5

@@ -25,8 +25,8 @@ from ..turn.plan import Plan
 from ..turn.turn import Understanding
 from .frames import Frame, async_carry_out
 from .parts import understand
+from .reading import Understood, Wish
 from .sentences import Done, Note, NotMine, Refused, Result, Sentence, speech_of, spoken
-from .understanding import Understood, Wish
 
 _LIGHT_SET = "HassLightSet"
 _MOST_BRIGHTNESS = 255
