@@ -84,31 +84,25 @@ class _Listing(SentenceReading):
         if not known or not self.tokens or self._declined() not in ("", "question", "altered"):
             return ""
         said = tuple(self.words)
-        start = next((at for at in range(len(said)) if at not in self.polite and not self._is_harmless(at)), 0)
+        start = next(
+            (at for at, word in enumerate(said) if at not in self.polite and word not in self.routes.harmless), 0
+        )
         begins = [len(one) for one in map(words_of, words.reads) if said[start : start + len(one)] == one]
         if not begins:
             return ""
         rest = said[start + max(begins) :]
         ends = [len(one) for one in map(words_of, words.ends) if rest[-len(one) :] == one]
         rest = rest[: len(rest) - max(ends)] if ends else rest
-        beside = {
-            word
-            for text in (self.things.data.questions.beside if self.things.data.questions else ())
-            for word in words_of(text)
-        }
-        left = tuple(word for word in rest if word not in self.routes.harmless | beside)
-        names = {
-            number: [
-                tuple(word for word in name if word not in self.routes.harmless)
-                for name in self.things.things[number].names
-            ]
-            for number in known
-        }
-        meant = [number for number, called in names.items() if left and left in called]
+        questions, harmless = self.things.data.questions, self.routes.harmless
+        nothing = harmless.union(*map(words_of, questions.beside if questions else ()))
+        left = tuple(word for word in rest if word not in nothing)
+        names = {number: self.things.things[number].names for number in known}
+        meant = [
+            number
+            for number, called in names.items()
+            if left and any(left == tuple(word for word in name if word not in harmless) for name in called)
+        ]
         return self.things.things[meant[0]].entity.entity_id if len(meant) == 1 else ""
-
-    def _is_harmless(self, at: int) -> bool:
-        return self.words[at] in self.routes.harmless
 
 
 async def read_list(sentence: Sentence) -> Result:

@@ -18,7 +18,7 @@ from ..languages.phrases import is_altered, is_order, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.text import MAX_TEXT, fold, is_unspaced
 from .spelling import LONG, is_slip
-from .things import ARTICLE, CELSIUS, Things, Token, tokens_of, words_of
+from .things import ARTICLE, CELSIUS, Things, Token, Words, tokens_of, words_of
 
 MAX_WORDS = 30  # of a sentence; a longer one tells a story
 _MISTYPED, _MISNAMED = 0.85, 0.8
@@ -105,7 +105,10 @@ class SentenceReading:
         self.sureness = 1.0
         """How surely the words are those that were meant: some are mistyped."""
         self.tokens = self._joined(tokens_of(text))
-        self.polite = self._politeness()
+        self.polite = set[int]()
+        """The places of words that change nothing together."""
+        for spots in (spots for phrase in self.routes.polite for spots in self._stands(phrase)):
+            self.polite |= set(spots) if self.polite.isdisjoint(spots) else set()
         self._spell()
         self._find_places()
         self._find_kinds()
@@ -169,14 +172,10 @@ class SentenceReading:
         is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
 
-    def _politeness(self) -> set[int]:
-        """Return the places of words that change nothing together."""
-        words, found = self.words, set[int]()
-        for phrase in self.routes.polite:
-            for at in range(len(words) - len(phrase) + 1):
-                if tuple(words[at : at + len(phrase)]) == phrase and not found & set(range(at, at + len(phrase))):
-                    found |= set(range(at, at + len(phrase)))
-        return found
+    def _stands(self, phrase: Words) -> list[range]:
+        """Return where a phrase stands in the sentence."""
+        said, length = tuple(self.words), len(phrase)
+        return [range(at, at + length) for at in range(len(said) - length + 1) if said[at : at + length] == phrase]
 
     def _spell(self) -> None:
         """Read words that are known nowhere as the one known word that they are a slip of the pen of."""
@@ -226,13 +225,12 @@ class SentenceReading:
 
     def _find_levels(self) -> None:
         """Find where "upstairs" and the like are said of a floor."""
-        for at in range(len(self.words)):
-            for name, areas in self.things.levels.items():
-                spots = range(at, at + len(name))
-                is_said = tuple(self.words[at : at + len(name)]) == name and self.in_places.keys().isdisjoint(spots)
-                if is_said and not any(self.things.named(word) for word in name):  # else it says which thing
-                    self.place_spans.append((at, len(name), areas))
-                    self.in_places |= dict.fromkeys(spots, areas)
+        said = [(spots, name) for name in self.things.levels for spots in self._stands(name)]
+        for spots, name in sorted(said, key=lambda one: one[0][0]):
+            is_free = self.in_places.keys().isdisjoint(spots)
+            if is_free and not any(self.things.named(word) for word in name):  # else it says which thing
+                self.place_spans.append((spots[0], len(name), self.things.levels[name]))
+                self.in_places |= dict.fromkeys(spots, self.things.levels[name])
 
     def _find_kinds(self) -> None:
         """Find the words that name a kind of things."""

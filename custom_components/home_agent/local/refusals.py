@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 from hassil.models import UnmatchedTextEntity
-from hassil.recognize import MISSING_ENTITY, RecognizeResult
+from hassil.recognize import MISSING_ENTITY
 from home_assistant_intents import ErrorKey
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.light import DOMAIN as LIGHT_DOMAIN
 from homeassistant.const import SERVICE_TURN_ON
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
@@ -50,7 +49,12 @@ async def async_nearest(sentence: Sentence) -> NearestSentence:
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
     if result is None:
         return NearestSentence(result=None)
-    if (name := _name_in(result)) and (known := _known(sentence, name)):
+    unmatched = result.unmatched_entities.get("name")
+    if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
+        name = unmatched.text.strip()
+    else:
+        name = str(result.entities["name"].value) if "name" in result.entities else ""
+    if name and (known := _known(sentence, name)):
         return NearestSentence(result=result, known=known)
     if result.unmatched_entities or "name" not in result.entities:
         return NearestSentence(result=result)
@@ -58,14 +62,6 @@ async def async_nearest(sentence: Sentence) -> NearestSentence:
     text = re.sub(re.escape(hidden), _nonsense(hidden), text, flags=re.IGNORECASE)
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
     return NearestSentence(result=result if result and result.unmatched_entities else None, hidden=hidden)
-
-
-def _name_in(result: RecognizeResult) -> str:
-    """Return the name of a thing in a sentence, whether it was recognised as one or not."""
-    unmatched = result.unmatched_entities.get("name")
-    if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
-        return unmatched.text.strip()
-    return str(result.entities["name"].value) if "name" in result.entities else ""
 
 
 def _known(sentence: Sentence, name: str) -> str:
@@ -108,7 +104,9 @@ async def _async_explanation(
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    key = "local_not_understood_with_model" if _has_model(sentence.hass) else "local_not_understood"
+    entries = sentence.hass.config_entries.async_loaded_entries(DOMAIN)
+    has_model = any(entry.get_subentries_of_type(SUBENTRY_LLM) for entry in entries)
+    key = "local_not_understood_with_model" if has_model else "local_not_understood"
     speech = await _async_say(sentence, key, _NOT_UNDERSTOOD)
     if not await async_has_text(sentence.hass, turn.language, key) and (example := await async_example(sentence)):
         speech = f"{speech} (“{example}”)"
@@ -217,7 +215,8 @@ async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> inte
     """Return why there was nothing to act on, in Home Assistant's own words."""
     wording, name = wording_of(mismatch), mismatch.constraints.name
     if mismatch.reason is intent.MatchFailedReason.FEATURE and name:
-        speech = await _async_say(sentence, "local_unable", wording, target=_name_of(sentence.hass, name))
+        state = sentence.hass.states.get(name)
+        speech = await _async_say(sentence, "local_unable", wording, target=state.name if state else name)
     else:
         speech = await async_own_words(sentence, wording)
     return error_response(sentence.turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
@@ -275,8 +274,10 @@ async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[
     may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
     a kind, a room or a thing.
     """
-    if (result := nearest.result) is None or _asks_about_anything(result):
+    if (result := nearest.result) is None:
         return None
+    if result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}:
+        return None  # "what is ..." fits any question: nobody asked about a device called "love"
     texts = {
         slot: text
         for slot, unmatched in result.unmatched_entities.items()
@@ -304,18 +305,3 @@ def _nonsense(name: str) -> str:
 def _is_name(name: str, text: str) -> bool:
     """Return whether it can be a name; a short word within the sentence ("the", "all") is one of the language."""
     return bool(name) and not (_SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name))
-
-
-def _asks_about_anything(result: RecognizeResult) -> bool:
-    """Return whether it is "what is ...", which fits any question: nobody asked about a device called "love"."""
-    return result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}
-
-
-def _name_of(hass: HomeAssistant, entity_id: str) -> str:
-    state = hass.states.get(entity_id)
-    return state.name if state else entity_id
-
-
-def _has_model(hass: HomeAssistant) -> bool:
-    """Return whether the owner has connected a model at all."""
-    return any(entry.get_subentries_of_type(SUBENTRY_LLM) for entry in hass.config_entries.async_loaded_entries(DOMAIN))

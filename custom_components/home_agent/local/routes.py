@@ -528,20 +528,12 @@ def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentT
             tool=tool.name,
             said=tool.examples or ((tool.example,) if tool.example else ()),
             described=described[:MAX_PHRASES],
-            declared=_returning(declared),
-            call=_with_values if has_examples else None,
+            declared=partial(tuple, declared),
+            call=(lambda values, _text: dict(values)) if has_examples else None,
             answers=bool(tool.annotations and tool.annotations.read_only),
             owned=has_examples,
             skips_home=not has_examples,
         )
-
-
-def _with_values(values: Mapping[str, Any], _text: str) -> dict[str, Any]:
-    return dict(values)
-
-
-def _returning(declared: Sequence[Argument]) -> Callable[[], Sequence[Argument]]:
-    return lambda: declared
 
 
 def script_fields(hass: HomeAssistant, entity_id: str) -> Sequence[Argument]:

@@ -129,20 +129,13 @@ class _PhrasingReading(SentenceReading):
         """Yield the values of a list that stand in the sentence, and where."""
         listed = self.routes.values.get(name)
         if listed is not None:
-            words = tuple(self.words)
-            best: tuple[set[int], Any] | None = None
-            for phrase, value in listed.items():
-                for at in range(len(words) - len(phrase) + 1):
-                    spots = set(range(at, at + len(phrase)))
-                    if (
-                        words[at : at + len(phrase)] == phrase
-                        and not spots & taken
-                        and not (name == "color" and self._is_attribute(at, len(phrase)))
-                        and (best is None or len(spots) > len(best[0]))
-                    ):
-                        best = spots, value
-            if best is not None:
-                yield best
+            begun = [(phrase, value) for phrase, value in listed.items() if phrase and phrase[0] in self.words]
+            said = [(set(spots), value) for phrase, value in begun for spots in self._stands(phrase)]
+            if name == "color":
+                said = [(spots, value) for spots, value in said if not self._is_attribute(min(spots), len(spots))]
+            said = [(spots, value) for spots, value in said if spots.isdisjoint(taken)]
+            if said:
+                yield max(said, key=lambda one: len(one[0]))
             return
         for at, token in enumerate(self.tokens):
             if token.value is None or at in taken or not _fits(name, token):
@@ -444,13 +437,13 @@ class Commanding(_MeantReading):
         """Return which things stand for many that are not known: "All lamps", the group of a bridge."""
         found: set[str] = set()
         for thing in self.things.things:
-            if thing.entity.entity_id in entity_ids:
-                state = self._state_of(thing.entity.entity_id)
-                marks = state.attributes.items() if state else ()
-                if any(mark.endswith("_group") and value is True for mark, value in marks) or any(
-                    word in self.language.everything for name in thing.names for word in name
-                ):
-                    found.add(thing.entity.entity_id)
+            if (entity_id := thing.entity.entity_id) not in entity_ids:
+                continue
+            state = self._state_of(entity_id)
+            marks = state.attributes.items() if state else ()
+            is_marked = any(mark.endswith("_group") and value is True for mark, value in marks)
+            if is_marked or any(word in self.language.everything for name in thing.names for word in name):
+                found.add(entity_id)
         return found
 
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
@@ -464,9 +457,7 @@ class Commanding(_MeantReading):
         joins = {word for text in data.follow_ups.joins for word in words_of(text)}
         offs = {word for text in data.questions.states.get("off", ()) for word in words_of(text)[:1]}
         known = {at for at, word in enumerate(spoken) if word in joins} | self.everything | self.in_places.keys()
-        for phrase in map(words_of, data.questions.everything):
-            for at in range(len(spoken) - len(phrase) + 1):
-                known |= set(range(at, at + len(phrase))) if tuple(spoken[at : at + len(phrase)]) == phrase else set()
+        known = known.union(*(spots for one in data.questions.everything for spots in self._stands(words_of(one))))
         if any(at not in known and not is_order(spoken[at], self.language.code) for at in self.kinds):
             return None
         areas = {area for _, _, found in self.place_spans for area in found}
