@@ -1,10 +1,10 @@
 """Home Assistant's fuzzy recogniser: other wording, misheard names, and "it" for what the last sentence was about.
 
 English only, and only where no model can be asked. Home Assistant keeps it inside its default agent, which does what it
-recognises without asking anybody; so only the recogniser is used, and its intents are carried out behind the policy.
+recognises without asking a policy; so only the recogniser is used, and its intents are carried out behind ours.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +13,13 @@ from homeassistant.helpers import area_registry as ar, intent
 
 from ..home.exposure import may_know
 from ..languages.phrases import is_altered, is_question, is_remark
-from ..languages.phrasings import COMMANDS, Phrasing, phrasings_of
+from ..languages.phrasings import COMMANDS, phrasings_of
 from ..policy.intents import QUESTIONS
 from ..support.bounds import in_slices
 from .frames import Frame, async_carry_out
 from .refusals import async_explain_mismatch, async_nearest
 from .sentences import Ask, Done, NotMine, Refused, Result, Sentence, error_response
-from .things import tokens_of
+from .things import words_of
 from .which import async_ask_which
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
@@ -110,32 +110,26 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
     entity = entities.get(frame.slots["name"])
     if entity is None:
         return False
-    words = _words(sentence.turn.text)
+    words = words_of(sentence.turn.text)
     routes = phrasings_of(sentence.language.code)
-    meant = [route for route in routes.routes if route.intent == frame.intent and entity.domain in route.domains]
-    for name in dict.fromkeys(_words(name) for name in entity.names):
-        if sum(any(_words(one) == name for one in other.names) for other in entities.values()) > 1:
+    meant = [
+        route
+        for route in routes.routes
+        if route.intent == frame.intent and entity.domain in route.domains and not route.values
+    ]
+    for name in dict.fromkeys(words_of(name) for name in entity.names):
+        if sum(any(words_of(one) == name for one in other.names) for other in entities.values()) > 1:
             continue
         for at in range(len(words) - len(name) + 1) if name else ():
             if words[at : at + len(name)] != name:
                 continue
             rest = {*words[:at], *words[at + len(name) :]}
-            if any(_says(route, rest, routes.harmless) for route in meant):
-                return True
+            for route in meant:
+                said = [[phrase for phrase in group if rest.issuperset(phrase)] for group in route.needed]
+                known = {word for group in said for phrase in group for word in phrase}
+                if said and all(said) and rest <= known | route.beside | routes.harmless:
+                    return True
     return False
-
-
-def _says(route: Phrasing, words: set[str], harmless: frozenset[str]) -> bool:
-    """Return whether some words say what a route is for, and nothing else."""
-    if route.values or not route.needed:
-        return False
-    said = [[phrase for phrase in group if words.issuperset(phrase)] for group in route.needed]
-    known = {word for group in said for phrase in group for word in phrase}
-    return all(said) and words <= known | route.beside | harmless
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(token.word for token in tokens_of(text))
 
 
 def _is_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
@@ -146,20 +140,19 @@ def _is_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
         return True
     if is_altered(turn.text, turn.language, understood, asks=all(frame.intent in QUESTIONS for frame in frames)):
         return True
-    remarks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
-    return remarks and is_remark(
-        turn.text, turn.language
-    )  # "it is dark in the kitchen" does not ask what its player does
+    # "it is dark in the kitchen" does not ask what its player does
+    asks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
+    return asks and is_remark(turn.text, turn.language)
 
 
 def _names_absent_room(sentence: Sentence) -> bool:
     """Return whether a sentence names a room that the home does not have: "in the cellar" is not anywhere."""
-    spoken = list(_words(sentence.turn.text))
+    spoken = list(words_of(sentence.turn.text))
     home = sentence.home
     names = [name for area in home.areas.values() for name in (*area.names, *area.floor_names)]
     names += [name for entity in home.entities.values() for name in entity.names]
-    known = {word for name in names for word in _words(name)}
-    places = {_words(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
+    known = {word for name in names for word in words_of(name)}
+    places = {words_of(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
     return any(
         known.isdisjoint(spoken[at : at + length]) and not any(tuple(other.split()) in places for other in others)
         for at, length, others in sentence.language.rooms(spoken)
@@ -169,8 +162,8 @@ def _names_absent_room(sentence: Sentence) -> bool:
 async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
     """Return a recogniser of the home and what it makes of the sentence.
 
-    For a user of limited rights, or an agent that knows a part of the home, it is one of a home without what they may know nothing of: what else they ask for is done
-    then, as it is next to a name that nothing has.
+    For a user of limited rights, or an agent that knows a part of the home, it is one of a home without the rest: what else they
+    ask for is done then, as it is next to a name that nothing has.
     """
     hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
     conversation_id = sentence.chat_log.conversation_id
@@ -188,8 +181,12 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
     if len(known) == len(entities):
         return matcher, found
     home = {**told.home, "entities": known}
-    # `_previous_targets` is what "it" may mean; it can be of somebody else in the same conversation
-    earlier = [item for item in recogniser._previous_targets.get(conversation_id, ()) if _is_of(item, known)]  # noqa: SLF001
+    # what "it" may mean can be of another user in the same conversation; nothing public tells it
+    earlier = [
+        target
+        for target in recogniser._previous_targets.get(conversation_id, ())  # noqa: SLF001
+        if target.slots.get("name") is None or target.slots["name"] in known
+    ]
     place = area.id if area and area.id in home["areas"] else None  # it may be newer than the recogniser
 
     def interpret() -> tuple[Any, Any]:
@@ -197,7 +194,3 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
         return own, own.interpret(text, previous_targets=earlier, context_area=place)
 
     return await hass.async_add_executor_job(interpret)
-
-
-def _is_of(target: Any, known: Container[str]) -> bool:
-    return target.slots.get("name") is None or target.slots["name"] in known

@@ -265,7 +265,7 @@ class SentenceReading:
         return bool(rest) and not self._declined() and all(self._explained[at] for at in rest)
 
     def _declined(self) -> str:
-        """Return why a sentence is no command that can be understood here, whatever it is about; "" for others."""
+        """Return why a sentence is no command that can be understood here, by its form; "" for others."""
         if not self.tokens or len(self.tokens) > MAX_WORDS or len(self.text) > MAX_TEXT:
             return "length"
         if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):

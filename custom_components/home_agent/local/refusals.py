@@ -164,7 +164,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 async def async_name_reason(sentence: Sentence, recognised: Recognised, response: intent.IntentResponse) -> None:
-    """Put the reason in a response that has none: Home Assistant says "unexpected" of whatever an action refuses."""
+    """Put the reason in a response that has none: Home Assistant says "unexpected" of all that an action refuses."""
     hass, turn = sentence.hass, sentence.turn
     if speech_of(response) != await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {})):
         return
@@ -270,14 +270,14 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
 async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
 
-    None where it is hardly a name: the recogniser fills its sentences with whatever was said. Where two parts fit nothing, it
+    None if it is hardly a name: the recogniser fills its sentences with any words that were said. Where two parts fit nothing, it
     may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
     a kind, a room or a thing.
     """
     if (result := nearest.result) is None:
         return None
     if result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}:
-        return None  # "what is ..." fits any question: nobody asked about a device called "love"
+        return None  # "what is ..." fits any question: not about a device called "love"
     texts = {
         slot: text
         for slot, unmatched in result.unmatched_entities.items()

@@ -1,8 +1,8 @@
 """Routes that are no intents: scripts, scenes, automations, tools and agents, and which of them a sentence runs.
 
 How well it fits each is told by words, or by vectors where an embedding model is configured. What is surely meant runs as the
-model's call would, under the same policy; else the model is offered the tools of the best two, or all (C-15 to C-17). Which of that
-happens is the profile's setting.
+model's call would, under the same policy; else the model is offered the tools of the best two, or all. Which of that happens is the
+profile's setting (docs/decisions/0043).
 """
 
 from collections import Counter
@@ -159,7 +159,7 @@ class RouteRegistry:
         return take_back
 
     async def async_warm(self, profile: Profile, language: Language, home: HomeSnapshot) -> None:
-        """Read the routes of a profile, and have their vectors made, before anybody asks."""
+        """Read the routes of a profile, and have their vectors made, before the first turn."""
         turn = Turn(
             profile=profile, conversation_id="", text="", language=language.code, context=Context(), rehearsal=True
         )
@@ -176,7 +176,6 @@ class RouteRegistry:
         """
         if (index := await self._async_index(turn, language, home)) is None or not index.targets:
             return None
-        by = "words"
         fits: Sequence[Fit] | None = None
         said = Utterance(
             text=turn.text,
@@ -190,17 +189,16 @@ class RouteRegistry:
                 _tell(turn, RouteChoice(zone=Zone.LOW, by="vectors", declined="not_ready"))
                 return None
             fits = await self._async_by_vectors(index, said)
+        by = "vectors" if fits is not None else "words"
         if fits is None:
             fits = await self._hass.async_add_executor_job(index.by_words, said)
-        else:
-            by = "vectors"
         match = self._chosen(turn, index, said, fits, by, owned_only=owned_only)
         if match.target is None and (whole := self._before.going_on(turn, language, heard)):
             again = replace(said, text=whole)
             fits = await self._hass.async_add_executor_job(index.by_words, again)
             found = self._chosen(turn, index, again, fits, "words", owned_only=owned_only)
             match = found if found.target is not None else match
-        # what is missing is told, and may follow; a text that somebody is to hear could be any sentence
+        # what is missing is told, and may follow; a text to be said could be any sentence
         named = match.choice.route if match.choice.declined == "arguments" and turn.profile.llm == LLM_NONE else ""
         is_script = named.startswith("script.")
         if heard and is_script and not any(one.required and one.free for one in script_fields(self._hass, named)):
@@ -329,7 +327,7 @@ class RouteRegistry:
         *,
         owned_only: bool,
     ) -> RouteMatch:
-        """Return what the targets come to that the user may know of: the guards of C-16 and C-17."""
+        """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools
         known = [
             fit
@@ -436,11 +434,8 @@ def _below(value: float, percent: int) -> bool:
 
 def _same(one: Sequence[HomeAgentTool], other: Sequence[HomeAgentTool]) -> bool:
     """Return whether tools have the same phrases; those of others may be made anew for each turn."""
-    if one is other:
-        return True
-    return [(tool.name, tool.description, *tool.examples) for tool in one] == [
-        (tool.name, tool.description, *tool.examples) for tool in other
-    ]
+    phrases = ([(tool.name, tool.description, *tool.examples) for tool in tools] for tools in (one, other))
+    return one is other or next(phrases) == next(phrases)
 
 
 def _without(text: str, phrase: str) -> str:
@@ -517,7 +512,7 @@ def _of_home(
 
 
 def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
-    """Yield the tools: those with examples may run, the others are what a model may need instead (C-15)."""
+    """Yield the tools: those with examples may run, the others are what a model may need instead."""
     for tool in tools:
         schema: Mapping[str, Any] = tool.wire_parameters
         described = [line for line in re.split(r"\n|(?<=[.!?])\s+", tool.description or "") if line.strip()]

@@ -1,8 +1,7 @@
 """Which one of several things is meant: asked where nothing else can tell, and understood when it is answered.
 
-A command that fits two to five things is kept with them for as long as a sentence may go on from it. Who then says which, by a part of the
-name, the room, a number, "both" or "none", is understood as if the command had named it, and everything stands before it that
-stands before a command. Any other words are a sentence of their own.
+A command that fits two to five things is kept with them for as long as a sentence may go on from it. Then a part of the name, the room, a
+number, "both" or "none" is understood as if the command had said it, under the same policy. Any other words are a sentence of their own.
 """
 
 from collections.abc import Collection, Sequence
@@ -139,12 +138,23 @@ class _Choosing(SentenceReading):
         whole = [
             number
             for number, thing in enumerate(self.things.things)
-            if any(name in (tuple(self.words), left) or _without(name, beside) == left != () for name in thing.names)
+            if any(
+                name in (tuple(self.words), left) or tuple(word for word in name if word not in beside) == left != ()
+                for name in thing.names
+            )
         ]
         if len(whole) == 1:
             return self._picked(whole)
-        picked = self._said_as_a_whole(words, left)
-        return picked if picked is not None else self._described(rest)
+        if (picked := self._said_as_a_whole(words, left)) is not None:
+            return picked
+        found = {
+            *range(len(self.things.things))
+        }  # what all words that are left fit: parts of names, kinds, rooms, sides
+        for at in rest:
+            found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
+        if not rest or not found or len(found) == len(self.things.things):
+            return None
+        return self._picked(sorted(found), is_certain=len(found) == 1)
 
     def _said_as_a_whole(self, words: ChoiceWords, left: tuple[str, ...]) -> Picked | None:
         """Return what an answer means that names nothing: none, all, a place in the row, the other one."""
@@ -168,25 +178,11 @@ class _Choosing(SentenceReading):
     def _is_one_of(self, phrases: Sequence[str], said: Collection[tuple[str, ...]]) -> bool:
         return any(words_of(phrase) in said for phrase in phrases)
 
-    def _described(self, rest: Sequence[int]) -> Picked | None:
-        """Return what all words that are left fit: parts of names, kinds, rooms, sides."""
-        found = {*range(len(self.things.things))}
-        for at in rest:
-            found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
-        if not rest or not found or len(found) == len(self.things.things):
-            return None
-        return self._picked(sorted(found), is_certain=len(found) == 1)
-
     def _told_apart(self, word: str) -> set[int]:
-        """Return the things that a side tells from the others, in whatever form: "links" is "Linkes Rollo"."""
+        """Return the things that a side tells from the others, in any form: "links" is "Linkes Rollo"."""
+        both = (self.things.data, data_of(ENGLISH))
         sides = [
-            {
-                side
-                for data in (self.things.data, data_of(ENGLISH))
-                for name in data.rooms.get(key, ())
-                for side in words_of(name)
-            }
-            for key in TELLING
+            {one for data in both for name in data.rooms.get(key, ()) for one in words_of(name)} for key in TELLING
         ]
         meant = [side for side in sides if _is_a_form(word, side)]
         return {
@@ -199,10 +195,6 @@ class _Choosing(SentenceReading):
         return Picked(tuple(self.things.things[number].entity.entity_id for number in numbers), is_certain)
 
 
-def _without(name: tuple[str, ...], beside: Collection[str]) -> tuple[str, ...]:
-    return tuple(word for word in name if word not in beside)
-
-
 def _is_a_form(word: str, listed: Collection[str]) -> bool:
     """Return whether a word is one of some, or a longer form of one."""
     return word in listed or any(
@@ -211,7 +203,7 @@ def _is_a_form(word: str, listed: Collection[str]) -> bool:
 
 
 def _may_be_done(sentence: Sentence, wish: Wish) -> bool:
-    """Return whether a thing can do it now and whoever speaks may have it done, with a yes where one is needed."""
+    """Return whether a thing can do it now and the user may have it done, with a yes if one is needed."""
     turn = sentence.turn
     frames = [*frames_of(sentence, wish)]
     for frame in frames:
