@@ -280,7 +280,7 @@ def _named(tools: Iterable[HomeAgentTool], name: str) -> HomeAgentTool | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedExtension:
     """An extension that is not offered to anybody, and why."""
 
     name: str
@@ -328,7 +328,7 @@ class Extensions:
         self._off = frozenset(map(domain_of, off))
         self._registered = hass.data.setdefault(_REGISTERED, _Registered())
         self._written: list[tuple[ExtensionSource, WrittenExtension]] = []
-        self._unreadable: list[Refused] = []
+        self._unreadable: list[RefusedExtension] = []
         self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
         """Tools that folders define themselves, by source, extension and name."""
         self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
@@ -349,11 +349,11 @@ class Extensions:
         """
         folder = Path(self._hass.config.path(*FOLDER))
         written: list[tuple[ExtensionSource, WrittenExtension]] = []
-        unreadable: list[Refused] = []
+        unreadable: list[RefusedExtension] = []
         for source, place in ((ExtensionSource.FOLDER, folder), (ExtensionSource.SHIPPED, SHIPPED)):
             found, wrong = await self._hass.async_add_executor_job(read_extensions, place)
             written += [(source, item) for item in found]
-            unreadable += [Refused(name=name, source=source, error=err) for name, err in wrong]
+            unreadable += [RefusedExtension(name=name, source=source, error=err) for name, err in wrong]
         before, self._own = self._own, {}
         for tool in before.values():
             await tool.async_retire()
@@ -362,7 +362,7 @@ class Extensions:
             try:
                 own = [await self._async_define(tool) for tool in item.tools if tool.definition]
             except ExtensionError as err:
-                unreadable.append(Refused(name=item.name, source=source, error=err))
+                unreadable.append(RefusedExtension(name=item.name, source=source, error=err))
             else:
                 self._written.append((source, item))
                 self._own |= {(source, item.name, tool.name): tool for tool in own}
@@ -405,7 +405,7 @@ class Extensions:
         written = {tool.name for _, item in self._written for tool in item.tools}
         return written | {tool.name for registered in self._registered.extensions for tool in registered.tools}
 
-    async def async_check(self) -> list[Refused]:
+    async def async_check(self) -> list[RefusedExtension]:
         """Return what is refused now, and say it in Repairs."""
         _, refused = await self._async_all(Profile(), NOBODY)
         return refused
@@ -451,7 +451,7 @@ class Extensions:
 
     async def _async_all(
         self, profile: Profile, llm_context: llm.LLMContext
-    ) -> tuple[dict[str, KnownExtension], list[Refused]]:
+    ) -> tuple[dict[str, KnownExtension], list[RefusedExtension]]:
         """Return all extensions by domain, and those that are refused; what is new among these is said in Repairs."""
         found: dict[str, KnownExtension] = {}
         refused = list(self._unreadable)
@@ -462,7 +462,7 @@ class Extensions:
                     continue
                 made = ExtensionError("extension_twice", name=first.extension.name)
             if isinstance(made, ExtensionError):
-                refused.append(Refused(name=name, source=source, error=made))
+                refused.append(RefusedExtension(name=name, source=source, error=made))
             else:
                 found[domain] = KnownExtension(extension=self._same(source, made), source=source)
         await self._async_tell(refused)
@@ -497,7 +497,7 @@ class Extensions:
             self._extensions[key] = made
         return self._extensions[key]
 
-    async def _async_tell(self, refused: Iterable[Refused]) -> None:
+    async def _async_tell(self, refused: Iterable[RefusedExtension]) -> None:
         """Say in Repairs what is refused, and take back what is not any more."""
         by_id = {item.id: item for item in refused}
         if (ids := frozenset(by_id)) == self._told:
