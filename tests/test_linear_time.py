@@ -46,9 +46,10 @@ from custom_components.home_agent.local import (
     arguments as declared,
     coverage,
     lists,
+    parts,
+    reading,
     route_index,
     things as things_of_home,
-    understanding,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
 from custom_components.home_agent.memory.record import Draft, MemorySource
@@ -230,9 +231,9 @@ def things_of(code: str) -> things_of_home.Things:
 def understood(text: str, code: str) -> None:
     """Read a sentence against a home, also as the next one after another, and in parts."""
     for said in (text, f"Turn on the kitchen{text}?"):
-        before = understanding.Said(text=text, targets=("light.a",))
-        understanding.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
-    understanding.parts_of(text, data.data_of(code).follow_ups.joins)
+        before = reading.Said(text=text, targets=("light.a",))
+        parts.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
+    parts.parts_of(text, data.data_of(code).follow_ups.joins)
 
 
 DECLARED = declared.arguments_of_schema(

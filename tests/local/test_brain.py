@@ -15,8 +15,10 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import COMMANDS, phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
+from custom_components.home_agent.local.parts import understand as understood
+from custom_components.home_agent.local.reading import Said, Understood
 from custom_components.home_agent.local.things import Things
-from custom_components.home_agent.local.understanding import Commanding, Said, Understood, understand as understood
+from custom_components.home_agent.local.understanding import Commanding
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, text
@@ -180,71 +182,79 @@ def test_which_one_is_meant_where_it_is_asked() -> None:
     )
 
 
-def test_several_wishes_and_what_goes_on() -> None:
-    known = KNOWN["en"]
+READING = ("light.living",)
+KITCHEN = ("light.kitchen_main", "light.kitchen_table")
+READING_ON = [("HassTurnOn", READING)]
+COFFEE_ON, COFFEE_OFF = [("HassTurnOn", ("switch.coffee",))], [("HassTurnOff", ("switch.coffee",))]
+EARLIER = Said(text="turn on the reading lamp", targets=READING)
+COFFEE = Said(text="turn on the coffee machine", targets=("switch.coffee",))
+RIGHT = Said(text="close the right curtain", targets=("cover.living_right",))
+BULB = Said(text="set the reading lamp to 40 percent", targets=READING)
+FAN = Said(text="turn on the fan in the living room", targets=("fan.living",))
 
-    def wanted(sentence: str, before: Said | None = None) -> list[tuple[str, tuple[str, ...]]]:
-        found = understood(sentence, known, STATES.get, before=before)
-        return [(wish.intent, wish.targets) for wish in found.wishes]
 
-    reading, party = ("light.living",), ("light.party",)
-    both = [("HassTurnOn", reading), ("HassTurnOn", party)]
-    assert wanted("turn on the reading lamp and Party") == both
-    assert wanted("reading lamp and Party on") == both
-    assert wanted("turn the reading lamp on and the ceiling fan off") == [
-        ("HassTurnOn", reading),
-        ("HassTurnOff", ("fan.living",)),
-    ]
-    set_too = [("HassTurnOn", reading), ("HassLightSet", reading)]
-    assert wanted("turn on the reading lamp and set it to 40 percent") == set_too
-    assert wanted("turn on the reading lamp and 40 percent") == []
-    assert wanted("turn off the reading lamp and set it to 40 percent") == []
-    assert wanted("turn on both lights in the kitchen") == [
-        ("HassTurnOn", ("light.kitchen_main", "light.kitchen_table"))
-    ]
-    assert wanted("turn on both lights in the hall") == []
-    assert wanted("turn on the reading lamp and the ghost") == []
-    assert wanted("turn on the reading lamp and turn it off") == []
-    kitchen = ("light.kitchen_main", "light.kitchen_table")
-    assert wanted("turn on the lights in the kitchen and the bedroom") == [
-        ("HassTurnOn", kitchen),
-        ("HassTurnOn", ("light.bed", "light.bed_2")),
-    ]
-    earlier = Said(text="turn on the reading lamp", targets=reading)
-    assert wanted("turn it off again", earlier) == [("HassTurnOff", reading)]
-    assert wanted("make it brighter", earlier) == [("HassLightSet", reading)]
-    assert wanted("and the kitchen?", earlier) == [("HassTurnOn", kitchen)]
-    assert wanted("what about the ghost?", earlier) == []
-    coffee = Said(text="turn on the coffee machine", targets=("switch.coffee",))
-    assert wanted("stop it") == []
-    assert wanted("set it to 30 percent", coffee) == []
-    right = Said(text="close the right curtain", targets=("cover.living_right",))
-    assert wanted("and the left one", right) == [("HassTurnOff", ("cover.living_left",))]
-    bed, living, bulb = (
-        ("light.bed",),
-        ("light.living",),
-        Said(text="set the reading lamp to 40 percent", targets=reading),
-    )
-    fan = Said(text="turn on the fan in the living room", targets=("fan.living",))
-    for sentence, before, intent_wanted, targets in (
-        ("the bedroom light too", earlier, "HassTurnOn", bed),
-        ("and the coffee machine as well", earlier, "HassTurnOn", ("switch.coffee",)),
-        ("same in the kitchen", earlier, "HassTurnOn", kitchen),
-        ("actually 60", bulb, "HassLightSet", living),
-        ("also turn it off", earlier, "HassTurnOff", reading),
-    ):
-        assert wanted(sentence, before) == [(intent_wanted, targets)], sentence
-    for sentence in ("turn it off", "off"):
-        after = Said(text=sentence, targets=reading)
-        assert wanted("and the coffee machine", after) == [("HassTurnOff", ("switch.coffee",))], sentence
-    assert understood("and off", known, STATES.get, before=earlier).text == "off"
-    assert wanted("also turn on the reading lamp") == [("HassTurnOn", reading)]
-    assert wanted("and the kitchen", fan) == []  # what is new is a fan: its lights are not meant
-    for sentence in ("the ghost too", "and everything too", "now 250"):
-        assert wanted(sentence, earlier) == [], sentence
-    assert (
-        wanted("and the one", right) == wanted("and the bedroom one", right) == wanted("the ghost one too", right) == []
-    )
+def wanted(sentence: str, before: Said | None = None) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the intents and entities of a sentence that may go on from another one."""
+    found = understood(sentence, KNOWN["en"], STATES.get, before=before)
+    return [(wish.intent, wish.targets) for wish in found.wishes]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wishes"),
+    [
+        ("turn on the reading lamp and Party", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+        ("reading lamp and Party on", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+        ("turn the reading lamp on and the ceiling fan off", [*READING_ON, ("HassTurnOff", ("fan.living",))]),
+        ("turn on the reading lamp and set it to 40 percent", [*READING_ON, ("HassLightSet", READING)]),
+        ("turn on the reading lamp and 40 percent", []),
+        ("turn off the reading lamp and set it to 40 percent", []),
+        ("turn on both lights in the kitchen", [("HassTurnOn", KITCHEN)]),
+        ("turn on both lights in the hall", []),
+        ("turn on the reading lamp and the ghost", []),
+        ("turn on the reading lamp and turn it off", []),
+        (
+            "turn on the lights in the kitchen and the bedroom",
+            [("HassTurnOn", KITCHEN), ("HassTurnOn", ("light.bed", "light.bed_2"))],
+        ),
+        ("stop it", []),
+        ("also turn on the reading lamp", READING_ON),
+    ],
+)
+def test_several_wishes(sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert wanted(sentence) == wishes
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "wishes"),
+    [
+        (EARLIER, "turn it off again", [("HassTurnOff", READING)]),
+        (EARLIER, "make it brighter", [("HassLightSet", READING)]),
+        (EARLIER, "and the kitchen?", [("HassTurnOn", KITCHEN)]),
+        (EARLIER, "what about the ghost?", []),
+        (COFFEE, "set it to 30 percent", []),
+        (RIGHT, "and the left one", [("HassTurnOff", ("cover.living_left",))]),
+        (EARLIER, "the bedroom light too", [("HassTurnOn", ("light.bed",))]),
+        (EARLIER, "and the coffee machine as well", COFFEE_ON),
+        (EARLIER, "same in the kitchen", [("HassTurnOn", KITCHEN)]),
+        (BULB, "actually 60", [("HassLightSet", READING)]),
+        (EARLIER, "also turn it off", [("HassTurnOff", READING)]),
+        (Said(text="turn it off", targets=READING), "and the coffee machine", COFFEE_OFF),
+        (Said(text="off", targets=READING), "and the coffee machine", COFFEE_OFF),
+        (FAN, "and the kitchen", []),  # what is new is a fan: its lights are not meant
+        (EARLIER, "the ghost too", []),
+        (EARLIER, "and everything too", []),
+        (EARLIER, "now 250", []),
+        (RIGHT, "and the one", []),
+        (RIGHT, "and the bedroom one", []),
+        (RIGHT, "the ghost one too", []),
+    ],
+)
+def test_what_goes_on(before: Said, sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert wanted(sentence, before) == wishes
+
+
+def test_what_goes_on_is_told_as_a_whole() -> None:
+    assert understood("and off", KNOWN["en"], STATES.get, before=EARLIER).text == "off"
 
 
 def test_a_side_is_no_courtesy() -> None:

@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from typing import override
 
+from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv, intent
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.languages.vocabulary import NO_LANGUAGE
-from custom_components.home_agent.local.coverage import Coverage
-from custom_components.home_agent.local.intent_policy import IntentPolicy
-from custom_components.home_agent.policy.confirmation import NeedsConfirmation
+from custom_components.home_agent.local.intent_policy import judge_intent
+from custom_components.home_agent.local.sentences import Refused, Stage, async_hear
+from custom_components.home_agent.policy.confirmation import Confirmation, Confirmations, NeedsConfirmation
 from custom_components.home_agent.policy.confirmed import async_run_elsewhere
+from custom_components.home_agent.policy.intents import Recognised
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Answer, Turn
 from tests.house import set_up
@@ -53,23 +54,33 @@ async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
     return await set_up(hass, options={"always_confirm": ["light"]})
 
 
-async def permission_of(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> IntentPolicy:
-    """Return who decides on the intents of a turn."""
-    home = await entry.runtime_data.home.async_get()
-    coverage = Coverage(hass=hass, turn=turn, home=home, language=NO_LANGUAGE)
-    return IntentPolicy(hass, turn, entry.runtime_data.policy, coverage)
+async def ask(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Confirmation:
+    """Recognise the sentence, and put the question whether it may be done."""
+    said = ConversationInput(
+        text=turn.text,
+        context=turn.context,
+        conversation_id=turn.conversation_id,
+        device_id=turn.device_id,
+        satellite_id=None,
+        language=turn.language,
+        agent_id=turn.agent_id,
+    )
+    log = ChatLog(hass, turn.conversation_id)
+    sentence = await async_hear(hass, turn, said, log, entry.runtime_data.means, Stage.NO_MODEL)
+    ruling = judge_intent(sentence, Recognised(name="TestDim", slots={"name": "Bed Light"}), is_covered=True)
+    assert isinstance(ruling, Refused)
+    assert isinstance(ruling.error, NeedsConfirmation)
+    confirmations: Confirmations = entry.runtime_data.policy.confirmations
+    request = confirmations.of(turn)
+    assert request is not None
+    confirmations.put(request, "Dim?")
+    return request
 
 
 async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
     """Recognise the sentence, ask, and hear a yes."""
-    policy = entry.runtime_data.policy
-    permission = await permission_of(hass, entry, turn)
-    assert not permission.permits("TestDim", {"name": "Bed Light"})
-    assert isinstance(permission.refusal, NeedsConfirmation)
-    request = policy.confirmations.of(turn)
-    assert request is not None
-    policy.confirmations.put(request, "Dim?")
-    return await async_run_elsewhere(hass, policy, request, None)
+    request = await ask(hass, entry, turn)
+    return await async_run_elsewhere(hass, entry.runtime_data.policy, request, None)
 
 
 async def test_its_handler_handles_it(
@@ -92,10 +103,7 @@ async def test_it_fits_no_more(
 ) -> None:
     intent.async_register(hass, handler := Dim())
     policy, turn = entry.runtime_data.policy, make_turn(direct=True, device_id="hall")
-    assert not (await permission_of(hass, entry, turn)).permits("TestDim", {"name": "Bed Light"})
-    request = policy.confirmations.of(turn)
-    assert request is not None
-    policy.confirmations.put(request, "Dim?")
+    request = await ask(hass, entry, turn)
     async_expose_entity(hass, ASSISTANT, LAMP, False)
     settled = await async_run_elsewhere(hass, policy, request, None)
     assert settled.text.startswith("Something has changed since I asked")

@@ -9,8 +9,9 @@ import pytest
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
+from custom_components.home_agent.local.parts import understand
+from custom_components.home_agent.local.reading import Understood
 from custom_components.home_agent.local.things import Things
-from custom_components.home_agent.local.understanding import Understood, understand
 
 AREAS = {
     "kitchen": {"en": "Kitchen", "de": "Küche"},

@@ -25,7 +25,7 @@ from homeassistant.helpers import chat_session, entity_registry as er, intent
 
 from ..client.endpoint import Endpoint, mask_for
 from ..languages.phrases import SelfQuestion, asked_of, is_order
-from ..local import sentences
+from ..local import about, sentences
 from ..local.learned import async_observe
 from ..policy import undo
 from ..policy.channels import async_put
@@ -320,7 +320,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     if exchange.reply is not None:
         answer = await async_answer_reply(hass, runtime.policy, turn, chat_log, exchange.reply)
         confirmed = replace(turn, text=exchange.reply.confirmation.turn.text)
-        runtime.means.brain.remember(confirmed, chat_log)  # "lock it again" after the yes
+        runtime.means.said.remember(confirmed, chat_log)  # "lock it again" after the yes
     if answer is None and (command := exchange.command) is not None:
         answer = await runtime.commands.async_answer(
             hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
@@ -329,7 +329,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     if asked is SelfQuestion.UNDO:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
     elif asked is not None:
-        answer = await sentences.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
+        answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
     if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     local_first = turn.profile.local_first and len(turn.text) <= MAX_SENTENCE and not turn.translates

@@ -24,6 +24,7 @@ from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.brain import Brain
 from ..local.learned import LearnedPhrases, proposed_phrases
+from ..local.readers import READERS
 from ..local.routes import SEMANTIC, RouteRegistry
 from ..local.sentences import Means
 from ..memory.extraction import Extractor
@@ -144,6 +145,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
             brain=Brain(hass),
             routes=routes,
             phrases=kept.of(LearnedPhrases),
+            readers=READERS,
         ),
         tools=offered.tools,
         own_tools=offered.own,

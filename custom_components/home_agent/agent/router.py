@@ -159,7 +159,7 @@ async def async_route(exchange: Exchange) -> Answer | None:
         match = await means.routes.async_match(turn, language, home)
         answer = await means.routes.async_answer(turn, exchange.chat_log, match) if match is not None else None
         if answer is not None:
-            means.brain.remember(turn, exchange.chat_log)
+            means.said.remember(turn, exchange.chat_log)
             return answer
     if profile.routing in SPLITS and (answer := await _async_split(exchange)) is not None:
         return answer

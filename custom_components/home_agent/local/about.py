@@ -1,10 +1,9 @@
 """What an agent says of itself: what it can do, from what is exposed, and what it did last, from the journal. No model is asked."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
+from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
@@ -16,18 +15,21 @@ from ..policy.questions import async_done
 from ..policy.undo import seen_by
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.turn import Answer, Turn, zone_of_turn
-from .intent_policy import Sentence
 from .refusals import async_example
+from .sentences import Means, Sentence, Stage, async_hear
 
 MAX_KINDS = 8  # of one sentence
 MAX_WORDS = 80  # characters of what was said
 
 
-async def async_answer_about(sentence: Sentence, asked: SelfQuestion, journal: ActionJournal) -> Answer:
+async def async_answer_asked(
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, asked: SelfQuestion
+) -> Answer:
     """Return the answer to a question about the agent itself; it tells nothing that the user may not know."""
-    if asked is SelfQuestion.ABILITIES:
-        return Answer(text=await _async_abilities(sentence))
-    return Answer(text=await _async_last_action(sentence.hass, sentence.turn, journal))
+    if asked is not SelfQuestion.ABILITIES:
+        return Answer(text=await _async_last_action(hass, turn, means.journal))
+    sentence = await async_hear(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
+    return Answer(text=await _async_abilities(sentence))
 
 
 async def _async_abilities(sentence: Sentence) -> str:
@@ -57,8 +59,11 @@ async def _async_last_action(hass: HomeAssistant, turn: Turn, journal: ActionJou
     newest = actions[0]
     together = [action for action in reversed(actions) if action.turn_id == newest.turn_id]
     told = list(dict.fromkeys([await _async_words(hass, turn, action) for action in together]))
+    zone = zone_of_turn()
+    when, now = newest.when.astimezone(zone), dt_util.utcnow().astimezone(zone)
+    clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when:%Y-%m-%d %H:%M}"
     key = "last_action" if any(action.success for action in together) else "last_action_failed"
-    text = await async_text(hass, turn.speaks, key, time=_clock(newest.when), actions="; ".join(told))
+    text = await async_text(hass, turn.speaks, key, time=clock, actions="; ".join(told))
     if all(action.undone for action in together):
         text = f"{text} {await async_text(hass, turn.speaks, 'last_action_undone')}"
     return text
@@ -69,20 +74,10 @@ async def _async_words(hass: HomeAssistant, turn: Turn, action: JournalEntry) ->
     effects = [
         replace(effect, entity_ids=known)
         for effect in action.effects
-        if (known := _known(hass, turn, effect.entity_ids)) or not effect.entity_ids
+        if (known := tuple(item for item in effect.entity_ids if is_exposed(hass, item, turn.user)))
+        or not effect.entity_ids
     ]
     if not effects:
         words = action.words[:MAX_WORDS]
         return f"“{words}…”" if len(action.words) > MAX_WORDS else f"“{words}”"
     return await async_done(hass, turn.speaks, effects)
-
-
-def _known(hass: HomeAssistant, turn: Turn, entity_ids: Sequence[str]) -> tuple[str, ...]:
-    return tuple(item for item in entity_ids if is_exposed(hass, item, turn.user))
-
-
-def _clock(when: datetime) -> str:
-    """Return a time of today as a clock shows it, an earlier one with its day."""
-    zone = zone_of_turn()
-    local = when.astimezone(zone)
-    return f"{local:%H:%M}" if local.date() == dt_util.utcnow().astimezone(zone).date() else f"{local:%Y-%m-%d %H:%M}"

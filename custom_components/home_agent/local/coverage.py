@@ -54,6 +54,8 @@ class LeftOut:
     words: str = ""
     fields: tuple[str, ...] = ()
     """What a script that is named does not start without, as its owner calls it; what has a default is not among them."""
+    recognised: Recognised | None = None
+    """The intent that was recognised."""
 
 
 @dataclass(frozen=True, slots=True)

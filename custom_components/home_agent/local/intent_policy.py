@@ -1,24 +1,27 @@
-"""The policy in front of Home Assistant's intents: what a sentence would do may happen, waits for a yes, or is refused."""
+"""Home Assistant's intents behind the policy: what one would do may happen, waits for a yes, or is refused.
+
+The readers of the owner's sentence triggers and of Home Assistant's own sentences are here as well: what these do is judged
+between recognising and handling.
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 import time
 from typing import Any, override
 
 from hassil.recognize import RecognizeResult
-from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.components import conversation
 from homeassistant.components.conversation.agent_manager import get_agent_manager
-from homeassistant.components.conversation.default_agent import DefaultAgent
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..home.actions import ClosedGroup
-from ..home.snapshot import HomeSnapshot
-from ..languages.vocabulary import Language
+from ..languages.data import data_of
+from ..languages.phrases import is_altered, is_asking, is_question
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -29,41 +32,27 @@ from ..policy.intents import (
     Recognised,
     as_said,
     async_handle,
+    mismatch_of,
     pinned,
     plan_of,
     plan_of_trigger,
 )
-from ..policy.policy import Policy, async_record
+from ..policy.policy import async_record
 from ..policy.questions import async_not_followed
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
 from ..support.errors import ToolError, ToolRefusal
+from ..support.localize import async_text
 from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
-from .coverage import Coverage, LeftOut
+from .coverage import LeftOut
+from .refusals import async_name_reason
+from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, leave_for_later, speech_of, spoken
 
 TRIGGER = "trigger_sentence"
-_UNKNOWN = "entity_not_found"
-"""The refusal of what is not there, or not for this user."""
 _HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
 """Slots that hold words of the home; others may hold words of the user."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """What was said, by whom, where the answer goes, and who recognises it."""
-
-    hass: HomeAssistant
-    turn: Turn
-    user_input: ConversationInput
-    chat_log: ChatLog
-    agent: DefaultAgent
-    """Home Assistant's own."""
-    language: Language
-    """Its vocabulary."""
-    home: HomeSnapshot
-    """What is exposed."""
 
 
 class ConfirmedIntent(HomeAgentTool):
@@ -81,7 +70,7 @@ class ConfirmedIntent(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return what the sentence comes to now. Raises `ToolRefusal` when it fits the home no more."""
+        """Return what the sentence comes to now. Raises `ToolRefusal` if it no longer fits the home."""
         plan = plan_of(hass, turn, self._recognised)
         if isinstance(plan, Mismatch):
             raise ToolRefusal(plan.reason.name)
@@ -99,6 +88,178 @@ class ConfirmedIntent(HomeAgentTool):
         if response.error_code is not None:
             raise ToolRefusal(response.error_code.value)
         return {"targets": [target.id for target in response.success_results if target.id]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """An intent that may be handled now."""
+
+    recognised: Recognised
+    is_other: bool = False
+    """Whether it does what was said, and the one that was recognised would do something else."""
+    mismatch: Mismatch | None = None
+    """Why nothing seems to fit it; its handler may know better."""
+    write: Write | None = None
+    """Of an intent that changes something; to be finished or dropped."""
+
+    def drop(self) -> None:
+        """Forget that it was to be handled."""
+        if self.write is not None:
+            self.write.drop()
+
+    async def async_finish(self, sentence: Sentence, response: intent.IntentResponse) -> None:
+        """Look what became of the intent; what the home denies of the answer is told."""
+        if self.write is None:
+            return
+        turn = sentence.turn
+        if response.error_code is not None:
+            self.write.fail()
+            turn.record.taints.add(self.recognised.name)  # why it failed is told in the words of a device
+            return
+        outcomes = await self.write.async_outcomes()
+        if not (denied := [item for item, outcome in outcomes.items() if outcome in NOT_FOLLOWED]):
+            return
+        told = await async_not_followed(sentence.hass, turn.language, denied)
+        if len(denied) < len(outcomes):  # the answer holds for the others
+            told = ". ".join(filter(None, (speech_of(response).rstrip(" ."), told)))
+        response.async_set_speech(told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delayed:
+    """An intent that leaves a command for later, which has to be cleared first."""
+
+    recognised: Recognised
+    command: str
+
+
+type Ruling = Allowed | Delayed | Refused | LeftOut | NotMine
+
+
+def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool = False, cleared: str = "") -> Ruling:
+    """Return whether the intent may be handled; nothing may be awaited until then. A yes that it needs is asked for.
+
+    With `is_covered` it is known that the intent touches all that was said, or the owner wrote the sentence. `cleared` is a command
+    that may be left for later.
+    """
+    meant = as_said(sentence.hass, sentence.turn, recognised)
+    try:
+        plan = plan_of(sentence.hass, sentence.turn, meant)
+        if (command := recognised.slots.get(COMMAND)) and command != cleared:
+            return Delayed(recognised=meant, command=str(command))
+        if isinstance(plan, Mismatch):
+            left = NotMine(recognised=meant, mismatch=plan)
+            return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
+        left_out = None if is_covered else sentence.coverage.of_action([meant], plan.targets)
+        if left_out is not None:
+            return replace(left_out, recognised=meant)
+        sentence.means.policy.authorize(sentence.turn, plan, _call(meant, plan))
+    except ToolError as err:
+        return Refused(error=err, recognised=meant)
+    changes = recognised.name not in CHANGES_NOTHING
+    writes = sentence.means.policy.writes
+    write = Write(sentence.hass, writes, sentence.turn, meant.name, plan) if changes else None
+    return Allowed(recognised=meant, is_other=meant is not recognised, write=write)
+
+
+def wait_along(sentence: Sentence, recognised: Recognised) -> None:
+    """Let an intent that needs no yes wait for the one that another part of its sentence needs."""
+    ruling = judge_intent(sentence, recognised, is_covered=True)
+    if isinstance(ruling, Allowed):
+        ruling.drop()
+        plan = plan_of(sentence.hass, sentence.turn, recognised)
+        if isinstance(plan, Plan) and not ruling.is_other:
+            sentence.means.policy.confirmations.add(sentence.turn, _call(recognised, plan))
+
+
+def _call(recognised: Recognised, plan: Plan) -> Call:
+    return Call(tool=ConfirmedIntent(recognised), arguments=dict(recognised.slots), plan=plan)
+
+
+def against_reading(sentence: Sentence, recognised: Recognised, response: intent.IntentResponse) -> Refused | None:
+    """Return the refusal of an answer about entities that the user may not read."""
+    read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
+    try:
+        sentence.means.policy.authorize(sentence.turn, Plan(action=ActionClass.READ, targets=read))
+    except ToolError as err:
+        return Refused(error=err, recognised=recognised)
+    return None
+
+
+def judge_answer(
+    sentence: Sentence, recognised: Recognised, response: intent.IntentResponse
+) -> Refused | LeftOut | None:
+    """Return what speaks against an answer: entities that the user may not read, or fewer than were asked about."""
+    if recognised.name not in QUESTIONS:
+        return None
+    refused = against_reading(sentence, recognised, response)
+    is_told = recognised.name == intent.INTENT_GET_STATE and response.error_code is None
+    if not is_told or (refused is not None and refused.is_hidden):
+        return refused
+    read = (state.entity_id for state in (*response.matched_states, *response.unmatched_states))
+    left_out = sentence.coverage.of_answer(recognised.slots, tuple(read))
+    return replace(left_out, recognised=recognised) if left_out is not None else refused
+
+
+@callback
+def report(
+    sentence: Sentence, recognised: Recognised, outcome: intent.IntentResponse | HomeAssistantError, started: float
+) -> None:
+    """Record what was done or refused; `started` is a reading of `time.perf_counter`.
+
+    The intent's name, words of the home and ids are kept; nothing of what was said.
+    """
+    name, slots = recognised.name, recognised.slots
+    error: str | None = None
+    targets: list[str] = []
+    if isinstance(outcome, HomeAssistantError):
+        error = type(outcome).__name__
+    elif outcome.error_code is not None:
+        error = outcome.error_code.value
+    else:
+        targets = [target.id for target in outcome.success_results if target.id]
+    plain = frozenset() if name in TIMERS else _HOME_WORDS
+    parameters = {
+        slot: value if slot in plain or isinstance(value, (int, float)) else MASK for slot, value in slots.items()
+    }
+    result = {"targets": targets} if error is None else error
+    _record(sentence, name, parameters, error, result, started)
+
+
+def _record(
+    sentence: Sentence, name: str, parameters: dict[str, object], error: str | None, result: object, started: float
+) -> None:
+    turn = sentence.turn
+    turn.record.calls_started += 1
+    record = ToolCallRecord(
+        tool_name=name,
+        parameters=parameters,
+        success=error is None,
+        duration_ms=round((time.perf_counter() - started) * 1000),
+        error=error,
+    )
+    async_record(sentence.hass, turn, record, result)
+
+
+async def answer_by_trigger(sentence: Sentence) -> Result:
+    """Let an automation of the owner answer that has this sentence as its trigger, if what it does may happen."""
+    hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
+    started, tool = time.perf_counter(), SentenceTrigger(sentence)
+    if not await tool.async_matched():
+        return NotMine()
+    try:
+        plan = await tool.plan(hass, {}, turn)
+        policy.authorize(turn, plan, Call(tool=tool, arguments={}, plan=plan))
+    except ToolError as err:
+        _record(sentence, TRIGGER, {}, type(err).__name__, None, started)
+        return Refused(error=err, recognised=Recognised(name=TRIGGER, slots={}))
+    speech = await conversation.async_handle_sentence_triggers(hass, sentence.user_input, sentence.chat_log)
+    if speech is None:
+        return NotMine()
+    _record(sentence, TRIGGER, {}, None, None, started)
+    # what the automation did is not known here; but it is what was done last, and can be undone
+    await Write(hass, policy.writes, turn, TRIGGER, plan).async_outcomes()
+    return Done(said=spoken(turn, speech))
 
 
 class SentenceTrigger(HomeAgentTool):
@@ -121,7 +282,7 @@ class SentenceTrigger(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return what those come to that wait for it now. Raises `ToolError` when nobody does, or the user may not."""
+        """Return what the automations that wait for it come to. Raises `ToolError` if none waits, or the user may not run them."""
         matched = (await self.async_matched()).values()
         if not matched:
             raise ToolRefusal(TRIGGER)
@@ -132,7 +293,7 @@ class SentenceTrigger(HomeAgentTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Let those that wait begin; return what they want to be said, if anything."""
+        """Start those that wait; return what they want to be said, if anything."""
         manager = get_agent_manager(hass)
         begun = [
             begin(self._sentence.user_input, result)
@@ -142,210 +303,162 @@ class SentenceTrigger(HomeAgentTool):
         return {"response": next((said for said in await asyncio.gather(*begun) if said), None)}
 
 
-class IntentPolicy:
-    """Decides on each intent right before it is handled, and remembers what became of the last one."""
+async def answer_strictly(sentence: Sentence) -> Result:
+    """Handle what one of Home Assistant's sentences fits, except intents that are left to a model at this stage.
 
-    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy, coverage: Coverage) -> None:
-        """Decide for one turn."""
-        self._hass = hass
-        self._turn = turn
-        self._policy = policy
-        self.coverage = coverage
-        self._is_covered = False
-        self.recognised: Recognised | None = None
-        self.refusal: ToolError | None = None
-        self.mismatch: Mismatch | None = None
-        self.left_out: LeftOut | None = None
-        """What the sentence named last and the intent did not touch: then it was not understood."""
-        self.instead: Recognised | None = None
-        """What was said, where Home Assistant's intent does something else."""
-        self.later: str | None = None
-        """A command that came up for later, and has to be cleared first."""
-        self.answers_later = False
-        """Whether what is no question by its form is only answered when it is no command either."""
-        self.unasked = False
-        """Whether Home Assistant's sentences took it for a question, and that waits."""
-        self._cleared: str | None = None
-        self._write: Write | None = None
-
-    def covers(self, intents: Sequence[Recognised]) -> bool:
-        """Return whether intents together touch all that was said; they are then not looked at one by one."""
-        touched: list[str] = []
-        for each in intents:
-            try:
-                plan = plan_of(self._hass, self._turn, each)
-            except ToolError:
-                continue  # refused, and said why, when it is its turn
-            touched += plan.targets if isinstance(plan, Plan) else ()
-        self.left_out = self.coverage.of_action(intents, touched)
-        self._is_covered = True
-        return self.left_out is None
-
-    def permits(self, name: str, slots: Mapping[str, Any], *, is_custom: bool = False) -> bool:
-        """Return whether the intent may be handled; nothing may be awaited until then.
-
-        With `is_custom` a user wrote its sentence, and knows what it does.
-        """
-        recognised = Recognised(name=name, slots=slots)
-        self.recognised = as_said(self._hass, self._turn, recognised)
-        self.instead = self.recognised if self.recognised is not recognised else None
-        self.drop()
-        self.refusal = self.mismatch = None
-        try:
-            plan = plan_of(self._hass, self._turn, self.recognised)
-            if (command := slots.get(COMMAND)) and command != self._cleared:
-                self.later = str(command)
-                return False
-            if isinstance(plan, Mismatch):
-                self.mismatch = plan
-                return not plan.certain
-            if not self._is_covered and not is_custom:
-                self.left_out = self.coverage.of_action([self.recognised], plan.targets)
-                if self.left_out is not None:
-                    return False
-            self._policy.authorize(self._turn, plan, self._call(plan))
-            if name not in CHANGES_NOTHING:
-                self._write = Write(self._hass, self._policy.writes, self._turn, self.recognised.name, plan)
-        except ToolError as err:
-            self.refusal = err
-        return self.refusal is None and self.instead is None
-
-    def drop(self) -> None:
-        """Forget an intent that was permitted and not handled."""
-        if self._write is not None:
-            self._write.drop()
-            self._write = None
-
-    @property
-    def meets_unknown(self) -> bool:
-        """Whether the refusal is about something of which the user may know nothing: then it is not there for them."""
-        return self.refusal is not None and self.refusal.translation_key == _UNKNOWN
-
-    @property
-    def meets_group(self) -> bool:
-        """Whether the refusal is about a group that reaches further, where many are meant: all others can be done without it."""
-        meant = self.recognised.slots.get("name") if self.recognised is not None else None
-        return isinstance(self.refusal, ClosedGroup) and meant in (None, "all")
-
-    @property
-    def finds_nothing(self) -> bool:
-        """Whether the last intent was permitted; one without an answer has then found nothing that it is about."""
-        others = (self.refusal, self.mismatch, self.left_out, self.later, self.instead)
-        return self.recognised is not None and all(other is None for other in others)
-
-    def clears(self, command: str, later: Recognised | None, *, final: bool) -> bool:
-        """Return whether a command may be left for later; it is done then by what understands it now.
-
-        Not what needs a yes or a value for a script, for nobody can be asked then, what only answers, for nobody hears it, nor what
-        none of Home Assistant's sentences fits (`later` is None) or nothing in the home. With `final` there is a refusal that says so now.
-        """
-        self.refusal = self.later = None
-        try:
-            if later is None:
-                self.refusal = ToolError("delayed_unknown", command=command) if final else None
-                return False
-            if later.name in CHANGES_NOTHING or later.name in TIMERS:
-                self.refusal = ToolError("delayed_answer") if final else None
-                return False
-            if isinstance(plan := plan_of(self._hass, self._turn, later), Mismatch):
-                self.recognised, self.mismatch = later, plan
-                return False
-            if (needs := self.coverage.of_fields([later], plan.targets)) is not None and needs.fields:
-                self.recognised, self.left_out = later, needs
-                return False
-            self._policy.authorize(self._turn, plan)
-        except NobodyConfirms as err:
-            target = (err.translation_placeholders or {}).get("target", "")
-            self.refusal = ToolError("confirmation_later", target=target)
-        except ToolError as err:
-            self.refusal = err
-        else:
-            self._cleared = command
-        return self.refusal is None
-
-    def wait_along(self, name: str, slots: Mapping[str, Any]) -> None:
-        """Let an intent that needs no yes wait for the one that another part of its sentence needs."""
-        if self.permits(name, slots):
-            plan = plan_of(self._hass, self._turn, Recognised(name=name, slots=slots))
-            if isinstance(plan, Plan):
-                self._policy.confirmations.add(self._turn, self._call(plan))
-
-    def _call(self, plan: Plan) -> Call:
-        assert self.recognised is not None
-        return Call(tool=ConfirmedIntent(self.recognised), arguments=dict(self.recognised.slots), plan=plan)
-
-    async def async_finish(self, response: intent.IntentResponse) -> None:
-        """Look what became of the intent; what the home denies of the answer is told."""
-        if (write := self._write) is None:
-            return
-        self._write = None
-        if response.error_code is not None:
-            write.fail()
-            if self.recognised is not None:  # why it failed is told in the words of a device
-                self._turn.record.taints.add(self.recognised.name)
-            return
-        outcomes = await write.async_outcomes()
-        if not (denied := [item for item, outcome in outcomes.items() if outcome in NOT_FOLLOWED]):
-            return
-        told = await async_not_followed(self._hass, self._turn.language, denied)
-        if len(denied) < len(outcomes):  # the answer holds for the others
-            said = str(response.speech.get("plain", {}).get("speech") or "").rstrip(" .")
-            told = ". ".join(filter(None, (said, told)))
-        response.async_set_speech(told)
-
-    def check_answer(self, response: intent.IntentResponse) -> None:
-        """Refuse an answer about entities that the user may not read, or about fewer than were asked about."""
-        if self.recognised is None or self.recognised.name not in QUESTIONS:
-            return
-        read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
-        try:
-            self._policy.authorize(self._turn, Plan(action=ActionClass.READ, targets=read))
-        except ToolError as err:
-            self.refusal = err
-        if self.recognised.name == intent.INTENT_GET_STATE and response.error_code is None:
-            self.left_out = self.coverage.of_answer(self.recognised.slots, read)
-
-    @callback
-    def report(self, outcome: intent.IntentResponse | HomeAssistantError, started: float) -> None:
-        """Record what was done or refused; `started` is a reading of `time.perf_counter`.
-
-        The intent's name, words of the home and ids are kept; nothing of what was said.
-        """
-        assert self.recognised is not None
-        intent_name, slots = self.recognised.name, self.recognised.slots
-        error: str | None = None
-        targets: list[str] = []
-        if isinstance(outcome, HomeAssistantError):
-            error = type(outcome).__name__
-        elif outcome.error_code is not None:
-            error = outcome.error_code.value
-        else:
-            targets = [target.id for target in outcome.success_results if target.id]
-        plain = frozenset() if intent_name in TIMERS else _HOME_WORDS
-        parameters = {
-            slot: value if slot in plain or isinstance(value, (int, float)) else MASK for slot, value in slots.items()
-        }
-        result = {"targets": targets} if error is None else error
-        async_report(self._hass, self._turn, intent_name, parameters, error, result, started)
+    What has not the form of a question is answered only if it is no command either: "all lights off" is an order.
+    """
+    waits = sentence.stage is not Stage.BEFORE_MODEL and _states_something(sentence.turn)
+    return await _async_strictly(sentence, asks_later=waits)
 
 
-@callback
-def async_report(
-    hass: HomeAssistant,
-    turn: Turn,
-    name: str,
-    parameters: dict[str, object],
-    error: str | None,
-    result: object,
-    started: float,
-) -> None:
-    """Record what answered a sentence: an intent, or an automation of the owner, whose actions have their own trace."""
-    turn.record.calls_started += 1
-    record = ToolCallRecord(
-        tool_name=name,
-        parameters=parameters,
-        success=error is None,
-        duration_ms=round((time.perf_counter() - started) * 1000),
-        error=error,
+def _states_something(turn: Turn) -> bool:
+    """Return whether a sentence has not the form of a question, in a language of which that is known."""
+    knows = bool(data_of(turn.language).alters.at_start)
+    return (
+        knows and not is_asking(turn.text, turn.language) and not is_altered(turn.text, turn.language, (), asks=False)
     )
-    async_record(hass, turn, record, result)
+
+
+async def answer_strictly_as_question(sentence: Sentence) -> Result:
+    """Answer what waited, as it might have been a command."""
+    if not any(isinstance(each, NotMine) and each.asks_later for each in sentence.earlier):
+        return NotMine()
+    return await _async_strictly(sentence, asks_later=False)
+
+
+async def refuse_group(sentence: Sentence) -> Result:
+    """Refuse many things for a group among them that reaches further, as no reader found the others."""
+    refused = next((each.refused for each in sentence.earlier if isinstance(each, NotMine) and each.refused), None)
+    if refused is None or not refused.is_group:
+        return NotMine()
+    report(sentence, refused.recognised, refused.error, time.perf_counter())
+    return refused
+
+
+async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
+    """Handle what one of Home Assistant's sentences fits; the chat log is as it was if nothing comes of it."""
+    log, started = sentence.chat_log, time.perf_counter()
+    before = len(log.content)
+    ruling, response = await _async_handle_intents(sentence, asks_later=asks_later)
+    if isinstance(ruling, Delayed):
+        command = ruling.command
+        if (against := await _async_against_later(sentence, ruling)) is not None:
+            ruling = against
+        else:
+            ruling, response = await _async_handle_intents(sentence, asks_later=asks_later, cleared=command)
+            leave_for_later(sentence.hass, sentence.turn, command)
+    result: Result = NotMine()
+    if isinstance(ruling, Allowed):
+        is_known = response is not None and response.error_code is None
+        result = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
+        if ruling.is_other:
+            response = await _async_instead(sentence, ruling)
+        if response is not None:
+            done = Done(said=response, is_known=is_known)
+            result = judge_answer(sentence, ruling.recognised, response) or done
+            await ruling.async_finish(sentence, response)
+            if response.error_code is not None:
+                await async_name_reason(sentence, ruling.recognised, response)
+            if result is done:
+                report(sentence, ruling.recognised, response, started)
+        else:
+            ruling.drop()
+    elif not isinstance(ruling, Delayed):
+        result = ruling
+    if not isinstance(result, Done):
+        del log.content[before:]  # a model must not see a call it did not make, a user not a state they may not read
+    if isinstance(result, Refused):
+        if result.is_hidden or result.is_group:
+            return NotMine(recognised=result.recognised, refused=result)
+        report(sentence, result.recognised, result.error, started)
+    return result
+
+
+async def _async_handle_intents(
+    sentence: Sentence, *, asks_later: bool, cleared: str = ""
+) -> tuple[Ruling, intent.IntentResponse | None]:
+    """Let Home Assistant recognise the sentence, and handle what may be handled; return how that was decided, and its response."""
+    rulings: list[Ruling] = [NotMine()]
+    turn = sentence.turn
+
+    def keep_off(result: RecognizeResult) -> bool:
+        """Decide between recognising and handling; Home Assistant waits for nothing in between."""
+        name, is_custom = result.intent.name, bool((result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
+        waits = asks_later and name == intent.INTENT_GET_STATE
+        only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language)  # "kettle on?"
+        if waits or name in sentence.stage.value or (not is_custom and only_asks):
+            rulings.append(NotMine(asks_later=waits))
+            return True
+        recognised = Recognised(name=name, slots={entity.name: entity.value for entity in result.entities_list})
+        ruling = judge_intent(sentence, recognised, is_covered=is_custom, cleared=cleared)
+        rulings.append(ruling)
+        return not isinstance(ruling, Allowed) or ruling.is_other
+
+    response, is_handled = None, False
+    try:
+        response = await conversation.async_handle_intents(
+            sentence.hass, sentence.user_input, sentence.chat_log, intent_filter=keep_off
+        )
+        is_handled = True
+    except intent.IntentError:
+        pass  # a value that the intent does not take, or an intent that has no handler
+    finally:
+        ruling = rulings[-1]
+        if not is_handled and isinstance(ruling, Allowed):
+            ruling.drop()
+            ruling = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
+    if response is None and isinstance(ruling, Allowed) and not ruling.is_other and ruling.mismatch is None:
+        ruling.drop()
+        mismatch = mismatch_of(sentence.hass, turn, ruling.recognised)
+        ruling = NotMine(recognised=ruling.recognised, mismatch=mismatch)
+    return ruling, response
+
+
+async def _async_against_later(sentence: Sentence, delayed: Delayed) -> Refused | LeftOut | NotMine | None:
+    """Return what speaks against leaving a command for later; None if it may: it is done then by what understands it now.
+
+    Not what needs a yes or a value for a script, for which no one can be asked then, what only answers, which no one hears, nor what
+    none of Home Assistant's sentences fits or nothing in the home. Without a model there is a refusal that says so now.
+    """
+    hass, turn, command = sentence.hass, sentence.turn, delayed.command
+    result = await sentence.agent.async_recognize_intent(
+        replace(sentence.user_input, text=command), strict_intents_only=True
+    )
+    final = sentence.stage is Stage.NO_MODEL
+    left = NotMine(recognised=delayed.recognised)
+
+    def refused(error: ToolError) -> Refused:
+        return Refused(error=error, recognised=delayed.recognised)
+
+    if result is None or result.unmatched_entities:
+        return refused(ToolError("delayed_unknown", command=command)) if final else left
+    later = Recognised(name=result.intent.name, slots={entity.name: entity.value for entity in result.entities_list})
+    if later.name in CHANGES_NOTHING or later.name in TIMERS:
+        return refused(ToolError("delayed_answer")) if final else left
+    try:
+        if isinstance(plan := plan_of(hass, turn, later), Mismatch):
+            return NotMine(recognised=later, mismatch=plan)
+        if (needs := sentence.coverage.of_fields([later], plan.targets)) is not None and needs.fields:
+            return replace(needs, recognised=later)
+        sentence.means.policy.authorize(turn, plan)
+    except NobodyConfirms as err:
+        target = (err.translation_placeholders or {}).get("target", "")
+        return refused(ToolError("confirmation_later", target=target))
+    except ToolError as err:
+        return refused(err)
+    return None
+
+
+async def _async_instead(sentence: Sentence, allowed: Allowed) -> intent.IntentResponse | None:
+    """Have Home Assistant handle another intent than it recognised; None if that fails or nothing fits it."""
+    if allowed.mismatch is not None:
+        return None
+    recognised = allowed.recognised
+    slots = {slot: {"value": value} for slot, value in recognised.slots.items()}
+    try:
+        response = await async_handle(sentence.hass, sentence.turn, recognised.name, slots, text=sentence.turn.text)
+    except intent.IntentError:
+        return None
+    response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_done"))
+    return response

@@ -5,7 +5,7 @@ As for commands, every word has to be explained. What a thing cannot tell ("is a
 answered, unless another thing decides it. Nothing is ever done here.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 import time
@@ -16,22 +16,23 @@ from homeassistant.helpers import intent
 
 from ..home.agreement import OPENINGS
 from ..home.domains import IN_A_ROOM, domains_where
-from ..policy.intents import Recognised
-from ..turn.turn import Understanding
-from .brain import Brain
-from .fuzzy import Frame, async_tell
-from .intent_policy import IntentPolicy, Sentence
-from .reading import SentenceReading
-from .things import Things, tokens_of
-from .understanding import Said
+from .frames import Frame, async_tell_states
+from .intent_policy import against_reading
+from .reading import Said, SentenceReading
+from .sentences import NotMine, Result, Sentence
+from .things import Things, words_of
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
 _NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+_TOLD_BY: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("open", "closed"), OPENINGS), **dict.fromkeys(("locked", "unlocked"), frozenset({"lock"})),
+}  # fmt: skip
+"""Classes of binary sensors that say whether something is so."""
 _RESTING = frozenset({"off", "closed", "locked"})
 """States that several things are asked for together: "are the lights off" is all of them."""
 _DETECTED = frozenset(
-    {
+    [
         "motion",
         "occupancy",
         "moving",
@@ -43,7 +44,7 @@ _DETECTED = frozenset(
         "sound",
         "vibration",
         "tamper",
-    }
+    ]
 )
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
 _MEASURES: Mapping[str, str] = {"temperature": "temperature", "humidity": "humidity", "battery": "battery"}
@@ -100,17 +101,13 @@ class _Asking(SentenceReading):
 
     def _begins(self, phrases: Sequence[str]) -> int:
         """Return how many words the longest phrase has that the sentence begins with."""
-        said = [word.word for word in self.tokens]
-        lengths = [len(one) for text in phrases if (one := self._phrase(text)) == said[: len(one)]]
-        return max(lengths, default=0)
-
-    def _phrase(self, text: str) -> list[str]:
-        return [token.word for token in tokens_of(text)]
+        begins = [spots for spots in self._spots(phrases) if 0 in spots]
+        return max(map(len, begins), default=0)
 
     def _asked(self, kind: str, used: set[int]) -> Question | None:
         words = self.things.data.questions
         assert words is not None
-        states = [(name, spots) for name, said in words.states.items() for spots in self._stands(said)]
+        states = [(name, spots) for name, said in words.states.items() for spots in self._spots(said)]
         states = [(name, spots) for name, spots in states if not self._is_preposition(spots)] or states
         if kind in _MEASURES or kind == "value":
             return None if states and kind == "value" else self._value(kind, used)
@@ -120,24 +117,16 @@ class _Asking(SentenceReading):
             return None
         state = states[0][0]
         used = used.union(*(spots for _, spots in states))
-        quantities = {name: self._stands(getattr(words, name)) for name in ("any", "all", "anything", "everything")}
+        quantities = {name: self._spots(getattr(words, name)) for name in ("any", "all", "anything", "everything")}
         used = used.union(*(spots for found in quantities.values() for spots in found))
         self.kinds = {at: kinds for at, kinds in self.kinds.items() if at not in used}
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if at in self.kinds or not (self._says_nothing(at) or self._is_beside(at))]
         return self._answered(kind, state, rest, {name for name, found in quantities.items() if found})
 
-    def _stands(self, phrases: Sequence[str]) -> list[set[int]]:
+    def _spots(self, phrases: Sequence[str]) -> list[set[int]]:
         """Return where phrases stand in the sentence."""
-        said = [word.word for word in self.tokens]
-        found: list[set[int]] = []
-        for one in map(self._phrase, phrases):
-            found += [
-                set(range(at, at + len(one)))
-                for at in range(len(said) - len(one) + 1)
-                if said[at : at + len(one)] == one
-            ]
-        return found
+        return [set(spots) for text in phrases for spots in self._stands(words_of(text))]
 
     def _is_preposition(self, spots: Collection[int]) -> bool:
         """Return whether a word for a state stands in front of a place: "on the terrace", "auf dem Balkon"."""
@@ -152,14 +141,17 @@ class _Asking(SentenceReading):
     def _is_beside(self, at: int) -> bool:
         """Return whether a word changes nothing about a question: "still", "right now"."""
         words = self.things.data.questions
-        return words is not None and any(at in spots for spots in self._stands(words.beside))
+        return words is not None and any(at in spots for spots in self._spots(words.beside))
 
     def _answered(self, kind: str, state: str, rest: Sequence[int], quantities: Collection[str]) -> Question | None:
         """Return the answer about the things that the rest of the words name."""
         whole = {"anything", "everything"} & set(quantities)
         kinds = [at for at in rest if at in self.kinds]
-        if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds and not self._follows(kinds[0], kind):
-            return None  # "what is on TV"
+        if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds:
+            words = self.things.data.questions
+            assert words is not None  # else nothing was asked
+            if not all(self._says_nothing(at) for at in range(self._begins(words.begins[kind]), kinds[0])):
+                return None  # "what is on TV"
         is_whole = bool(whole) or (kind == QuestionMode.WHICH and not kinds)
         asked = self._things(state, rest, is_whole=is_whole)
         if asked is None or not (asked[0] or asked[1]):
@@ -176,12 +168,6 @@ class _Asking(SentenceReading):
         if mode is QuestionMode.ONE and (so or others)[0].startswith("binary_sensor."):
             mode = QuestionMode.ANY
         return Question(mode=mode, state=state, matched=so, unmatched=others)
-
-    def _follows(self, at: int, kind: str) -> bool:
-        """Return whether what is counted stands right behind the beginning of the question."""
-        words = self.things.data.questions
-        assert words is not None
-        return all(self._says_nothing(place) for place in range(self._begins(words.begins[kind]), at))
 
     def _mode(
         self, kind: str, state: str, quantities: Collection[str], *, alone: bool, named: bool
@@ -201,7 +187,7 @@ class _Asking(SentenceReading):
     def _has_article(self) -> bool:
         """Return whether an article stands in front of a kind: "the windows" are all of them."""
         words = self.things.data.questions
-        definite = {self._phrase(word)[0] for word in words.definite} if words is not None else set[str]()
+        definite = {words_of(word)[0] for word in words.definite} if words is not None else set[str]()
         return any(at and self.words[at - 1] in definite for at in self.kinds)
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
@@ -231,45 +217,33 @@ class _Asking(SentenceReading):
             if entity.domain in untold:
                 if all(number in self.things.called(self.words[at]) for at in named):
                     unknown.append(number)
-            elif entity.domain != "binary_sensor" or self._tells(state, class_):
+            elif entity.domain != "binary_sensor" or class_ in _TOLD_BY.get(state, ()):
                 (unknown if current is None or current.state in _NO_STATE else found).append(number)
-        told = {self.things.things[number].entity.area_id for number in found} - {None}
+        areas = {number: self.things.things[number].entity.area_id for number in (*found, *unknown)}
+        told = {areas[number] for number in found} - {None}
         # a door with a lock and a contact tells by the contact whether it is open
-        unknown = [n for n in unknown if n in self.things.in_domains(domains) or self._area_of(n) not in told]
+        unknown = [n for n in unknown if n in self.things.in_domains(domains) or areas[n] not in told]
         return self._entity_ids(found), self._entity_ids(unknown)
-
-    def _area_of(self, number: int) -> str | None:
-        return self.things.things[number].entity.area_id
 
     def _entity_ids(self, numbers: Sequence[int]) -> list[str]:
         return [self.things.things[number].entity.entity_id for number in numbers]
 
-    def _tells(self, state: str, class_: object) -> bool:
-        """Return whether a sensor of a class says whether something is so."""
-        if state in ("open", "closed"):
-            return class_ in OPENINGS
-        return state in ("locked", "unlocked") and class_ == "lock"
-
     def _is_so(self, entity_id: str, state: str) -> bool:
         current = self._state_of(entity_id)
         assert current is not None  # those that do not tell were left out
-        domain, value = entity_id.partition(".")[0], current.state
-        match state:
-            case "on" | "off":
-                return (value in _NOT_ON) is (state == "off")
-            case "open" | "closed":
-                is_closed = value == (STATE_OFF if domain == "binary_sensor" else "closed")
-                return is_closed is (state == "closed")
-            case "locked" | "unlocked":
-                is_locked = value == (STATE_OFF if domain == "binary_sensor" else "locked")
-                return is_locked is (state == "locked")
+        value, is_sensor = current.state, entity_id.startswith("binary_sensor.")
+        if state in ("on", "off"):
+            return (value in _NOT_ON) is (state == "off")
+        for opposite, resting in (("open", "closed"), ("unlocked", "locked")):
+            if state in (opposite, resting):
+                return (value == (STATE_OFF if is_sensor else resting)) is (state == resting)
         return value == state
 
     def _detected(self, used: set[int]) -> Question | None:
         """Return whether there is something that sensors are there for: motion in a room, smoke anywhere."""
         words = self.things.data.questions
         assert words is not None
-        used = used.union(*self._stands((*words.any, *words.anything)))
+        used = used.union(*self._spots((*words.any, *words.anything)))
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]
         what = [at for at in rest if at in self.kinds and at not in self.in_places]
@@ -298,7 +272,9 @@ class _Asking(SentenceReading):
         rest = [at for at in rest if self.words[at] not in self.routes.harmless]
         numbers = self.things.in_domains(frozenset({"sensor"}))
         if kind in _MEASURES:
-            numbers = {number for number in numbers if self._class_of(number) == _MEASURES[kind]}
+            measured = {number: self._state_of(self.things.things[number].entity.entity_id) for number in numbers}
+            class_ = _MEASURES[kind]
+            numbers = {n for n, state in measured.items() if state and state.attributes.get("device_class") == class_}
         if not rest:
             return None
         said = {key for at in rest for key in self.things.keys(self.words[at])}
@@ -322,46 +298,25 @@ class _Asking(SentenceReading):
             return None
         return Question(mode=QuestionMode.VALUE, state="", matched=(entity_id,), unmatched=())
 
-    def _class_of(self, number: int) -> object:
-        state = self._state_of(self.things.things[number].entity.entity_id)
-        return state.attributes.get("device_class") if state else None
 
-
-async def async_answer_question(
-    sentence: Sentence, permission: IntentPolicy, brain: Brain
-) -> intent.IntentResponse | None:
-    """Return the answer to a question about states that the user may know; None leaves the sentence to the next."""
-    started = time.perf_counter()
-    asked = await brain.async_understand(sentence, understand_question)
+async def answer_question(sentence: Sentence) -> Result:
+    """Answer a question about states that the user may know."""
+    started, get = time.perf_counter(), sentence.hass.states.get
+    asked = await sentence.async_read(understand_question)
     if asked is None:
-        return None
+        return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.response_type = intent.IntentResponseType.QUERY_ANSWER
-    get = sentence.hass.states.get
-    response.async_set_states(list(_present(map(get, asked.matched))), list(_present(map(get, asked.unmatched))))
+    matched, unmatched = (
+        [state for item in items if (state := get(item))] for items in (asked.matched, asked.unmatched)
+    )
+    response.async_set_states(matched, unmatched)
     slots: dict[str, str] = {"state": asked.state} if asked.state else {}
     words = dict(slots)
     if asked.mode in (QuestionMode.ONE, QuestionMode.VALUE):
-        slots["name"] = (asked.matched or asked.unmatched)[0]
-        words["name"] = next(_present(map(get, [slots["name"]]))).name
-    earlier = permission.recognised, permission.refusal, permission.left_out
-    permission.recognised = Recognised(name=intent.INTENT_GET_STATE, slots={"name": "", **slots})
-    permission.refusal = permission.left_out = None
-    permission.check_answer(response)
-    if permission.refusal is not None:
-        permission.recognised, permission.refusal, permission.left_out = earlier
-        return None
-    frame = Frame(intent=intent.INTENT_GET_STATE, slots=slots, response_key=asked.mode.value)
-    await async_tell(sentence, frame, words, response)
-    permission.report(response, started)
-    sentence.turn.record.understanding = Understanding(
-        intents=(intent.INTENT_GET_STATE,),
-        targets=(*asked.matched, *asked.unmatched),
-        score=1.0,
-        duration_ms=round((time.perf_counter() - started) * 1000),
-    )
-    return response
-
-
-def _present(states: Iterator[State | None]) -> Iterator[State]:
-    return (state for state in states if state is not None)
+        one = (matched or unmatched)[0]
+        slots["name"], words["name"] = one.entity_id, one.name
+    frame = Frame(intent=intent.INTENT_GET_STATE, slots=slots, response_key=asked.mode.value, words=words)
+    if against_reading(sentence, frame.recognised, response) is not None:
+        return NotMine()
+    return await async_tell_states(sentence, frame, response, (*asked.matched, *asked.unmatched), started)

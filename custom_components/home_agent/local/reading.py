@@ -5,9 +5,10 @@ is found by those who know what they look for: a command, a question, the answer
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 import re
+from typing import Any
 
 from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import State
@@ -17,13 +18,70 @@ from ..languages.phrases import is_altered, is_order, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.text import MAX_TEXT, fold, is_unspaced
 from .spelling import LONG, is_slip
-from .things import ARTICLE, CELSIUS, Things, Token, tokens_of, words_of
+from .things import ARTICLE, CELSIUS, Things, Token, Words, tokens_of, words_of
 
 MAX_WORDS = 30  # of a sentence; a longer one tells a story
 _MISTYPED, _MISNAMED = 0.85, 0.8
 """How surely a word is the one that it is a slip of the pen of: with a part of a name, a name that is mistyped is not sure enough."""
 _CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
 _ASKS = re.compile(r"[?？]\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """An intent for some things, as it was understood."""
+
+    intent: str
+    slots: Mapping[str, Any]
+    targets: tuple[str, ...]
+    response: str
+    score: float
+    """How sure the things are, 0 to 1."""
+    told: int
+    """How many words said what is to be done."""
+    change: Mapping[str, float] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    """The words that said what is to be done."""
+
+    @property
+    def effect(self) -> tuple[str, str, tuple[str, ...]]:
+        """Return what tells one wish from another."""
+        return self.intent, repr((sorted(self.slots.items()), sorted(self.change.items()))), self.targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What was made of a sentence: what is wanted, or why that is not known."""
+
+    wishes: tuple[Wish, ...] = ()
+    reason: str = ""
+    """A code; empty where there are wishes."""
+    words: str = ""
+    """What was not understood."""
+    candidates: tuple[str, ...] = ()
+    """Which things might be meant, where they are too many."""
+    intents: tuple[str, ...] = ()
+    """What might be wanted, the likeliest first."""
+    score: float = 0.0
+    text: str = ""
+    """All that is wanted, if only a part of it was said and the sentence before had the rest."""
+    is_so: bool = False
+    """Whether nothing is on of what is to be turned off."""
+    spared: tuple[str, ...] = ()
+    """Entity ids of what the sentence excepts."""
+    is_near: bool = False
+    """Whether all that was not understood may be a slip of the pen, or refers to the sentence before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was said last in a conversation, and done."""
+
+    text: str
+    targets: tuple[str, ...]
+    """Entity ids."""
+    candidates: tuple[str, ...] = ()
+    """Entity ids of what the user was asked to choose from."""
 
 
 class SentenceReading:
@@ -39,17 +97,18 @@ class SentenceReading:
         before: Collection[str] = (),
     ) -> None:
         """Find the words of the home in it. `before` are the entities that the sentence before was about."""
-        self._before = (
-            {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
-            if before
-            else set[int]()
-        )
+        self._before = set[int]()
+        if before:
+            self._before = {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
         self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
         self.language, self.routes = things.language, things.routes
         self.sureness = 1.0
         """How surely the words are those that were meant: some are mistyped."""
         self.tokens = self._joined(tokens_of(text))
-        self.polite = self._politeness()
+        self.polite = set[int]()
+        """The places of words that change nothing together."""
+        for spots in (spots for phrase in self.routes.polite for spots in self._stands(phrase)):
+            self.polite |= set(spots) if self.polite.isdisjoint(spots) else set()
         self._spell()
         self._find_places()
         self._find_kinds()
@@ -66,26 +125,6 @@ class SentenceReading:
         """Return the words that were said."""
         return [token.word for token in self.tokens]
 
-    @property
-    def is_place(self) -> bool:
-        """Return whether it says nothing but a place: "in the office"."""
-        return bool(self.place_spans) and self.says_only(self.in_places)
-
-    @property
-    def one_words(self) -> set[str]:
-        """Return the words of the language that stand for a kind: "one"."""
-        return {fold(word) for word in self.things.data.follow_ups.one}
-
-    @property
-    def ones(self) -> set[int]:
-        """Return the places of words that stand for the kind of what was before."""
-        return {at for at, word in enumerate(self.words) if word in self.one_words}
-
-    def says_only(self, spots: Collection[int]) -> bool:
-        """Return whether all other words of it change nothing."""
-        nothing = self.routes.harmless | self.routes.prepositions
-        return all(at in spots or word in nothing for at, word in enumerate(self.words))
-
     def _joined(self, tokens: Sequence[Token]) -> list[Token]:
         """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
         numbers, units = number_words(self.language.code), self.things.data.units
@@ -98,13 +137,8 @@ class SentenceReading:
                 unit = CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
                 found[-1] = replace(before, unit=unit if unit == CELSIUS else before.unit or unit)
             elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
-                if (
-                    before
-                    and before.value is not None
-                    and before.value in range(20, 100, 10)
-                    and not before.word.isdigit()
-                    and 0 < number < 10
-                ):
+                is_ten = before is not None and before.value in range(20, 100, 10) and not before.word.isdigit()
+                if before is not None and before.value is not None and is_ten and 0 < number < 10:
                     found[-1] = Token(f"{before.word} {word}", before.value + number)
                 else:
                     found.append(Token(word, float(number)))
@@ -138,14 +172,10 @@ class SentenceReading:
         is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
 
-    def _politeness(self) -> set[int]:
-        """Return the places of words that change nothing together."""
-        words, found = self.words, set[int]()
-        for phrase in self.routes.polite:
-            for at in range(len(words) - len(phrase) + 1):
-                if tuple(words[at : at + len(phrase)]) == phrase and not found & set(range(at, at + len(phrase))):
-                    found |= set(range(at, at + len(phrase)))
-        return found
+    def _stands(self, phrase: Words) -> list[range]:
+        """Return where a phrase stands in the sentence."""
+        said, length = tuple(self.words), len(phrase)
+        return [range(at, at + length) for at in range(len(said) - length + 1) if said[at : at + length] == phrase]
 
     def _spell(self) -> None:
         """Read words that are known nowhere as the one known word that they are a slip of the pen of."""
@@ -154,16 +184,13 @@ class SentenceReading:
             if self._may_be_mistyped(token):
                 meant, is_name = self.things.meant_by(token.word)
             elif at - 1 == len(self.polite) and token.word in self.routes.harmless:
-                meant = self._particle(self.tokens[at - 1].word, token.word)
+                longer = token.word + token.word[-1]  # right after the verb: "turn of" is "turn off"
+                is_said = longer in self.routes.words and longer not in self.routes.harmless
+                if is_said and is_order(self.tokens[at - 1].word, self.language.code):
+                    meant = longer
             if meant and meant != token.word:
                 self.tokens[at] = replace(token, word=meant)
                 self.sureness = min(self.sureness, _MISNAMED if is_name else _MISTYPED)
-
-    def _particle(self, verb: str, word: str) -> str:
-        """Return what a word that says nothing is, right after the verb and a letter short: "turn of" is "turn off"."""
-        longer = word + word[-1]
-        is_said = longer in self.routes.words and longer not in self.routes.harmless
-        return longer if is_said and is_order(verb, self.language.code) else word
 
     def _find_places(self) -> None:
         """Find the areas and floors of the home in the sentence, the longest first, also by their other usual names."""
@@ -198,13 +225,12 @@ class SentenceReading:
 
     def _find_levels(self) -> None:
         """Find where "upstairs" and the like are said of a floor."""
-        for at in range(len(self.words)):
-            for name, areas in self.things.levels.items():
-                spots = range(at, at + len(name))
-                is_said = tuple(self.words[at : at + len(name)]) == name and self.in_places.keys().isdisjoint(spots)
-                if is_said and not any(self.things.named(word) for word in name):  # else it says which thing
-                    self.place_spans.append((at, len(name), areas))
-                    self.in_places |= dict.fromkeys(spots, areas)
+        said = [(spots, name) for name in self.things.levels for spots in self._stands(name)]
+        for spots, name in sorted(said, key=lambda one: one[0][0]):
+            is_free = self.in_places.keys().isdisjoint(spots)
+            if is_free and not any(self.things.named(word) for word in name):  # else it says which thing
+                self.place_spans.append((spots[0], len(name), self.things.levels[name]))
+                self.in_places |= dict.fromkeys(spots, self.things.levels[name])
 
     def _find_kinds(self) -> None:
         """Find the words that name a kind of things."""
@@ -216,12 +242,8 @@ class SentenceReading:
             ):
                 self.kinds |= dict.fromkeys(range(start, start + length), kinds)
         for at, word in enumerate(words):
-            if (
-                at in self.kinds
-                or self.tokens[at].value is not None
-                or not word.isalpha()
-                or not language.is_noun(word)
-            ):
+            is_number = self.tokens[at].value is not None
+            if at in self.kinds or is_number or not word.isalpha() or not language.is_noun(word):
                 continue
             if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
                 self.kinds[at] = language.kinds_of(word)
@@ -233,16 +255,9 @@ class SentenceReading:
         if areas := self.in_places.get(at):
             for area in areas:
                 found |= things.by_area.get(area, set())
-        if at in self.kinds:
-            found |= self._of_kind(at)
+        if at in self.kinds and self.words[at] not in things.special_lights:  # none but a spotlight is "the spotlight"
+            found |= things.of_kinds(self.kinds[at])
         return found
-
-    def _of_kind(self, at: int) -> set[int]:
-        """Return the things of the kind that a word names: any light is "the light", none but a spotlight "the spotlight"."""
-        things, kinds = self.things, self.kinds[at]
-        if self.words[at] in things.special_lights:
-            return set()
-        return things.of_kinds(kinds)
 
     def names_something(self) -> bool:
         """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
@@ -250,7 +265,7 @@ class SentenceReading:
         return bool(rest) and not self._declined() and all(self._explained[at] for at in rest)
 
     def _declined(self) -> str:
-        """Return why a sentence is no command that can be understood here, whatever it is about; "" for others."""
+        """Return why a sentence is no command that can be understood here, by its form; "" for others."""
         if not self.tokens or len(self.tokens) > MAX_WORDS or len(self.text) > MAX_TEXT:
             return "length"
         if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):
@@ -258,20 +273,15 @@ class SentenceReading:
         code = self.language.code
         if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
             return "altered"
-        return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
-
-    def _is_request(self) -> bool:
-        code = self.language.code
-        is_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
-        return is_said or not self.polite.isdisjoint((0, 1))
+        if not _ASKS.search(self.text.strip()):
+            return ""
+        is_order_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
+        return "" if is_order_said or not self.polite.isdisjoint((0, 1)) else "question"
 
     def _names_said(self) -> list[str]:
         """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
-        said, known = words_of(self.text), self.things.spelled
-        most = self.things.longest
-        spans = (
-            said[at : at + length] for at in range(len(said)) for length in range(1, min(most, len(said) - at) + 1)
-        )
+        said, known, most = words_of(self.text), self.things.spelled, self.things.longest
+        spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
         return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
 
     def _says_nothing(self, at: int) -> bool:

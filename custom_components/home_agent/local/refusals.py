@@ -1,34 +1,29 @@
 """What is said when the home cannot answer: what was missing, in the user's language, and what would help."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import re
 from typing import Any
 
 from hassil.models import UnmatchedTextEntity
-from hassil.recognize import MISSING_ENTITY, RecognizeResult
+from hassil.recognize import MISSING_ENTITY
 from home_assistant_intents import ErrorKey
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.components.light import DOMAIN as LIGHT_DOMAIN
 from homeassistant.const import SERVICE_TURN_ON
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_exposed, is_shared
-from ..languages.phrases import is_remark
-from ..policy.confirmation import AlreadySo
+from ..languages.phrases import ReplyKind, is_remark, is_thanks, read_answer
 from ..policy.intents import QUESTIONS, Mismatch, Recognised, plan_of
-from ..policy.questions import async_already
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.text import fold, runs
 from ..turn.plan import Plan
-from ..turn.turn import Turn
-from .coverage import Coverage, LeftOut, needed_of
-from .intent_policy import Sentence
+from .coverage import LeftOut, needed_of
+from .sentences import Done, NearestSentence, NotMine, Result, Sentence, error_response, speech_of, spoken
 
 type Wording = tuple[str, Mapping[str, Any]]
 """A key of Home Assistant's own error sentences, which exist in all its languages, and what its template needs."""
@@ -47,22 +42,6 @@ _SHORT_WORD = re.compile(r"[a-z]{1,3}")
 _DUPLICATE_TARGETS = "duplicate_targets"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearestSentence:
-    """What comes closest to a sentence that was not recognised."""
-
-    result: RecognizeResult | None
-    hidden: str = ""
-    """The name in it that is not exposed; the result has nonsense instead."""
-    known: str = ""
-    """The name in it of something that is exposed, but for which no sentence says this."""
-
-    @property
-    def is_custom(self) -> bool:
-        """Whether the owner wrote the sentence."""
-        return self.result is not None and bool((self.result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
-
-
 async def async_nearest(sentence: Sentence) -> NearestSentence:
     """Return what comes closest; a name that is not exposed is looked for as if it did not exist."""
     # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
@@ -70,7 +49,12 @@ async def async_nearest(sentence: Sentence) -> NearestSentence:
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
     if result is None:
         return NearestSentence(result=None)
-    if (name := _name_in(result)) and (known := _known(sentence, name)):
+    unmatched = result.unmatched_entities.get("name")
+    if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
+        name = unmatched.text.strip()
+    else:
+        name = str(result.entities["name"].value) if "name" in result.entities else ""
+    if name and (known := _known(sentence, name)):
         return NearestSentence(result=result, known=known)
     if result.unmatched_entities or "name" not in result.entities:
         return NearestSentence(result=result)
@@ -78,14 +62,6 @@ async def async_nearest(sentence: Sentence) -> NearestSentence:
     text = re.sub(re.escape(hidden), _nonsense(hidden), text, flags=re.IGNORECASE)
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
     return NearestSentence(result=result if result and result.unmatched_entities else None, hidden=hidden)
-
-
-def _name_in(result: RecognizeResult) -> str:
-    """Return the name of a thing in a sentence, whether it was recognised as one or not."""
-    unmatched = result.unmatched_entities.get("name")
-    if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
-        return unmatched.text.strip()
-    return str(result.entities["name"].value) if "name" in result.entities else ""
 
 
 def _known(sentence: Sentence, name: str) -> str:
@@ -99,17 +75,24 @@ def _known(sentence: Sentence, name: str) -> str:
     return ""
 
 
-async def async_explain(
-    sentence: Sentence, nearest: NearestSentence, coverage: Coverage, left_out: LeftOut | None
+async def explain(sentence: Sentence) -> Result:
+    """Say why a sentence was not understood, and what would help."""
+    found = (each.nearest for each in sentence.earlier if isinstance(each, NotMine))
+    nearest = next(filter(None, found), NearestSentence(result=None))
+    return Done(said=await _async_explanation(sentence, nearest, sentence.left_out))
+
+
+async def _async_explanation(
+    sentence: Sentence, nearest: NearestSentence, left_out: LeftOut | None
 ) -> intent.IntentResponse:
-    """Return why a sentence was not recognised, and what would help; `left_out` is what only a part of it was about."""
+    """Return why a sentence was not recognised; `left_out` is what only a part of it was about."""
     turn = sentence.turn
     if left_out is not None:
         key = "local_left_out" if left_out.names else "local_part_not_understood"
         speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=_listed(left_out.names), words=left_out.words)
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if not nearest.known and not is_remark(turn.text, turn.language):
-        key, names = _suggestion(sentence, coverage)
+        key, names = _suggestion(sentence)
         if names and await async_has_text(sentence.hass, turn.language, key):
             speech = await async_text(sentence.hass, turn.language, key, target=_listed(names), name=_listed(names))
             return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
@@ -121,33 +104,52 @@ async def async_explain(
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    key = "local_not_understood_with_model" if _has_model(sentence.hass) else "local_not_understood"
+    entries = sentence.hass.config_entries.async_loaded_entries(DOMAIN)
+    has_model = any(entry.get_subentries_of_type(SUBENTRY_LLM) for entry in entries)
+    key = "local_not_understood_with_model" if has_model else "local_not_understood"
     speech = await _async_say(sentence, key, _NOT_UNDERSTOOD)
     if not await async_has_text(sentence.hass, turn.language, key) and (example := await async_example(sentence)):
         speech = f"{speech} (“{example}”)"
     return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
 
 
-async def async_explain_fields(sentence: Sentence, left_out: LeftOut | None) -> intent.IntentResponse | None:
-    """Return what a script that was named does not start without; None where that is not what stood against it."""
-    turn = sentence.turn
+async def explain_fields(sentence: Sentence) -> Result:
+    """Say what a script that was named does not start without."""
+    left_out, route = sentence.left_out, sentence.understanding.route
     names: Sequence[str] = ()
     fields: Sequence[str] = ()
     if left_out is not None:
         names, fields = left_out.names, left_out.fields
-    elif turn.record.understanding is not None and (route := turn.record.understanding.route):
-        state = sentence.hass.states.get(route.route) if route.declined == "arguments" else None
+    elif route is not None and route.declined == "arguments":
+        state = sentence.hass.states.get(route.route)
         if state is not None and state.domain == "script":
             names, fields = (state.name,), needed_of(sentence.hass, state.entity_id)
     if not fields:
-        return None
+        return NotMine()
     listed = ", ".join(fields)
     speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, target=_listed(names), fields=listed)
-    return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+    return Done(said=error_response(sentence.turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech))
 
 
-def _suggestion(sentence: Sentence, coverage: Coverage) -> tuple[str, Sequence[str]]:
+async def answer_reply_to_nothing(sentence: Sentence) -> Result:
+    """Answer a yes or a no that nothing waits for."""
+    turn = sentence.turn
+    if read_answer(turn.text, turn.language).kind not in (ReplyKind.YES, ReplyKind.NO):
+        return NotMine()
+    return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_nothing")))
+
+
+async def answer_thanks(sentence: Sentence) -> Result:
+    """Answer thanks."""
+    turn = sentence.turn
+    if not is_thanks(turn.text, turn.language):
+        return NotMine()
+    return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "local_welcome")))
+
+
+def _suggestion(sentence: Sentence) -> tuple[str, Sequence[str]]:
     """Return what might be meant by a sentence, as names of things, and the key of the text that says so; no names: nothing."""
+    coverage = sentence.coverage
     if names := coverage.nearly_named(exactly=True):
         return "local_not_possible", names
     if len(names := coverage.of_kind()) > 1:
@@ -161,11 +163,10 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
 
 
-async def async_name_reason(sentence: Sentence, recognised: Recognised | None, response: intent.IntentResponse) -> None:
-    """Put the reason in a response that has none: Home Assistant says "unexpected" of whatever an action refuses."""
+async def async_name_reason(sentence: Sentence, recognised: Recognised, response: intent.IntentResponse) -> None:
+    """Put the reason in a response that has none: Home Assistant says "unexpected" of all that an action refuses."""
     hass, turn = sentence.hass, sentence.turn
-    said = str(response.speech.get("plain", {}).get("speech", ""))
-    if recognised is None or said != await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {})):
+    if speech_of(response) != await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {})):
         return
     try:
         plan = plan_of(hass, turn, recognised)
@@ -214,33 +215,11 @@ async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> inte
     """Return why there was nothing to act on, in Home Assistant's own words."""
     wording, name = wording_of(mismatch), mismatch.constraints.name
     if mismatch.reason is intent.MatchFailedReason.FEATURE and name:
-        speech = await _async_say(sentence, "local_unable", wording, target=_name_of(sentence.hass, name))
+        state = sentence.hass.states.get(name)
+        speech = await _async_say(sentence, "local_unable", wording, target=state.name if state else name)
     else:
         speech = await async_own_words(sentence, wording)
     return error_response(sentence.turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-
-
-async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> intent.IntentResponse:
-    """Return the policy's refusal, with names instead of entity ids; of what is so already, that it is: that is no error."""
-    if isinstance(refusal, AlreadySo):
-        response = intent.IntentResponse(language=turn.language)
-        response.async_set_speech(await async_already(hass, turn.language, refusal.plan))
-        of, entity = intent.IntentResponseTarget, intent.IntentResponseTargetType.ENTITY
-        targets = [of(name=_name_of(hass, item), type=entity, id=item) for item in refusal.plan.targets]
-        response.async_set_results(success_results=targets)
-        return response
-    placeholders = dict(refusal.translation_placeholders or {})
-    if target := placeholders.get("target"):
-        placeholders["target"] = ", ".join(_name_of(hass, entity_id) for entity_id in target.split(", "))
-    speech = await async_text(hass, turn.language, refusal.translation_key or refusal.key, **placeholders)
-    return error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
-
-
-def error_response(turn: Turn, code: intent.IntentResponseErrorCode, speech: str) -> intent.IntentResponse:
-    """Return a response that says why not."""
-    response = intent.IntentResponse(language=turn.language)
-    response.async_set_error(code, speech)
-    return response
 
 
 def wording_of(mismatch: Mismatch) -> Wording:
@@ -291,12 +270,14 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
 async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
 
-    None where it is hardly a name: the recogniser fills its sentences with whatever was said. Where two parts fit nothing, it
+    None if it is hardly a name: the recogniser fills its sentences with any words that were said. Where two parts fit nothing, it
     may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
     a kind, a room or a thing.
     """
-    if (result := nearest.result) is None or _asks_about_anything(result):
+    if (result := nearest.result) is None:
         return None
+    if result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}:
+        return None  # "what is ..." fits any question: not about a device called "love"
     texts = {
         slot: text
         for slot, unmatched in result.unmatched_entities.items()
@@ -324,18 +305,3 @@ def _nonsense(name: str) -> str:
 def _is_name(name: str, text: str) -> bool:
     """Return whether it can be a name; a short word within the sentence ("the", "all") is one of the language."""
     return bool(name) and not (_SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name))
-
-
-def _asks_about_anything(result: RecognizeResult) -> bool:
-    """Return whether it is "what is ...", which fits any question: nobody asked about a device called "love"."""
-    return result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}
-
-
-def _name_of(hass: HomeAssistant, entity_id: str) -> str:
-    state = hass.states.get(entity_id)
-    return state.name if state else entity_id
-
-
-def _has_model(hass: HomeAssistant) -> bool:
-    """Return whether the owner has connected a model at all."""
-    return any(entry.get_subentries_of_type(SUBENTRY_LLM) for entry in hass.config_entries.async_loaded_entries(DOMAIN))

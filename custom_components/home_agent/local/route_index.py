@@ -273,9 +273,9 @@ class RouteIndex:
         )
 
     def _split(self, target: Route, declared: Sequence[Argument], text: str) -> tuple[str, dict[str, str]]:
-        """Return a sentence up to the name in it, and by its argument what is said behind: words that somebody is to hear.
+        """Return a sentence up to the name in it, and by its argument the text behind: words that are to be said.
 
-        That is so where the target needs one text and nothing else; else, and where nothing is said behind, all stays.
+        All of the sentence if the target needs anything else than one text, or nothing is said behind.
         """
         needed = [argument for argument in declared if argument.required]
         if not target.is_named or len(needed) != 1 or not needed[0].free:
@@ -299,7 +299,7 @@ class RouteIndex:
         return [self.phrases[number] for number, _ in near.most_common(MAX_NEAR)]
 
     def by_words(self, said: Utterance) -> list[Fit]:
-        """Return the targets that have something in common with a text, the best first. Bounded, whatever the home is like."""
+        """Return the targets that have something in common with a text, the best first. Bounded in any home."""
         fits: dict[int, Fit] = {}
         for phrase in self.near(said):
             if phrase.target not in fits:
@@ -342,16 +342,18 @@ class RouteIndex:
         known = self.harmless_in(spoken) | fit.beside
         if fit.target.is_named:
             known |= self.turning_on(fit.target, spoken)
-        found = []
-        for word in spoken:
-            if word in known:
-                continue
-            alike = self.alike(word)
-            if max((alike.get(number, 0.0) for number in fit.phrase.numbers), default=0.0) >= _SAME:
-                continue
-            if all_words or word.isdigit() or self.is_of_home(word):
-                found.append(word)
-        return found
+        return [
+            word
+            for word in spoken
+            if word not in known
+            and self._best(word, fit.phrase) < _SAME
+            and (all_words or word.isdigit() or self.is_of_home(word))
+        ]
+
+    def _best(self, word: str, phrase: _Phrase) -> float:
+        """Return how much a word is like the one of a phrase that is most like it."""
+        alike = self.alike(word)
+        return max((alike.get(number, 0.0) for number in phrase.numbers), default=0.0)
 
     def rests(self, said: Utterance) -> list[str]:
         """Return the texts to embed for a sentence: itself first, then without values, each once."""

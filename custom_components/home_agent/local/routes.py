@@ -1,8 +1,8 @@
 """Routes that are no intents: scripts, scenes, automations, tools and agents, and which of them a sentence runs.
 
 How well it fits each is told by words, or by vectors where an embedding model is configured. What is surely meant runs as the
-model's call would, under the same policy; else the model is offered the tools of the best two, or all (C-15 to C-17). Which of that
-happens is the profile's setting.
+model's call would, under the same policy; else the model is offered the tools of the best two, or all. Which of that happens is the
+profile's setting (docs/decisions/0043).
 """
 
 from collections import Counter
@@ -90,8 +90,41 @@ class RouteMatch:
     """What was said without the values of the arguments; empty where there were none."""
 
 
+class _SaidBefore:
+    """What was said last in each conversation, as far as a sentence may go on from it."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._said: dict[tuple[str, str | None], tuple[float, int, str]] = {}
+        """By conversation and user: when, the number of the message if a value was missing in it, else 0, and what was said."""
+
+    def note(self, turn: Turn, text: str, *, lacks_value_at: int = 0) -> None:
+        """Keep what was said: without its values if a route ran with them, else with the number of the message that lacked one."""
+        self._said[turn.conversation_id, turn.user.id if turn.user else None] = time.monotonic(), lacks_value_at, text
+        if len(self._said) > MAX_BEFORE:
+            del self._said[next(iter(self._said))]
+
+    def going_on(self, turn: Turn, language: Language, heard: int) -> str:
+        """Return a sentence that goes on ("and the scanner?") with what was said right before; "" for others.
+
+        If a value was missing, a few words may be that value. `heard` is the number of this message.
+        """
+        key = turn.conversation_id, turn.user.id if turn.user else None
+        when, number, before = self._said.pop(key, (0.0, 0, ""))
+        if not before or time.monotonic() - when > GOES_ON:
+            return ""
+        said = turn.text.strip(" ?.!")
+        if number:
+            is_value = heard == number + 1 and len(words(said)) <= _FEW
+            return f"{before.strip(' .!')} {turn.text.strip(' .!')}" if is_value else ""
+        for phrase in sorted(data_of(language.code).follow_ups.again, key=len, reverse=True):
+            if said.casefold().startswith(f"{phrase} "):
+                return f"{before} {said[len(phrase) :].strip()}"
+        return ""
+
+
 class RouteRegistry:
-    """The routes of all profiles, and who knows of some; owned by the entry."""
+    """The routes of all profiles, and their sources; owned by the entry."""
 
     def __init__(
         self,
@@ -105,13 +138,10 @@ class RouteRegistry:
         """Take who returns the tools of a turn's profile. Reads nothing yet."""
         self._hass, self._entry, self._policy, self._embedder, self._offered = hass, entry, policy, embedder, offered
         self.examples = examples
-        self._sources: list[RouteSource] = [self._of_home, _of_tools]
+        self._sources: list[RouteSource] = [partial(_of_home, hass), _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
         """By subentry id of the profile and language, with what it was made from."""
-        self._lacking: dict[tuple[str, str | None], tuple[float, int, str]] = {}
-        """By the same: when a script was named without a value that it requires, the how manieth message that was, and what was said."""
-        self._before: dict[tuple[str, str | None], tuple[float, str]] = {}
-        """By conversation and user: when a route with values ran, and what was said without them."""
+        self._before = _SaidBefore()
 
     @callback
     def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
@@ -130,7 +160,7 @@ class RouteRegistry:
         return take_back
 
     async def async_warm(self, profile: Profile, language: Language, home: HomeSnapshot) -> None:
-        """Read the routes of a profile, and have their vectors made, before anybody asks."""
+        """Read the routes of a profile, and have their vectors made, before the first turn."""
         turn = Turn(
             profile=profile, conversation_id="", text="", language=language.code, context=Context(), rehearsal=True
         )
@@ -147,7 +177,6 @@ class RouteRegistry:
         """
         if (index := await self._async_index(turn, language, home)) is None or not index.targets:
             return None
-        by = "words"
         fits: Sequence[Fit] | None = None
         said = Utterance(
             text=turn.text,
@@ -158,51 +187,25 @@ class RouteRegistry:
         if not owned_only and self._embedder.health is not None:
             self._build(index)
             if index.building is not None and index.failed_at is None and turn.profile.llm != LLM_NONE:
-                self._tell(turn, RouteChoice(zone=Zone.LOW, by="vectors", declined="not_ready"))
+                _tell(turn, RouteChoice(zone=Zone.LOW, by="vectors", declined="not_ready"))
                 return None
             fits = await self._async_by_vectors(index, said)
+        by = "vectors" if fits is not None else "words"
         if fits is None:
             fits = await self._hass.async_add_executor_job(index.by_words, said)
-        else:
-            by = "vectors"
         match = self._chosen(turn, index, said, fits, by, owned_only=owned_only)
-        if match.target is None and (whole := self._going_on(turn, language, heard)):
+        if match.target is None and (whole := self._before.going_on(turn, language, heard)):
             again = replace(said, text=whole)
             fits = await self._hass.async_add_executor_job(index.by_words, again)
             found = self._chosen(turn, index, again, fits, "words", owned_only=owned_only)
             match = found if found.target is not None else match
-        # what is missing is told, and may follow; a text that somebody is to hear could be any sentence
+        # what is missing is told, and may follow; a text to be said could be any sentence
         named = match.choice.route if match.choice.declined == "arguments" and turn.profile.llm == LLM_NONE else ""
         is_script = named.startswith("script.")
         if heard and is_script and not any(one.required and one.free for one in script_fields(self._hass, named)):
-            self._lacking[turn.conversation_id, turn.user.id if turn.user else None] = (
-                time.monotonic(),
-                heard,
-                turn.text,
-            )
-            if len(self._lacking) > MAX_BEFORE:
-                del self._lacking[next(iter(self._lacking))]
-        self._tell(turn, match.choice)
+            self._before.note(turn, turn.text, lacks_value_at=heard)
+        _tell(turn, match.choice)
         return match
-
-    def _going_on(self, turn: Turn, language: Language, heard: int) -> str:
-        """Return a sentence that goes on ("and the scanner?") with what was said right before in its conversation; else "".
-
-        Of the question before stands what was left without its values. Where a value was missing, a few words may be that value.
-        """
-        key = turn.conversation_id, turn.user.id if turn.user else None
-        asked, number, lacking = self._lacking.pop(key, (0.0, 0, ""))
-        is_next = heard == number + 1 and time.monotonic() - asked <= GOES_ON
-        if lacking and is_next and len(words(turn.text)) <= _FEW:
-            return f"{lacking.strip(' .!')} {turn.text.strip(' .!')}"
-        when, before = self._before.pop(key, (0.0, ""))
-        if not before or time.monotonic() - when > GOES_ON:
-            return ""
-        said = turn.text.strip(" ?.!")
-        for phrase in sorted(data_of(language.code).follow_ups.again, key=len, reverse=True):
-            if said.casefold().startswith(f"{phrase} "):
-                return f"{before} {said[len(phrase) :].strip()}"
-        return ""
 
     async def async_answer(self, turn: Turn, chat_log: ChatLog, match: RouteMatch) -> Answer | None:
         """Run what a match surely means as the model's call would run, and return what came of it; None: nothing is sure.
@@ -226,9 +229,7 @@ class RouteRegistry:
         if result.error:
             return Answer(text=await async_text(self._hass, turn.speaks, "confirm_failed"), done=False)
         if match.before:
-            self._before[turn.conversation_id, turn.user.id if turn.user else None] = time.monotonic(), match.before
-            if len(self._before) > MAX_BEFORE:
-                del self._before[next(iter(self._before))]
+            self._before.note(turn, match.before)
         if unmoved := turn.record.not_followed([match.target.entity_id]):
             return Answer(text=await async_not_followed(self._hass, turn.speaks, unmoved))
         told = result.data["result"]
@@ -262,22 +263,6 @@ class RouteRegistry:
         if len(self._kept) > MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         return index
-
-    def _of_home(self, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
-        """Yield the scripts, scenes and automations that are exposed."""
-        for entity in home.entities.values():
-            if not DOMAINS.get(entity.domain, UNKNOWN).has_members:
-                fields = partial(script_fields, self._hass, entity.entity_id)
-                yield Route(
-                    id=entity.entity_id,
-                    tool=_CONTROL,
-                    said=entity.names,
-                    declared=fields if entity.domain == "script" else no_arguments,
-                    entity_id=entity.entity_id,
-                    call=_turning_on(entity.entity_id),
-                    is_named=True,
-                    needs_verb=entity.domain == "automation",
-                )
 
     def _build(self, index: RouteIndex) -> None:
         """Have the vectors of the phrases made in the background, unless that is going on, or failed a moment ago."""
@@ -343,7 +328,7 @@ class RouteRegistry:
         *,
         owned_only: bool,
     ) -> RouteMatch:
-        """Return what the targets come to that the user may know of: the guards of C-16 and C-17."""
+        """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools
         known = [
             fit
@@ -367,7 +352,11 @@ class RouteRegistry:
             return RouteMatch(choice=replace(choice, zone=Zone.LOW, declined="score"))
         near = dict.fromkeys((first.target.tool, *(fit.target.tool for fit in known), *tools))
         names = tuple(islice(near, 2))
-        reason = _too_far(choice, profile) or self._guarded(said.text, index, first, by) or self._unavailable(first)
+        state = self._hass.states.get(first.target.entity_id) if first.target.entity_id else None
+        is_away = bool(first.target.entity_id) and (state is None or state.state == STATE_UNAVAILABLE)
+        reason = (
+            _too_far(choice, profile) or _guarded(said.text, index, first, by) or ("unavailable" if is_away else "")
+        )
         arguments = None if reason else _arguments(index, first, said.text)
         if arguments is None:
             declined = replace(choice, zone=Zone.MEDIUM, declined=reason or "arguments")
@@ -381,37 +370,30 @@ class RouteRegistry:
             before=first.rest if first.values else "",
         )
 
-    def _unavailable(self, fit: Fit) -> str:
-        """Return a code where what the nearest route is for is not there; empty: it is, or is no entity."""
-        if not fit.target.entity_id:
-            return ""
-        state = self._hass.states.get(fit.target.entity_id)
-        return "unavailable" if state is None or state.state == STATE_UNAVAILABLE else ""
 
-    @staticmethod
-    def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
-        """Return what stands against running the nearest route, as a code; empty: nothing."""
-        target = fit.target
-        if target.call is None or fit.phrase is None:
-            return "model"
-        if fit.missing:
-            return "arguments"
-        said = fit.timeless or text
-        code, left = index.language.code, _without(said, fit.phrase.text)
-        asks = target.answers or is_altered(fit.phrase.text, code, (), asks=False)
-        if is_altered(left, code, (), asks=True) or (not asks and is_altered(said, code, target.said, asks=False)):
-            return "altered"
-        if not asks and text.rstrip().endswith(("?", "？")):
-            return "question"
-        if target.is_named and not index.verb_of(fit):
-            return "action"
-        return "words" if index.unexplained(fit, all_words=by == "words") else ""
+def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
+    """Return what stands against running the nearest route, as a code; empty: nothing."""
+    target = fit.target
+    if target.call is None or fit.phrase is None:
+        return "model"
+    if fit.missing:
+        return "arguments"
+    said = fit.timeless or text
+    code, left = index.language.code, _without(said, fit.phrase.text)
+    asks = target.answers or is_altered(fit.phrase.text, code, (), asks=False)
+    if is_altered(left, code, (), asks=True) or (not asks and is_altered(said, code, target.said, asks=False)):
+        return "altered"
+    if not asks and text.rstrip().endswith(("?", "？")):
+        return "question"
+    if target.is_named and not index.verb_of(fit):
+        return "action"
+    return "words" if index.unexplained(fit, all_words=by == "words") else ""
 
-    @staticmethod
-    def _tell(turn: Turn, choice: RouteChoice) -> None:
-        """Keep what came of it with the turn, beside what the local brain made of it."""
-        turn.record.understanding = replace(turn.record.understanding or Understanding(), route=choice)
-        async_conversation_trace_append(ConversationTraceEventType.AGENT_DETAIL, {"route": choice.as_dict()})
+
+def _tell(turn: Turn, choice: RouteChoice) -> None:
+    """Keep what came of it with the turn, beside what the local brain made of it."""
+    turn.record.understanding = replace(turn.record.understanding or Understanding(), route=choice)
+    async_conversation_trace_append(ConversationTraceEventType.AGENT_DETAIL, {"route": choice.as_dict()})
 
 
 def _best_two(fits: Sequence[Fit], high: int) -> tuple[Fit, Fit | None]:
@@ -453,11 +435,8 @@ def _below(value: float, percent: int) -> bool:
 
 def _same(one: Sequence[HomeAgentTool], other: Sequence[HomeAgentTool]) -> bool:
     """Return whether tools have the same phrases; those of others may be made anew for each turn."""
-    if one is other:
-        return True
-    return [(tool.name, tool.description, *tool.examples) for tool in one] == [
-        (tool.name, tool.description, *tool.examples) for tool in other
-    ]
+    phrases = ([(tool.name, tool.description, *tool.examples) for tool in tools] for tools in (one, other))
+    return one is other or next(phrases) == next(phrases)
 
 
 def _without(text: str, phrase: str) -> str:
@@ -515,8 +494,26 @@ def _turning_on(entity_id: str) -> Callable[[Mapping[str, Any], str], dict[str, 
     return call
 
 
+def _of_home(
+    hass: HomeAssistant, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]
+) -> Iterator[Route]:
+    """Yield the scripts, scenes and automations that are exposed."""
+    for entity in home.entities.values():
+        if not DOMAINS.get(entity.domain, UNKNOWN).has_members:
+            yield Route(
+                id=entity.entity_id,
+                tool=_CONTROL,
+                said=entity.names,
+                declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else no_arguments,
+                entity_id=entity.entity_id,
+                call=_turning_on(entity.entity_id),
+                is_named=True,
+                needs_verb=entity.domain == "automation",
+            )
+
+
 def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
-    """Yield the tools: those with examples may run, the others are what a model may need instead (C-15)."""
+    """Yield the tools: those with examples may run, the others are what a model may need instead."""
     for tool in tools:
         schema: Mapping[str, Any] = tool.wire_parameters
         described = [line for line in re.split(r"\n|(?<=[.!?])\s+", tool.description or "") if line.strip()]
@@ -527,20 +524,12 @@ def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentT
             tool=tool.name,
             said=tool.examples or ((tool.example,) if tool.example else ()),
             described=described[:MAX_PHRASES],
-            declared=_returning(declared),
-            call=_with_values if has_examples else None,
+            declared=partial(tuple, declared),
+            call=(lambda values, _text: dict(values)) if has_examples else None,
             answers=bool(tool.annotations and tool.annotations.read_only),
             owned=has_examples,
             skips_home=not has_examples,
         )
-
-
-def _with_values(values: Mapping[str, Any], _text: str) -> dict[str, Any]:
-    return dict(values)
-
-
-def _returning(declared: Sequence[Argument]) -> Callable[[], Sequence[Argument]]:
-    return lambda: declared
 
 
 def script_fields(hass: HomeAssistant, entity_id: str) -> Sequence[Argument]:

@@ -1,12 +1,12 @@
 """Which one of several things is meant: asked where nothing else can tell, and understood when it is answered.
 
-A command that fits two to five things is kept with them for as long as a sentence may go on from it. Who then says which, by a part of the
-name, the room, a number, "both" or "none", is understood as if the command had named it, and everything stands before it that
-stands before a command. Any other words are a sentence of their own.
+A command that fits two to five things is kept with them for as long as a sentence may go on from it. Then a part of the name, the room, a
+number, "both" or "none" is understood as if the command had said it, under the same policy. Any other words are a sentence of their own.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+import time
 
 from homeassistant.helpers import intent
 
@@ -14,19 +14,17 @@ from ..home.snapshot import HomeSnapshot
 from ..languages.data import ENGLISH, ChoiceWords, data_of
 from ..languages.phrases import ReplyKind, is_asking, read_answer
 from ..policy.confirmation import NobodyConfirms
-from ..policy.intents import Recognised, plan_of
-from ..policy.policy import Policy
+from ..policy.intents import nothing_there, plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import MAX_TEXT
 from ..turn.plan import Plan
-from ..turn.turn import Turn, Understanding
-from .brain import Brain, async_answer_by_brain, frames_of
-from .coverage import Coverage
-from .intent_policy import IntentPolicy, Sentence
-from .reading import SentenceReading
+from .parts import parts_of
+from .reading import SentenceReading, Understood, Wish
+from .refusals import async_explain_mismatch
+from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
 from .things import TELLING, Things, words_of
-from .understanding import Understood, Wish, parts_of
+from .wishes import async_do, frames_of
 
 FEWEST, MOST = 2, 5
 """Things that are asked about: with more, it is shorter to say it again."""
@@ -45,77 +43,66 @@ class Picked:
     """False: any one of them may be meant, and none of the others."""
 
 
-async def async_ask_which(
-    sentence: Sentence, policy: Policy, brain: Brain, candidates: Sequence[str]
-) -> intent.IntentResponse | None:
-    """Return the question which of some things a command is about; None where nobody is asked.
+async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask | NotMine:
+    """Ask which of some things a command is about.
 
-    That is so where the language has no words for an answer, or where fewer than two of them can do it and are the user's to
-    control. The turn keeps what was asked; `Brain.remember` keeps it for the next sentence.
+    Not in a language that has no words for an answer, nor if fewer than two of the things can do it and are the user's to control.
     """
-    turn, record = sentence.turn, sentence.turn.record
-    if not FEWEST <= len(candidates) <= MOST or not turn.direct or not data_of(sentence.language.code).choices.ordinals:
-        return None
-    wishes = await brain.async_wishes(sentence, candidates)
-    meant = [item for item in candidates if item in wishes and _may_be_done(sentence, policy, wishes[item])]
+    turn, words = sentence.turn, data_of(sentence.language.code).choices
+    if not FEWEST <= len(candidates) <= MOST or not turn.direct or not words.ordinals:
+        return NotMine()
+    wishes = await sentence.means.brain.async_wishes(turn, sentence.home, sentence.language, candidates)
+    meant = [item for item in candidates if item in wishes and _may_be_done(sentence, wishes[item])]
     names = _names(sentence, meant)
     if not FEWEST <= len(meant) == len(set(names)):
-        return None
-    record.understanding = replace(
-        record.understanding or Understanding(), declined="several", candidates=tuple(meant), asked=True
-    )
-    response = intent.IntentResponse(language=turn.language)
+        return NotMine()
     question = await async_text(
         sentence.hass, turn.language, "local_which_one", target=", ".join(names[:-1]), other=names[-1]
     )
-    response.async_set_speech(question)
-    return response
+    understanding = replace(sentence.understanding, declined="several", candidates=tuple(meant), asked=True)
+    return Ask(question=question, note=Note(understanding=understanding))
 
 
-async def async_answer_which(
-    sentence: Sentence, policy: Policy, brain: Brain
-) -> tuple[Turn, intent.IntentResponse | ToolError] | None:
-    """Do the command that was asked about with what is said to be meant; None where this is a sentence of its own.
-
-    Returns the answer, or the refusal, and the turn with the words of that command: they are what is done, and what the next
-    sentence goes on from.
-    """
-    said = brain.before(sentence)
-    if said is None or not said.candidates:
-        return None
-    entities = sentence.home.entities
-    candidates = [item for item in said.candidates if item in entities]
-    known = brain.read(
-        HomeSnapshot({item: entities[item] for item in candidates}, sentence.home.areas), sentence.language
-    )
-    picked = read_choice(sentence.turn.text, known, done=said.targets)
+async def answer_choice(sentence: Sentence) -> Result:
+    """Do the command that was asked about with what is said to be meant; left to others if this is a sentence of its own."""
+    said, home, brain = sentence.before, sentence.home, sentence.means.brain
+    assert said is not None  # else it is not asked
+    candidates = [item for item in said.candidates if item in home.entities]
+    known = HomeSnapshot({item: home.entities[item] for item in candidates}, home.areas)
+    picked = read_choice(sentence.turn.text, brain.things_of(known, sentence.language), done=said.targets)
     if picked is None:
-        return None
-    turn = replace(sentence.turn, text=said.text)
+        return NotMine()
+    command = sentence.saying(said.text)
     if not picked.entity_ids:
-        response = intent.IntentResponse(language=turn.language)
-        response.async_set_speech(await async_text(sentence.hass, turn.language, "never_mind"))
-        return turn, response
-    command = replace(sentence, turn=turn, user_input=replace(sentence.user_input, text=said.text))
+        return Done(said=spoken(command.turn, await async_text(sentence.hass, command.turn.language, "never_mind")))
     if not picked.is_certain:
-        asked = await async_ask_which(command, policy, brain, picked.entity_ids)
-        return (turn, asked) if asked is not None else None
-    found = await brain.async_wishes(command, candidates)
+        asked = await async_ask_which(command, picked.entity_ids)
+        return replace(asked, note=replace(asked.note, text=said.text)) if isinstance(asked, Ask) else asked
+    started = time.perf_counter()
+    found = await brain.async_wishes(command.turn, home, sentence.language, candidates)
     wishes = tuple(found[item] for item in picked.entity_ids if item in found)
     if len(wishes) < len(picked.entity_ids):
-        return None
-    coverage = Coverage(hass=sentence.hass, turn=turn, home=sentence.home, language=sentence.language)
-    permission = IntentPolicy(sentence.hass, turn, policy, coverage)
-    understood = Understood(wishes=wishes, intents=tuple(wish.intent for wish in wishes), score=1.0)
-    try:
-        outcome = await async_answer_by_brain(command, permission, brain, understood)
-    finally:
-        permission.drop()
-    if outcome is None:
-        return None
-    if turn.record.understanding is not None:
-        turn.record.understanding = replace(turn.record.understanding, candidates=said.candidates, asked=True)
-    return turn, outcome
+        return NotMine()
+    intents = tuple(wish.intent for wish in wishes)
+    understood = Understood(wishes=wishes, intents=intents, score=1.0, text=said.text)
+    result = await async_do(command, understood, started)
+    if isinstance(result, NotMine) or result.note is None:
+        return NotMine()
+    understanding = replace(result.note.understanding, candidates=said.candidates, asked=True)
+    return replace(result, note=replace(result.note, understanding=understanding))
+
+
+async def answer_mismatch(sentence: Sentence) -> Result:
+    """Ask which one is meant, else say why nothing in the home fits what was recognised."""
+    mismatch = sentence.mismatch
+    if mismatch is None:
+        recognised = sentence.recognised
+        if not sentence.is_hidden or recognised is None or "name" in recognised.slots:
+            return NotMine()
+        mismatch = nothing_there(sentence.hass, recognised)
+    elif isinstance(asked := await async_ask_which(sentence, sentence.candidates), Ask):
+        return asked
+    return Done(said=await async_explain_mismatch(sentence, mismatch))
 
 
 def read_choice(text: str, things: Things, *, done: Collection[str] = ()) -> Picked | None:
@@ -151,12 +138,23 @@ class _Choosing(SentenceReading):
         whole = [
             number
             for number, thing in enumerate(self.things.things)
-            if any(name in (tuple(self.words), left) or _without(name, beside) == left != () for name in thing.names)
+            if any(
+                name in (tuple(self.words), left) or tuple(word for word in name if word not in beside) == left != ()
+                for name in thing.names
+            )
         ]
         if len(whole) == 1:
             return self._picked(whole)
-        picked = self._said_as_a_whole(words, left)
-        return picked if picked is not None else self._described(rest)
+        if (picked := self._said_as_a_whole(words, left)) is not None:
+            return picked
+        found = {
+            *range(len(self.things.things))
+        }  # what all words that are left fit: parts of names, kinds, rooms, sides
+        for at in rest:
+            found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
+        if not rest or not found or len(found) == len(self.things.things):
+            return None
+        return self._picked(sorted(found), is_certain=len(found) == 1)
 
     def _said_as_a_whole(self, words: ChoiceWords, left: tuple[str, ...]) -> Picked | None:
         """Return what an answer means that names nothing: none, all, a place in the row, the other one."""
@@ -180,25 +178,11 @@ class _Choosing(SentenceReading):
     def _is_one_of(self, phrases: Sequence[str], said: Collection[tuple[str, ...]]) -> bool:
         return any(words_of(phrase) in said for phrase in phrases)
 
-    def _described(self, rest: Sequence[int]) -> Picked | None:
-        """Return what all words that are left fit: parts of names, kinds, rooms, sides."""
-        found = {*range(len(self.things.things))}
-        for at in rest:
-            found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
-        if not rest or not found or len(found) == len(self.things.things):
-            return None
-        return self._picked(sorted(found), is_certain=len(found) == 1)
-
     def _told_apart(self, word: str) -> set[int]:
-        """Return the things that a side tells from the others, in whatever form: "links" is "Linkes Rollo"."""
+        """Return the things that a side tells from the others, in any form: "links" is "Linkes Rollo"."""
+        both = (self.things.data, data_of(ENGLISH))
         sides = [
-            {
-                side
-                for data in (self.things.data, data_of(ENGLISH))
-                for name in data.rooms.get(key, ())
-                for side in words_of(name)
-            }
-            for key in TELLING
+            {one for data in both for name in data.rooms.get(key, ()) for one in words_of(name)} for key in TELLING
         ]
         meant = [side for side in sides if _is_a_form(word, side)]
         return {
@@ -211,10 +195,6 @@ class _Choosing(SentenceReading):
         return Picked(tuple(self.things.things[number].entity.entity_id for number in numbers), is_certain)
 
 
-def _without(name: tuple[str, ...], beside: Collection[str]) -> tuple[str, ...]:
-    return tuple(word for word in name if word not in beside)
-
-
 def _is_a_form(word: str, listed: Collection[str]) -> bool:
     """Return whether a word is one of some, or a longer form of one."""
     return word in listed or any(
@@ -222,16 +202,16 @@ def _is_a_form(word: str, listed: Collection[str]) -> bool:
     )
 
 
-def _may_be_done(sentence: Sentence, policy: Policy, wish: Wish) -> bool:
-    """Return whether a thing can do it now and whoever speaks may have it done, with a yes where one is needed."""
+def _may_be_done(sentence: Sentence, wish: Wish) -> bool:
+    """Return whether a thing can do it now and the user may have it done, with a yes if one is needed."""
     turn = sentence.turn
     frames = [*frames_of(sentence, wish)]
     for frame in frames:
         try:
-            plan = plan_of(sentence.hass, turn, Recognised(name=frame.intent, slots=frame.slots))
+            plan = plan_of(sentence.hass, turn, frame.recognised)
             if not isinstance(plan, Plan):
                 return False
-            policy.authorize(turn, plan)
+            sentence.means.policy.authorize(turn, plan)
         except NobodyConfirms:
             if not turn.answerable:
                 return False

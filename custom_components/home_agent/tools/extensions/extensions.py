@@ -253,7 +253,7 @@ class Originals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedExtension:
     """An invalid extension, which is not offered, with its error."""
 
     name: str
@@ -301,7 +301,7 @@ class Extensions:
         self._off = frozenset(map(domain_of, off))
         self._registered = hass.data.setdefault(_REGISTERED, _Registered())
         self._written: list[tuple[ExtensionSource, WrittenExtension]] = []
-        self._unreadable: list[Refused] = []
+        self._unreadable: list[RefusedExtension] = []
         self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
         """Tools that folders define themselves, by source, extension and name."""
         self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
@@ -321,11 +321,11 @@ class Extensions:
         """
         folder = Path(self._hass.config.path(*FOLDER))
         written: list[tuple[ExtensionSource, WrittenExtension]] = []
-        unreadable: list[Refused] = []
+        unreadable: list[RefusedExtension] = []
         for source, place in ((ExtensionSource.FOLDER, folder), (ExtensionSource.SHIPPED, SHIPPED)):
             found, wrong = await self._hass.async_add_executor_job(read_extensions, place)
             written += [(source, item) for item in found]
-            unreadable += [Refused(name=name, source=source, error=err) for name, err in wrong]
+            unreadable += [RefusedExtension(name=name, source=source, error=err) for name, err in wrong]
         before, self._own = self._own, {}
         for tool in before.values():
             await tool.async_retire()
@@ -340,7 +340,7 @@ class Extensions:
                 except (CustomToolError, probatio.Invalid) as err:
                     reason = await async_reason(self._hass, err)
                     error = ExtensionError("extension_tool_wrong", tool=defined.name, reason=reason)
-                    unreadable.append(Refused(name=item.name, source=source, error=error))
+                    unreadable.append(RefusedExtension(name=item.name, source=source, error=error))
                     break
                 own[source, item.name, made.name] = made
             else:
@@ -377,7 +377,7 @@ class Extensions:
         written = {tool.name for _, item in self._written for tool in item.tools}
         return written | {tool.name for registered in self._registered.extensions for tool in registered.tools}
 
-    async def async_check(self) -> list[Refused]:
+    async def async_check(self) -> list[RefusedExtension]:
         """Return the refused extensions, and update their issues."""
         _, refused = await self._async_all(Profile(), NO_USER)
         return refused
@@ -423,7 +423,7 @@ class Extensions:
 
     async def _async_all(
         self, profile: Profile, llm_context: llm.LLMContext
-    ) -> tuple[dict[str, KnownExtension], list[Refused]]:
+    ) -> tuple[dict[str, KnownExtension], list[RefusedExtension]]:
         """Return all extensions by domain, and the refused ones; update their issues."""
         found: dict[str, KnownExtension] = {}
         refused = list(self._unreadable)
@@ -434,7 +434,7 @@ class Extensions:
                     continue
                 made = ExtensionError("extension_twice", name=first.extension.name)
             if isinstance(made, ExtensionError):
-                refused.append(Refused(name=name, source=source, error=made))
+                refused.append(RefusedExtension(name=name, source=source, error=made))
             else:
                 key = f"{source}_{domain}"
                 if self._extensions.get(key) != made:

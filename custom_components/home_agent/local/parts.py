@@ -1,0 +1,233 @@
+"""A sentence as a whole: one command, several with "and", all but some things, or one that goes on from the sentence before."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+import re
+
+from homeassistant.const import STATE_OFF
+from homeassistant.core import State
+
+from ..home.domains import domains_where
+from ..languages.data import FollowUpWords
+from ..languages.phrases import is_order
+from ..support.text import MAX_TEXT, fold
+from .reading import MAX_WORDS, Said, SentenceReading, Understood, Wish
+from .things import Things, tokens_of
+from .understanding import Commanding
+
+MAX_PARTS = 4  # wishes of one sentence
+_AT_ONCE = domains_where(lambda record: record.in_a_room or record.switches_at_once)
+_SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
+"""What may be said of the same thing right after something else: "turn on the fan and set it to 40 percent"."""
+_OF_ALL = ("_all", "_area")  # answers of Home Assistant's about all of a kind
+
+
+def understand(
+    text: str,
+    things: Things,
+    state_of: Callable[[str], State | None],
+    *,
+    area_id: str | None = None,
+    before: Said | None = None,
+) -> Understood:
+    """Return what a sentence wants: as a whole, else as several wishes, else as one that goes on from the sentence before."""
+
+    def read(part: str, targets: Collection[str]) -> Understood:
+        command = Commanding(part, things, state_of, area_id=area_id, before=targets)
+        return (command.everything_off() if command.everything else None) or command.understand()
+
+    targets = before.targets if before else ()
+    whole = read(text, targets)
+    if whole.reason == "altered" and things.data.exceptions:
+        return _excepting(text, things, state_of, area_id) or whole
+    if whole.wishes or whole.reason not in ("words", "several", "action", "two_ways", "question"):
+        return whole
+    joins = sorted(things.data.follow_ups.joins, key=len, reverse=True)
+    parts = parts_of(text, joins)
+    if 1 < len(parts) <= MAX_PARTS and whole.reason != "question":
+        several = _several(text, parts, read, targets, things)
+        if several is not None:
+            return several
+    if rest := _goes_on(text, things.data.follow_ups):
+        alone, again = read(rest, targets), None
+        new = SentenceReading(rest, things, state_of)
+        begins = new.words[:1] or [""]
+        says_what = bool(alone.wishes) and begins[0] not in things.routes.harmless  # "the lock" is no verb
+        if before is not None and not says_what:
+            again = _going_on(new, before, read, SentenceReading(before.text, things, state_of))
+        return again or (replace(alone, text=rest) if alone.wishes else whole)
+    return whole
+
+
+def parts_of(text: str, joins: Sequence[str]) -> list[str]:
+    """Return the parts of a sentence between commas and words like "and"."""
+    words = "|".join(re.escape(word) for word in joins)
+    split = rf"\s*,\s*(?:(?:{words})\s+)?|\s+(?:{words})\s+" if words else r"\s*,\s*"
+    said = " ".join(text.strip(" .!").split())  # a long run of spaces would be read from each of them
+    return [part for part in re.split(split, said, flags=re.IGNORECASE) if part.strip()]
+
+
+def _excepting(
+    text: str, things: Things, state_of: Callable[[str], State | None], area_id: str | None
+) -> Understood | None:
+    """Return the wish for all of some things but those that are excepted; None unless it is certain which those are.
+
+    What is excepted may stand in the middle, "alle Lichter außer dem Flurlicht aus", or in front.
+    """
+    words = "|".join(re.escape(phrase) for phrase in sorted(things.data.exceptions, key=len, reverse=True))
+    found = [*re.finditer(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE)]
+    if len(found) != 1 or len(text) > MAX_TEXT:
+        return None
+    first, rest = text[: found[0].start()].rstrip(" ,"), text[found[0].end() :]
+    ends = [match.end() for match in re.finditer(r"[^\s,.!]+", rest)][:MAX_WORDS]
+    for end in reversed(ends):
+        excepted = parts_of(rest[:end], things.data.follow_ups.joins)
+        readings = [Commanding(part, things, state_of, area_id=area_id) for part in excepted]
+        if len(readings) > MAX_PARTS or not all(reading.names_something() for reading in readings):
+            continue
+        command = Commanding(f"{first} {rest[end:].lstrip(' ,')}".strip(), things, state_of, area_id=area_id)
+        whole = (command.everything_off(also_off=True) if command.everything else None) or command.understand()
+        if len(whole.wishes) != 1 or len(whole.wishes[0].targets) < 2:
+            continue
+        wish = whole.wishes[0]
+        spared = [reading.among(wish) for reading in readings]
+        many = command.of_many(wish.targets)
+        left = [item for item in wish.targets if item not in many and not any(item in each for each in spared)]
+        if not all(spared) or not left:
+            continue
+        is_so = False
+        if wish.intent == "HassTurnOff" and len({item.partition(".")[0] for item in wish.targets}) > 1:
+            on = [item for item in left if (state := state_of(item)) and state.state != STATE_OFF]
+            left, is_so = on or left, not on
+        names = tuple(dict.fromkeys(item for each in spared for item in each))
+        # the answer for all of a kind would say too much
+        response = "default" if wish.response.endswith(_OF_ALL) else wish.response
+        wish = replace(wish, targets=tuple(left), response=response)
+        return replace(whole, wishes=(wish,), spared=names, is_so=is_so)
+    return None
+
+
+def _several(
+    text: str,
+    parts: Sequence[str],
+    read: Callable[[str, Collection[str]], Understood],
+    targets: Collection[str],
+    things: Things,
+) -> Understood | None:
+    """Return the wishes of all parts, None unless each is certain; one without a verb takes that of the one before, or after.
+
+    A value that ends the sentence is of all things before it: "dim the bed light and the desk lamp to 30 percent".
+    """
+    pronouns = {fold(word) for word in things.data.follow_ups.it}
+    wishes: list[Wish] = []
+    going_on: list[Wish] = []
+    waiting: list[str] = []
+    vague: list[str] = []
+    score = 1.0
+    for part in parts:
+        found = read(part, () if waiting else targets)  # "the lamp also on" is not what was before
+        if not found.wishes and wishes:
+            said = [word for word in wishes[-1].said if not word[0].isdigit() or not re.search(r"\d", part)]
+            found = read(f"{' '.join(said)} {part}", targets)
+        if not found.wishes:
+            if wishes:
+                return None
+            waiting.append(part)
+            continue
+        last = found.wishes[0]
+        if vague and last.slots and not is_order(part, things.language.code) and last.intent == wishes[-1].intent:
+            waiting += vague
+            del wishes[-len(vague) :]
+            vague.clear()
+        for earlier in waiting:
+            first = read(f"{earlier} {' '.join(last.said)}", ())
+            if not first.wishes:
+                return None
+            wishes += first.wishes
+        waiting.clear()
+        wishes += found.wishes
+        going_on += found.wishes if any(token.word in pronouns for token in tokens_of(part)) else ()
+        vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
+        targets = last.targets
+        score = min(score, found.score)
+    # of several things it would not be certain what "it" is
+    is_one = len({wish.targets for wish in wishes}) == 1
+    back = _in_a_row(text, things.data.follow_ups) if is_one else ()
+    # on and off, or twice the same: which of them?
+    clash = any(
+        set(first.targets) & set(wish.targets)
+        and (wish not in going_on or wish.intent not in _SET or first.intent in (wish.intent, "HassTurnOff"))
+        and not (wish.intent in back and _is_back(first, wish))
+        for number, wish in enumerate(wishes)
+        for first in wishes[:number]
+    )
+    if waiting or not wishes or clash:
+        return None
+    return Understood(wishes=tuple(wishes), intents=tuple(wish.intent for wish in wishes), score=score)
+
+
+def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
+    """Return the intents with which a sentence may switch back what it has switched: "off and on again", "on and then off".
+
+    "On and off again" does not say when.
+    """
+    said = f" {' '.join(token.word for token in tokens_of(text))} "
+    phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
+    back = {"HassTurnOn", "HassTurnOff"} if not phrases.isdisjoint(words.joins) else {"HassTurnOn"}
+    return frozenset(back if phrases else ())
+
+
+def _is_back(first: Wish, wish: Wish) -> bool:
+    """Return whether a wish switches the same things back; not if they open, move or keep warm, which takes its time."""
+    switched = {first.intent, wish.intent} == {"HassTurnOn", "HassTurnOff"}
+    domains = {item.partition(".")[0] for item in wish.targets}
+    return switched and first.targets == wish.targets and domains <= _AT_ONCE
+
+
+def _goes_on(text: str, words: FollowUpWords) -> str:
+    """Return what is new in a sentence that goes on: without "and", "the same for", "too"; "" for others."""
+    said = rest = f" {text.strip(' ?.!').casefold()} "
+    for phrase in words.too:
+        rest = rest.replace(f" {phrase} ", " ")
+    before = ""
+    while rest != before:
+        before = rest
+        begin = max((one for one in words.again if rest.startswith(f" {one} ")), key=len, default="")
+        rest = rest[len(begin) + 1 :] if begin else rest
+    return rest.strip() if rest != said else ""
+
+
+def _going_on(
+    new: SentenceReading, before: Said, read: Callable[[str, Collection[str]], Understood], said: SentenceReading
+) -> Understood | None:
+    """Return the wish of a sentence that goes on with something else or another value, None where it is not certain.
+
+    `new` is what it says, `said` the sentence before. What that one was about stays where only a place is new, or "one": "and in
+    the office" after the fan of the bedroom is a fan.
+    """
+    earlier = read(before.text, before.targets)
+    kinds = {said.words[at] for at in said.kinds}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if len(earlier.wishes) != 1 or (new.everything - new.both and not new.kinds):
+        return None
+    verb = [word for word in earlier.wishes[0].said if word != kind or not new.kinds]
+    text, one_words = new.text, {fold(word) for word in new.things.data.follow_ups.one}
+    nothing = new.routes.harmless | new.routes.prepositions
+    is_place = bool(new.place_spans) and all(
+        at in new.in_places or word in nothing for at, word in enumerate(new.words)
+    )
+    if not one_words.isdisjoint(new.words):
+        if not kind or nothing.union(one_words).issuperset(new.words):
+            return None
+        text = " ".join(kind if fold(word) in one_words else word for word in text.split())
+    elif is_place:
+        verb[:0] = [kind] if kind and kind not in verb else []
+    bare = verb if is_place else [word for word in verb if word != kind]
+    plain = [word for word in verb if not new.things.is_value(word)]
+    domains = {item.partition(".")[0] for item in earlier.wishes[0].targets}
+    for words, targets in ((verb, ()), (bare, ()), (plain, before.targets)):
+        whole = " ".join((*words, text))
+        wishes = (found := read(whole, targets)).wishes if words else ()
+        if wishes and not (is_place and {item.partition(".")[0] for item in wishes[0].targets} - domains):
+            return replace(found, text=whole)
+    return None

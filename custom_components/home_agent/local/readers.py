@@ -1,0 +1,81 @@
+"""The kinds of sentences that the home answers, in the order in which they are tried.
+
+A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS`.
+"""
+
+from ..policy.teaching import async_answer_teaching
+from ..turn.turn import Answer
+from .fuzzy import answer_fuzzily
+from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
+from .learned import async_answer_learned
+from .lists import add_items, read_list
+from .questions import answer_question
+from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .routes import SEMANTIC
+from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
+from .which import answer_choice, answer_mismatch
+from .wishes import answer_by_brain
+
+
+async def teach(sentence: Sentence) -> Result:
+    """Teach a thing a name."""
+    means = sentence.means
+    return _answered(
+        await async_answer_teaching(sentence.hass, means.policy, means.names, sentence.turn, sentence.chat_log)
+    )
+
+
+async def answer_learned(sentence: Sentence) -> Result:
+    """Do what was learned from a model for these words."""
+    means = sentence.means
+    if not means.phrases.in_use:
+        return NotMine()
+    answer = await async_answer_learned(
+        sentence.hass, sentence.turn, sentence.chat_log, means.phrases, means.policy, sentence.home
+    )
+    return _answered(answer)
+
+
+async def answer_by_route(sentence: Sentence) -> Result:
+    """Run what the sentence surely means among the routes.
+
+    Before a model only what has examples of the owner's: whether the others count there is a setting of the profile's, and the
+    router asks for them.
+    """
+    turn, routes, first = sentence.turn, sentence.means.routes, sentence.stage is Stage.BEFORE_MODEL
+    if first and (turn.profile.routing in SEMANTIC or not routes.examples.has_examples):
+        return NotMine()
+    heard = message_number(sentence.chat_log)
+    match = await routes.async_match(turn, sentence.language, sentence.home, owned_only=first, heard=heard)
+    answer = await routes.async_answer(turn, sentence.chat_log, match) if match is not None else None
+    if answer is not None or turn.record.understanding is None:
+        return _answered(answer)
+    return NotMine(note=Note(understanding=turn.record.understanding))
+
+
+def _answered(answer: Answer | None) -> Result:
+    return Done(said=answer) if answer is not None else NotMine()
+
+
+_UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({Stage.NO_MODEL})
+
+READERS = (
+    Reader(answer_by_trigger),
+    Reader(answer_choice, after_question=True),
+    Reader(answer_strictly),
+    Reader(teach, of_hidden=True),
+    Reader(answer_by_brain),
+    Reader(refuse_group),
+    Reader(add_items),
+    Reader(answer_learned),
+    Reader(answer_by_route),
+    Reader(answer_strictly_as_question, _UNANSWERED),
+    Reader(answer_question, _UNANSWERED),
+    Reader(read_list, _UNANSWERED),
+    Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
+    Reader(answer_thanks, _UNANSWERED, of_hidden=True),
+    Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
+    Reader(explain_fields, _ALONE, of_hidden=True),
+    Reader(answer_fuzzily, _UNANSWERED, of_hidden=True),
+    Reader(explain, _ALONE, of_hidden=True),
+)
