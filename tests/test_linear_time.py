@@ -48,7 +48,7 @@ from custom_components.home_agent.flows import (
     options as options_form,
     profile as profile_form,
 )
-from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
+from custom_components.home_agent.home import actions, contents, exposure, names, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, concepts, data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as declared,
@@ -73,7 +73,7 @@ from custom_components.home_agent.settings import endpoint, search
 from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.speech import SpeechFilter, speakable_text
-from custom_components.home_agent.support import encoding, http, masking, text as compared
+from custom_components.home_agent.support import encoding, http, masking, nearness, text as compared
 from custom_components.home_agent.tools import arguments, ha_apis, memory as memory_tools, sanitize
 from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
 from custom_components.home_agent.tools.extensions import extension as extensions, folder
@@ -575,18 +575,24 @@ PLACES: Mapping[str, Place] = {
     "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> ", modules=("speech",)),
     "speech while it comes": Place(read=spoken, words="[a](http://b?c www.a.b/c <a href &lt; 1. ~~~\n"),
     "text that is compared": Place(
-        read=lambda text: (compared.words(text), compared.phrase(text), compared.fold(text), compared.grams(text)),
+        read=lambda text: (
+            compared.words(text),
+            compared.phrase(text),
+            compared.fold(text),
+            compared.tokens(text, signs=True),
+            nearness.grams(text),
+        ),
         words="l'été it's été’s ",
         modules=("support.text",),
     ),
-    "likeness": Place(read=lambda text: compared.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
+    "likeness": Place(read=lambda text: nearness.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
     "requests for entities": Place(
         read=request_of,
         times=len(REQUEST_LANGUAGES),
         words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
         modules=("search.request",),
     ),
-    "words of the home": Place(read=snapshot.stems_of, modules=("home.snapshot",)),
+    "words of the home": Place(read=names.stems_of),
     "names word for word": Place(
         read=lambda text: index._named(
             home_of("Kitchen light"), Query(text=text, language="en", area_id=None, limit=20)
@@ -655,7 +661,7 @@ PLACES: Mapping[str, Place] = {
         read=in_languages(understood),
         words="turn on the kitchen and set it to 21.5 °C, 2700k? ",
         more=(" , ", "and  ", "? "),
-        modules=("local.reading", "local.things", "local.understanding"),
+        modules=("local.reading", "local.understanding"),
     ),
     "values for arguments": Place(
         times=len(REMEMBERED),

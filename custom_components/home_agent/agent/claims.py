@@ -13,7 +13,6 @@ from homeassistant.core import HomeAssistant
 
 from ..home.agreement import STATES, agrees
 from ..home.exposure import is_shared
-from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
 from ..languages.claims import (
     Told,
@@ -30,7 +29,8 @@ from ..languages.claims import (
 from ..local.commands import SpokenCommand, async_command
 from ..policy.write import HAPPENED
 from ..support.localize import async_own_text
-from ..support.text import fold, likeness, runs
+from ..support.nearness import likeness
+from ..support.text import fold, runs
 from ..turn.turn import Outcome, Turn
 
 _HIDDEN = frozenset({"automation", "button", "input_button", "scene", "script"})
@@ -150,7 +150,7 @@ class ClaimCheck:
         user = self.turn.user
         return [
             entity_id
-            for entity_id in await async_mentioned(self.home, text)
+            for entity_id in (await self.home.async_get()).names.mentioned_in(text)
             if user is None or user.permissions.check_entity(entity_id, POLICY_READ)
             if not self.turn.within or is_shared(self.hass, entity_id)
         ]

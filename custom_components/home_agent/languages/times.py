@@ -5,12 +5,12 @@ left to right once and looks a fixed number of words ahead, so that the time tak
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, fold, normalized
+from ..support.text import DASHES, Token, tokens
 from .data import ENGLISH, TimeWords, code_of, data_of, number_words
 
 type ReadAt[T] = tuple[T, int] | None
@@ -36,26 +36,13 @@ _MOST_JOINED = 7  # words and dashes of one number: "ein und zwanzig", "quatre-v
 _MOST_LEAD = 3  # words in front of a span that belong to it: "in the"
 _NOON, _HALF_DAY = 12, 12
 _MINUTES = 60
-_TOKEN = re.compile(r"\d++(?:[.,:]\d++)*+|[^\W\d_]++(?:['’`´.][^\W\d_]++)*+|[%°℃℉+\-–—−/]")
+_JOINS = frozenset("'’`´.")
+"""What stands within a word: "o'clock", "p.m."."""
+_PART = re.compile(r"\d+|\D+")
 _PLAIN = re.compile(r"\d{1,12}(?:[.,]\d{1,12})?")
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:.]([0-5]\d)(?::([0-5]\d))?")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.(\d{4}|\d{2}))?")
 _CENTURY = 2000
-_DASHES = frozenset("-–—−")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word, a number or a sign of a text, folded, and where it stands in it."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it is written in digits."""
-        return self.text[0].isdigit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +67,20 @@ class Named[T]:
     behind: int
 
 
-def words_of(text: str) -> list[Word]:
-    """Return the words, numbers and signs of a text with their places in it; at most those of its first 1,000 characters."""
-    found: list[Word] = []
-    for match in _TOKEN.finditer(text[:MAX_TEXT]):
-        said = match[0].rstrip(".") if match[0][0].isdigit() else match[0]
-        folded = fold(normalized(said.replace(".", "") if not said[0].isdigit() else said)).replace(" ", "")
-        if folded:
-            found.append(Word(folded, match.start(), match.start() + len(said)))
+def words_in(text: str) -> list[Token]:
+    """Return the words, numbers and signs of a text, where "8h" is two, and "p.m." and "o'clock" are one."""
+    found: list[Token] = []
+    for token in tokens(text, signs=True):
+        last = found[-1] if found else None
+        if last and last.word[-1].isalpha() and token.word[0].isalpha() and text[last.end : token.start] in _JOINS:
+            found[-1] = replace(last, word=last.word + token.word, end=token.end)
+        elif token.word.isalnum() and not token.word.isdigit() and len(token.word) == token.end - token.start:
+            found += [
+                Token(part[0], start=token.start + part.start(), end=token.start + part.end())
+                for part in _PART.finditer(token.word)
+            ]
+        else:
+            found.append(token)
     return found
 
 
@@ -97,30 +90,30 @@ def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) ->
     Days are from midnight to midnight, weeks begin on Monday. What rolls ("the last two hours") and what is said with "since" ends now.
     A weekday or a month by itself is the last one; with `ahead` the next one.
     """
-    return _TimeReader(words_of(text), language, now, ahead=ahead).spans()
+    return _TimeReader(words_in(text), language, now, ahead=ahead).spans()
 
 
 def durations_in(text: str, language: str) -> list[Named[timedelta]]:
     """Return how long something lasts that a text names: "an hour and a half", "90 Sekunden". Months and years are no such."""
-    return _TimeReader(words_of(text), language, _SOME_DAY).durations()
+    return _TimeReader(words_in(text), language, _SOME_DAY).durations()
 
 
 def times_in(text: str, language: str) -> list[Named[time]]:
     """Return the times of day that a text names. Without "pm" or a part of the day a time is what a clock of 24 hours shows."""
-    return _TimeReader(words_of(text), language, _SOME_DAY).times()
+    return _TimeReader(words_in(text), language, _SOME_DAY).times()
 
 
 def dates_in(text: str, language: str, now: datetime, *, ahead: bool = True) -> list[Named[date]]:
     """Return the days that a text names: "tomorrow", "am 3. Mai", "2026-05-03". One without a year is the next, or the last."""
-    return _TimeReader(words_of(text), language, now, ahead=ahead).dates()
+    return _TimeReader(words_in(text), language, now, ahead=ahead).dates()
 
 
-def numbers_in(words: Sequence[Word], language: str) -> list[Named[float]]:
+def numbers_in(words: Sequence[Token], language: str) -> list[Named[float]]:
     """Return the numbers among the words of a text, in digits or spelled out up to some thousands, also below zero."""
     return _TimeReader(words, language, _SOME_DAY).numbers()
 
 
-def unit_at(words: Sequence[Word], place: int, language: str) -> bool:
+def unit_at(words: Sequence[Token], place: int, language: str) -> bool:
     """Return whether a unit of time stands at a place among the words of a text."""
     return _TimeReader(words, language, _SOME_DAY).says("units", place) is not None
 
@@ -156,12 +149,12 @@ def _known(code: str) -> _TimeWords:
         by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for key, phrases in rows:
             for phrase in phrases:
-                words = tuple(word.text for word in words_of(phrase))
+                words = tuple(word.word for word in words_in(phrase))
                 by_first.setdefault(words[0], []).append((words, key))
         lists[name] = {first: sorted(found, key=lambda row: -len(row[0])) for first, found in by_first.items()}
-    more = {word.text: int(key) for key, listed in own.numbers.items() for said in listed for word in words_of(said)}
+    more = {word.word: int(key) for key, listed in own.numbers.items() for said in listed for word in words_in(said)}
     fractions = {
-        word.text: float(key) for key, listed in own.fractions.items() for said in listed for word in words_of(said)
+        word.word: float(key) for key, listed in own.fractions.items() for said in listed for word in words_in(said)
     }
     numbers = {word: number for word, number in number_words(code).items() if number >= 0}
     hundreds = {word: 100 for word, number in number_words(code).items() if number < 0}
@@ -171,7 +164,7 @@ def _known(code: str) -> _TimeWords:
 class _TimeReader:
     """Reads the words of one text."""
 
-    def __init__(self, words: Sequence[Word], language: str, now: datetime, *, ahead: bool = False) -> None:
+    def __init__(self, words: Sequence[Token], language: str, now: datetime, *, ahead: bool = False) -> None:
         """Take the words; `now` is what "today" and "ago" start from."""
         self._words, self._now, self._ahead = words, now, ahead
         self._language = _known(code_of(language))
@@ -205,10 +198,10 @@ class _TimeReader:
         """Return the key of the longest phrase of a list that stands at a place."""
         if at >= len(self._words):
             return None
-        for phrase, key in self._language.lists[name].get(self._words[at].text, ()):
+        for phrase, key in self._language.lists[name].get(self._words[at].word, ()):
             end = at + len(phrase)
             if end <= len(self._words) and all(
-                one.text == word for one, word in zip(self._words[at:end], phrase, strict=True)
+                one.word == word for one, word in zip(self._words[at:end], phrase, strict=True)
             ):
                 return key, end
         return None
@@ -238,21 +231,21 @@ class _TimeReader:
             return None
         word, numbers = self._words[at], self._language.numbers
         if word.is_number:
-            text, thousands = word.text, self._language.thousands
+            text, thousands = word.word, self._language.thousands
             if thousands and re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+", text):
                 text = text.replace(thousands, "")
             return (float(text.replace(",", ".")), at + 1) if _PLAIN.fullmatch(text) else None
         joined, best = "", None
         for place in range(at, min(at + _MOST_JOINED, len(self._words))):
-            part = self._words[place].text
-            if part in _DASHES and joined:
+            part = self._words[place].word
+            if part in DASHES and joined:
                 continue
             if not part.isalpha():
                 break
             joined += part
             if (known := numbers.get(joined)) is not None:
                 best = float(known), place + 1
-        if best is None and (part_of := self._language.fractions.get(word.text)) is not None and part_of > 1:
+        if best is None and (part_of := self._language.fractions.get(word.word)) is not None and part_of > 1:
             return part_of, at + 1
         return best
 
@@ -260,7 +253,7 @@ class _TimeReader:
         if (minus := self.says("minus", at)) is not None and (found := self._number(minus[1])) is not None:
             return -found[0], found[1]
         if (
-            self._words[at].text in _DASHES
+            self._words[at].word in DASHES
             and at + 1 < len(self._words)
             and self._words[at + 1].start == self._words[at].end
             and (at == 0 or self._words[at - 1].end < self._words[at].start)
@@ -295,7 +288,7 @@ class _TimeReader:
 
     def _half(self, at: int) -> ReadAt[float]:
         """Return a half, or one and a half, that a unit follows."""
-        if at < len(self._words) and (part := self._language.fractions.get(self._words[at].text)) is not None:
+        if at < len(self._words) and (part := self._language.fractions.get(self._words[at].word)) is not None:
             return part, at + 1
         return None
 
@@ -328,7 +321,7 @@ class _TimeReader:
         if (found := self._spoken_time(at, is_bound=is_bound)) is not None:
             hour, minute, behind = found
             is_told = True
-        elif at < len(self._words) and (match := _CLOCK.fullmatch(self._words[at].text)) is not None:
+        elif at < len(self._words) and (match := _CLOCK.fullmatch(self._words[at].word)) is not None:
             hour, minute, behind = int(match[1]), int(match[2]), at + 1
             is_told = told or ":" in match[0]
             if (word := self.says("clock", behind)) is not None:
@@ -415,13 +408,13 @@ class _TimeReader:
             return None
         if (
             at + 4 < len(words)
-            and [word.text in _DASHES for word in words[at : at + 5]] == [False, True, False, True, False]
-            and len(words[at].text) == 4
-            and all(words[at + n].text.isdigit() for n in (0, 2, 4))
+            and [word.word in DASHES for word in words[at : at + 5]] == [False, True, False, True, False]
+            and len(words[at].word) == 4
+            and all(words[at + n].word.isdigit() for n in (0, 2, 4))
             and words[at + 4].end - words[at].start <= len("2026-05-03")
         ):
-            return self._day(int(words[at + 4].text), int(words[at + 2].text), int(words[at].text), at + 5)
-        if (match := _DOTTED.fullmatch(words[at].text)) is not None and self._is_dotted(at, match):
+            return self._day(int(words[at + 4].word), int(words[at + 2].word), int(words[at].word), at + 5)
+        if (match := _DOTTED.fullmatch(words[at].word)) is not None and self._is_dotted(at, match):
             year = int(match[3]) if match[3] else None
             year = year + _CENTURY if year is not None and year < 100 else year
             return self._day(int(match[1]), int(match[2]), year, at + 1)
@@ -454,8 +447,8 @@ class _TimeReader:
 
     def _with_year(self, day: int, month: str, behind: int) -> ReadAt[date]:
         year = None
-        if behind < len(self._words) and re.fullmatch(r"(?:19|20)\d\d", self._words[behind].text):
-            year, behind = int(self._words[behind].text), behind + 1
+        if behind < len(self._words) and re.fullmatch(r"(?:19|20)\d\d", self._words[behind].word):
+            year, behind = int(self._words[behind].word), behind + 1
         return self._day(day, MONTHS.index(month) + 1, year, behind)
 
     def _day(self, day: int, month: int, year: int | None, behind: int) -> ReadAt[date]:
@@ -702,7 +695,7 @@ class _TimeReader:
         """Return the part of a weekday that is one word with it: "Montagabend"."""
         if at >= len(self._words):
             return None
-        word, lists = self._words[at].text, self._language.lists
+        word, lists = self._words[at].word, self._language.lists
         for cut in range(3, len(word) - 2):
             days, parts = lists["weekdays"].get(word[:cut], ()), lists["parts"].get(word[cut:], ())
             for (day_words, day), (part_words, part) in ((d, p) for d in days for p in parts):

@@ -9,29 +9,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 import re
 from typing import Any
 
 from homeassistant.core import State
 
-from ..home.snapshot import HomeEntity, HomeSnapshot, stems_of as beginnings_of
+from ..home.snapshot import HomeEntity, HomeSnapshot
+from ..home.taught_names import AREA, FLOOR
 from ..languages.data import data_of
 from ..languages.inflection import keys_of
 from ..languages.times import (
     SECONDS,
     Named,
-    Word,
     dates_in,
     durations_in,
     numbers_in,
     spans_in,
     times_in,
     unit_at,
-    words_of,
+    words_in,
 )
 from ..languages.vocabulary import Language
-from ..support.text import MAX_TEXT
+from ..support.text import MAX_TEXT, fold, spoken_words
 
 type Places = tuple[tuple[int, int], ...]
 """Where something stands in a text: from which character to before which."""
@@ -346,13 +346,10 @@ class _Text:
         state_of: Callable[[str], State | None] | None,
     ) -> None:
         self._text, self._home, self._language, self._now, self._state_of = text, home, language, now, state_of
-        self._words: list[Word] = words_of(text)
-        self._keys = [keys_of(language.base, word.text) for word in self._words]
-        self._by_key: dict[str, list[int]] = {}
-        for at, keys in enumerate(self._keys):
-            for key in keys:
-                self._by_key.setdefault(key, []).append(at)
-        self._names = list(self._find_names())
+        self._words = words_in(text)
+        self._keys = [keys_of(language.base, word.word) for word in self._words]
+        self._called = list(self._find_names())
+        self._names = [row for row in self._called if row[2] in home.entities]
         self._areas = list(self._find_areas())
         self._values: dict[str, Any] = {}
         self._spots: dict[str, set[int]] = {}
@@ -425,47 +422,55 @@ class _Text:
 
     def _said(self, name: str) -> Iterator[tuple[int, int]]:
         """Yield where a name stands among the words, in whatever form: the first, and that behind the last."""
-        keys = [keys_of(self._language.base, word.text) for word in words_of(name)]
-        if not keys:
-            return
-        starts = sorted({at for key in keys[0] for at in self._by_key.get(key, ())})
-        for at in starts:
+        keys = [keys_of(self._language.base, word.word) for word in words_in(name)]
+        for at in range(len(self._words) - len(keys) + 1 if keys else 0):
             behind = at + len(keys)
-            if behind <= len(self._words) and not any(
-                one.isdisjoint(other) for one, other in zip(keys, self._keys[at:behind], strict=True)
-            ):
+            if not any(one.isdisjoint(other) for one, other in zip(keys, self._keys[at:behind], strict=True)):
                 yield at, behind
 
     def _find_names(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the names of things that are said, and which thing it is."""
-        home = self._home
-        ids: Iterable[str] = home.entities
-        if home.words:
-            ids = {item for stem in beginnings_of(self._text) for item in home.words.get(stem, ())}
-        for entity_id in sorted(ids):
-            if (entity := home.entities.get(entity_id)) is not None:
-                for name in entity.names:
-                    for at, behind in self._said(name):
-                        yield at, behind, entity_id
+        """Yield the names of things and places that are said, in whatever form: the first word, that behind the last, and whose."""
+        base, index = self._language.base, self._home.names
+        at, parts = (
+            0,
+            list[tuple[str, int, int]](),
+        )  # words as names have them: "led1" is one, two among the words of the text
+        while at < len(self._words):
+            behind = at + 1
+            while behind < len(self._words) and self._words[behind].start == self._words[behind - 1].end:
+                behind += 1
+            written = self._text[self._words[at].start : self._words[behind - 1].end]
+            parts += [(fold(word), at, behind) for word in spoken_words(written)]
+            at = behind
+
+        @cache
+        def forms(word: str) -> list[str]:
+            keys = keys_of(base, word)
+            return [own for own in index.beginning_like(word) if not keys.isdisjoint(keys_of(base, own))]
+
+        for start, name, subject in index.standing_in([word for word, _, _ in parts], lambda word, _: forms(word)):
+            yield parts[start][1], parts[start + len(name) - 1][2], subject
 
     def _find_areas(self) -> Iterator[tuple[int, int, frozenset[str], str]]:
         """Yield the areas and floors that are said: by a name of their own, else by what else such a room is called."""
         found: dict[tuple[int, int, str], set[str]] = {}
-        for area in self._home.areas.values():
-            for names, kind in ((area.names, "area"), (area.floor_names, "floor")):
-                for name in names:
-                    for at, behind in self._said(name):
-                        found.setdefault((at, behind, kind), set()).add(area.area_id)
+        for at, behind, subject in self._called:
+            if subject.startswith(AREA):
+                found.setdefault((at, behind, "area"), set()).add(subject.removeprefix(AREA))
+            elif subject.startswith(FLOOR):
+                areas = {key for key, area in self._home.areas.items() if area.floor == subject}
+                found.setdefault((at, behind, "floor"), set()).update(areas)
         literal = {place for at, behind, _ in found for place in range(at, behind)}
         own = _rooms(self._language.base)
         named = {_phrase(name): area.area_id for area in self._home.areas.values() for name in area.names}
-        for at, length, others in self._language.rooms([word.text for word in self._words]):
+        for at, length, others in self._language.rooms([word.word for word in self._words]):
             if literal.isdisjoint(range(at, at + length)):
                 areas = {named[name] for name in others if name in named and name not in own}
                 if len(areas) == 1:
                     found.setdefault((at, at + length, "area"), set()).update(areas)
         for (at, behind, kind), areas in sorted(found.items(), key=lambda row: row[0]):
-            yield at, behind, frozenset(areas), kind
+            if areas:
+                yield at, behind, frozenset(areas), kind
 
     def _entity(self, argument: Argument) -> None:
         """Find the things of an argument: by a whole name, by one without the word for its kind, by the only one of a place."""
@@ -522,7 +527,7 @@ class _Text:
     def _without_kind(self, item: HomeEntity) -> Iterator[tuple[int, int]]:
         """Yield where a name is said without the word for the kind of the thing: "Einfahrt" for "Kamera Einfahrt"."""
         for name in item.names:
-            words = [word.text for word in words_of(name)]
+            words = [word.word for word in words_in(name)]
             kept = [word for word in words if not self._names_kind(word, item.domain)]
             if kept and len(kept) < len(words):
                 yield from self._said(" ".join(kept))
@@ -709,20 +714,20 @@ class _Text:
         for label in (argument.name.replace("_", " "), *argument.labels):
             for one in durations_in(f"1 {label}", self._language.base):
                 unit = next((unit for unit, seconds in SECONDS.items() if seconds == one.value.total_seconds()), "")
-                if unit and one.behind == len(words_of(label)) + 1:
+                if unit and one.behind == len(words_in(label)) + 1:
                     return unit
         return _TIME_UNITS.get(argument.name.casefold(), "")
 
     def _word(self, at: int) -> str:
-        return self._words[at].text if at < len(self._words) else ""
+        return self._words[at].word if at < len(self._words) else ""
 
     def _unit(self, at: int) -> str:
         """Return the sign of the unit that stands at a place, "" for none."""
         if at >= len(self._words):
             return ""
-        word = self._words[at].text
+        word = self._words[at].word
         for sign, said in {**_SIGNS, **data_of(self._language.base).units}.items():
-            if word == sign or word in {one.text for text in said for one in words_of(text)}:
+            if word == sign or word in {one.word for text in said for one in words_in(text)}:
                 return sign
         return "time" if unit_at(self._words, at, self._language.base) else ""
 
@@ -731,7 +736,7 @@ class _Text:
         if not self._free(number.first, number.behind) or not _fits(argument, number.value):
             return None
         behind = self._unit(number.behind)
-        word = self._words[number.behind].text if number.behind < len(self._words) else ""
+        word = self._words[number.behind].word if number.behind < len(self._words) else ""
         own = argument.unit.casefold()
         wanted = "°" if own.startswith("°") else "k" if own in ("k", "kelvin") else own
         labelled = self._labelled(argument, number)
@@ -746,16 +751,16 @@ class _Text:
         return 1 + 2 * labelled
 
     def _is_kind(self, at: int) -> bool:
-        return 0 <= at < len(self._words) and self._language.is_noun(self._words[at].text)
+        return 0 <= at < len(self._words) and self._language.is_noun(self._words[at].word)
 
     def _labelled(self, argument: Argument, number: Named[float]) -> int:
         """Return how surely what an argument is called belongs to a number: in front of it, or behind; a word may be between."""
         said = {
             key
             for label in (argument.name.replace("_", " "), *argument.labels)
-            for word in words_of(label)
-            if len(word.text) >= _LABEL or len(label) == len(word.text)
-            for key in keys_of(self._language.base, word.text)
+            for word in words_in(label)
+            if len(word.word) >= _LABEL or len(label) == len(word.word)
+            for key in keys_of(self._language.base, word.word)
         }
         for sure, near in (
             (2, range(max(0, number.first - 2), number.first)),
@@ -814,7 +819,7 @@ def _duration(value: timedelta) -> dict[Form, Any]:
 
 
 def _phrase(name: str) -> str:
-    return " ".join(word.text for word in words_of(name))
+    return " ".join(word.word for word in words_in(name))
 
 
 @lru_cache(maxsize=16)

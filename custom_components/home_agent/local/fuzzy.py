@@ -22,11 +22,11 @@ from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import QUESTIONS, Recognised, async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
+from ..support.text import words_of
 from ..turn.turn import Turn
 from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
 from .refusals import async_explain_mismatch, async_name_reason, async_own_words, async_refuse, error_response
-from .things import tokens_of
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
 """Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,
@@ -148,11 +148,11 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
     entity = entities.get(frame.slots["name"])
     if entity is None:
         return False
-    words = _words(sentence.turn.text)
+    words = words_of(sentence.turn.text)
     routes = phrasings_of(sentence.language.code)
     meant = [route for route in routes.routes if route.intent == frame.intent and entity.domain in route.domains]
-    for name in dict.fromkeys(_words(name) for name in entity.names):
-        if sum(any(_words(one) == name for one in other.names) for other in entities.values()) > 1:
+    for name in dict.fromkeys(words_of(name) for name in entity.names):
+        if sum(any(words_of(one) == name for one in other.names) for other in entities.values()) > 1:
             continue
         for at in range(len(words) - len(name) + 1) if name else ():
             if words[at : at + len(name)] != name:
@@ -172,10 +172,6 @@ def _says(route: Phrasing, words: set[str], harmless: frozenset[str]) -> bool:
     return all(said) and words <= known | route.beside | harmless
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(token.word for token in tokens_of(text))
-
-
 def _is_something_else(sentence: Sentence, frames: Sequence[Frame], words: Sequence[Mapping[str, str]]) -> bool:
     """Return whether a sentence is not what the recogniser takes it for: it leaves out "don't", "tomorrow", "except the bed light"."""
     turn = sentence.turn
@@ -192,12 +188,12 @@ def _is_something_else(sentence: Sentence, frames: Sequence[Frame], words: Seque
 
 def _names_absent_room(sentence: Sentence) -> bool:
     """Return whether a sentence names a room that the home does not have: "in the cellar" is not anywhere."""
-    spoken = list(_words(sentence.turn.text))
+    spoken = list(words_of(sentence.turn.text))
     home = sentence.home
     names = [name for area in home.areas.values() for name in (*area.names, *area.floor_names)]
     names += [name for entity in home.entities.values() for name in entity.names]
-    known = {word for name in names for word in _words(name)}
-    places = {_words(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
+    known = {word for name in names for word in words_of(name)}
+    places = {words_of(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
     return any(
         known.isdisjoint(spoken[at : at + length]) and not any(tuple(other.split()) in places for other in others)
         for at, length, others in sentence.language.rooms(spoken)

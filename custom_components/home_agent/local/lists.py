@@ -19,6 +19,7 @@ from ..languages.phrases import is_order
 from ..policy.intents import Recognised
 from ..support.errors import ToolError
 from ..support.localize import async_text
+from ..support.text import words_of
 from ..turn.turn import Understanding
 from .brain import Brain
 from .coverage import as_said
@@ -26,7 +27,7 @@ from .fuzzy import Frame, async_carry_out, async_tell
 from .intent_policy import IntentPolicy, Sentence
 from .reading import SentenceReading
 from .refusals import error_response
-from .things import Things, words_of
+from .things import Things
 from .understanding import Said, parts_of
 
 MAX_ITEMS = 20

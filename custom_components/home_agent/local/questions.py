@@ -15,12 +15,13 @@ from homeassistant.core import State
 from homeassistant.helpers import intent
 
 from ..policy.intents import Recognised
+from ..support.text import words_of
 from ..turn.turn import Understanding
 from .brain import Brain
 from .fuzzy import Frame, async_tell
 from .intent_policy import IntentPolicy, Sentence
 from .reading import SentenceReading
-from .things import Things, tokens_of
+from .things import Things
 from .understanding import IN_A_ROOM, Said
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
@@ -115,7 +116,7 @@ class _Asking(SentenceReading):
         return max(lengths, default=0)
 
     def _phrase(self, text: str) -> list[str]:
-        return [token.word for token in tokens_of(text)]
+        return [*words_of(text)]
 
     def _asked(self, kind: str, used: set[int]) -> Question | None:
         words = self.things.data.questions

@@ -315,7 +315,7 @@ class RouteRegistry:
         entities = {
             key: item async for key, item in in_slices(home.entities.items()) if is_exposed(self._hass, key, user)
         }
-        return HomeSnapshot(entities, home.areas)
+        return HomeSnapshot(entities, home.areas, home.names)
 
     async def _async_by_vectors(self, index: RouteIndex, said: Utterance) -> list[Fit] | None:
         """Return the targets by their vectors, None where they cannot be compared now."""

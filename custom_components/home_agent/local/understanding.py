@@ -17,10 +17,10 @@ from homeassistant.core import State
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
 from ..languages.phrasings import Phrasing
-from ..support.text import MAX_TEXT, fold
+from ..support.nearness import differs_by_one, is_slip
+from ..support.text import CELSIUS, MAX_TEXT, Token, Words, fold, tokens, words_of
 from .reading import MAX_WORDS, SentenceReading
-from .spelling import differs_by_one, is_slip
-from .things import CELSIUS, Thing, Things, Token, Words, sure_kinds, tokens_of, words_of
+from .things import Thing, Things, sure_kinds
 
 MAX_TARGETS = 60
 MAX_PARTS = 4  # wishes of one sentence
@@ -272,7 +272,7 @@ def _several(
             wishes += first.wishes
         waiting.clear()
         wishes += found.wishes
-        going_on += found.wishes if any(token.word in pronouns for token in tokens_of(part)) else ()
+        going_on += found.wishes if any(token.word in pronouns for token in tokens(part)) else ()
         vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
         targets = last.targets
         score = min(score, found.score)
@@ -297,7 +297,7 @@ def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
 
     "On and off again" does not say when.
     """
-    said = f" {' '.join(token.word for token in tokens_of(text))} "
+    said = f" {' '.join(token.word for token in tokens(text))} "
     phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
     back = {"HassTurnOn", "HassTurnOff"} if not phrases.isdisjoint(words.joins) else {"HassTurnOn"}
     return frozenset(back if phrases else ())

@@ -18,14 +18,14 @@ from ..policy.intents import Recognised, plan_of
 from ..policy.policy import Policy
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..support.text import MAX_TEXT
+from ..support.text import MAX_TEXT, words_of
 from ..turn.plan import Plan
 from ..turn.turn import Turn, Understanding
 from .brain import Brain, async_answer_by_brain, frames_of
 from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
 from .reading import SentenceReading
-from .things import TELLING, Things, words_of
+from .things import TELLING, Things
 from .understanding import Understood, Wish, parts_of
 
 FEWEST, MOST = 2, 5

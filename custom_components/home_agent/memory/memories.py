@@ -36,8 +36,9 @@ from ..settings.memory import USER, MemorySettings
 from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import MemoriesError, RetrievalError
+from ..support.nearness import likeness
 from ..support.storage import Report, StoredFile
-from ..support.text import fold, likeness, words
+from ..support.text import fold, words
 from ..turn import events
 from ..turn.turn import Turn
 from .record import (

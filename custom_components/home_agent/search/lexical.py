@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..languages.inflection import forms_of
-from ..support.text import fold, grams, likeness, words
+from ..support.nearness import grams, likeness
+from ..support.text import fold, words
 from .entity_documents import EntityDocument
 
 type Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
