@@ -51,8 +51,9 @@ from custom_components.home_agent.flows import (
 from custom_components.home_agent.home import actions, contents, exposure, names, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, concepts, data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
-    arguments as declared,
+    arguments as said_arguments,
     coverage,
+    declared,
     learned,
     lists,
     refusals,
@@ -282,7 +283,7 @@ DECLARED = declared.arguments_of_schema(
 def extracted(text: str) -> None:
     """Find values for arguments in a text, and what declares them in a pattern of others."""
     for code in REMEMBERED:
-        declared.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
+        said_arguments.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
     declared._safe(text[: declared.MAX_PATTERN])
 
 
@@ -668,7 +669,7 @@ PLACES: Mapping[str, Place] = {
         read=extracted,
         words="AB12 since 12:30, 3.5. 2026-05-03 kitchen 40 % ",
         more=("12:30 ", "3.5.26 ", "last two hours and a half "),
-        modules=("local.arguments", "languages.times"),
+        modules=("local.arguments", "local.declared", "languages.times"),
     ),
     "descriptions of tools": Place(read=offered, words="Turns it on. Is it? ", modules=("local.routes",)),
     "sentences for routes": Place(

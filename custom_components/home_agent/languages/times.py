@@ -66,6 +66,11 @@ class Named[T]:
     first: int
     behind: int
 
+    @property
+    def spots(self) -> range:
+        """The numbers of these words."""
+        return range(self.first, self.behind)
+
 
 def words_in(text: str) -> list[Token]:
     """Return the words, numbers and signs of a text, where "8h" is two, and "p.m." and "o'clock" are one."""

@@ -25,7 +25,8 @@ from ..languages.phrasings import Phrasing, phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.tool import HomeAgentTool
 from ..support.text import fold, words
-from .arguments import Argument, extract
+from .arguments import extract
+from .declared import Argument
 
 if TYPE_CHECKING:
     from ..search.lexical import Lexicon

@@ -46,7 +46,7 @@ from ..support.errors import RetrievalError, where_of
 from ..support.localize import async_error_text, async_text
 from ..support.text import fold, words
 from ..turn.turn import Answer, RouteChoice, Turn, Understanding, Zone, async_zone
-from .arguments import Argument, arguments_of_fields, arguments_of_schema
+from .declared import Argument, arguments_of_fields, arguments_of_schema
 from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance, no_arguments
 
 MAX_ROUTES = 6000
