@@ -121,6 +121,7 @@ def test_what_is_nothing_like_any_name_is_near_none() -> None:
         ("kichen lihgts", ["light.n0"]),
         ("kitchen lights", ["light.n0"]),
         ("lights", []),
+        ("kitchens light", ["light.n0"]),
         ("kitchen lamps", []),
         ("citchen lights", []),  # the first letter is right
     ],

@@ -11,7 +11,7 @@ from functools import lru_cache
 from heapq import nlargest
 
 from ..support.bounds import in_slices
-from ..support.nearness import LONG, distance, grams, likeness, overlap
+from ..support.nearness import distance, grams, likeness, overlap
 from ..support.text import MAX_TEXT, MAX_WORD, Words, fold, is_unspaced, phrase, runs, spoken_words
 from .taught_names import AREA, FLOOR
 
@@ -261,11 +261,8 @@ def _is_form(word: str, own: str, *, follows: bool) -> bool:
 
 @lru_cache(maxsize=1024)  # a large home has few words, and many things called by them
 def is_near(word: str, own: str) -> bool:
-    """Return whether a folded word is one of a name, or looks like it mistyped: one letter in eight of both is wrong."""
-    letters = len(word) + len(own)
-    return word == own or (
-        len(own) >= LONG - 1
-        and word[:1] == own[:1]
-        and abs(len(word) - len(own)) <= max(1, letters // 8)
-        and distance(word, own) <= max(1, letters // 8)
-    )
+    """Return whether a folded word is one of a name, a form of it, or looks like it mistyped: one letter in eight of both."""
+    wrong = max(1, (len(word) + len(own)) // 8)
+    if word == own or len(own) < _ALONE or word[:1] != own[:1]:
+        return word == own
+    return likeness(word, own) >= _FORM or (abs(len(word) - len(own)) <= wrong and distance(word, own) <= wrong)

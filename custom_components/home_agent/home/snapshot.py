@@ -105,6 +105,13 @@ class HomeSnapshot:
                 found.setdefault(entity.area_id, []).append(entity.entity_id)
         return found
 
+    def areas_of(self, subject: str) -> frozenset[str]:
+        """Return the ids of the areas that `area:<id>` or `floor:<id>` stands for; none for an entity."""
+        area_id = subject.removeprefix(AREA)
+        if area_id != subject:
+            return frozenset({area_id} & self.areas.keys())
+        return frozenset(key for key, area in self.areas.items() if area.floor == subject)
+
     def with_stem(self, stem: str) -> Iterator[str]:
         """Yield the entities that have a word in a name, or a domain, that begins so; one may come several times."""
         return (one for subjects in self.names.with_stem(stem) for one in subjects if one in self.entities)

@@ -13,8 +13,9 @@ from typing import Any
 
 from homeassistant.core import State
 
+from ..home.names import stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..home.taught_names import AREA, FLOOR
+from ..home.taught_names import AREA
 from ..languages.data import data_of
 from ..languages.inflection import keys_of
 from ..languages.times import (
@@ -179,10 +180,8 @@ class _Text:
     def _find_names(self) -> Iterator[tuple[int, int, str]]:
         """Yield the names of things and places that are said, in whatever form: the first word, that behind the last, and whose."""
         base, index = self._language.base, self._home.names
-        at, parts = (
-            0,
-            list[tuple[str, int, int]](),
-        )  # words as names have them: "led1" is one, two among the words of the text
+        parts: list[tuple[str, int, int]] = []  # words as names have them: "led1" is one, two among those of the text
+        at = 0
         while at < len(self._words):
             behind = at + 1
             while behind < len(self._words) and self._words[behind].start == self._words[behind - 1].end:
@@ -203,33 +202,35 @@ class _Text:
         """Yield the areas and floors that are said: by a name of their own, else by what else such a room is called."""
         found: dict[tuple[int, int, str], set[str]] = {}
         for at, behind, subject in self._called:
-            if subject.startswith(AREA):
-                found.setdefault((at, behind, "area"), set()).add(subject.removeprefix(AREA))
-            elif subject.startswith(FLOOR):
-                areas = {key for key, area in self._home.areas.items() if area.floor == subject}
-                found.setdefault((at, behind, "floor"), set()).update(areas)
+            if areas := self._home.areas_of(subject):
+                kind = "area" if subject.startswith(AREA) else "floor"
+                found.setdefault((at, behind, kind), set()).update(areas)
         literal = {place for at, behind, _ in found for place in range(at, behind)}
         own = _rooms(self._language.base)
         named = {_phrase(name): area.area_id for area in self._home.areas.values() for name in area.names}
         for at, length, others in self._language.rooms([word.word for word in self._words]):
             if literal.isdisjoint(range(at, at + length)):
-                areas = {named[name] for name in others if name in named and name not in own}
-                if len(areas) == 1:
-                    found.setdefault((at, at + length, "area"), set()).update(areas)
-        for (at, behind, kind), areas in sorted(found.items(), key=lambda row: row[0]):
-            if areas:
-                yield at, behind, frozenset(areas), kind
+                rooms = {named[name] for name in others if name in named and name not in own}
+                if len(rooms) == 1:
+                    found.setdefault((at, at + length, "area"), set()).update(rooms)
+        for (at, behind, kind), meant in sorted(found.items(), key=lambda row: row[0]):
+            yield at, behind, frozenset(meant), kind
 
     def _entity(self, argument: Argument) -> None:
         """Find the things of an argument: by a whole name, by one without the word for its kind, by the only one of a place."""
-        fits = {item.entity_id: item for item in self._home.entities.values() if self._suits(argument, item)}
-        named = self._longest(self._names, fits)
+        entities, index = self._home.entities, self._home.names
+        fits = {key for _, _, key in self._names if self._suits(argument, entities[key])}
+        named = [(at, behind, own) for at, behind, items in self._longest(self._names) if (own := items & fits)]
         if not named:
-            shorter = [(at, behind, key) for key, item in fits.items() for at, behind in self._without_kind(item)]
-            named = self._longest(shorter, fits)
+            near = {key for stem in stems_of(self._text) for found in index.with_stem(stem) for key in found}
+            fitting = [item for key in sorted(near) if (item := entities.get(key)) and self._suits(argument, item)]
+            named = self._longest(
+                (at, behind, item.entity_id) for item in fitting for at, behind in self._without_kind(item)
+            )
         if not named:
             for at, behind, areas, kind in self._areas:
-                if kind == "area" and (there := {key for key, item in fits.items() if item.area_id in areas}):
+                around = [key for area in areas for key in self._home.by_area.get(area, ()) if kind == "area"]
+                if there := {key for key in around if self._suits(argument, entities[key])}:
                     named.append((at, behind, there))
         meant: list[str] = []
         for at, behind, items in named:
@@ -256,10 +257,8 @@ class _Text:
         state = self._state_of(item.entity_id) if self._state_of is not None else None
         return state is not None and state.attributes.get("device_class") in argument.classes
 
-    def _longest(
-        self, said: Iterable[tuple[int, int, str]], allowed: Collection[str]
-    ) -> list[tuple[int, int, set[str]]]:
-        """Return the names that stand in no longer one, those of other things left out, in the order of the text."""
+    def _longest(self, said: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, set[str]]]:
+        """Return the names that stand in no longer one, in the order of the text."""
         by_place: dict[tuple[int, int], set[str]] = {}
         for at, behind, item in said:
             by_place.setdefault((at, behind), set()).add(item)
@@ -267,8 +266,7 @@ class _Text:
         for (at, behind), items in sorted(by_place.items(), key=lambda row: (row[0][0] - row[0][1], row[0])):
             if taken.isdisjoint(range(at, behind)):
                 taken |= set(range(at, behind))
-                if meant := items & set(allowed):
-                    found.append((at, behind, meant))
+                found.append((at, behind, items))
         return sorted(found, key=lambda row: row[:2])
 
     def _without_kind(self, item: HomeEntity) -> Iterator[tuple[int, int]]:
@@ -295,7 +293,7 @@ class _Text:
         wanted = "floor" if argument.kind is ArgumentKind.FLOOR_NAME else "area"
         within = {
             place
-            for at, behind, items in self._longest(self._names, self._home.entities)
+            for at, behind, items in self._longest(self._names)
             if not any((at, behind) == row[:2] for row in self._areas)
             for place in range(at, behind)
         }
@@ -385,7 +383,7 @@ class _Text:
         ]
         # what is listed may be what a thing is called; a part of a longer name is not said by itself
         within = [one for one in longest if not self._free(one.first, one.behind)]
-        named = {(at, behind) for at, behind, _ in self._longest(self._names, self._home.entities)}
+        named = {(at, behind) for at, behind, _ in self._longest(self._names)}
         alone = [one for one in within if (one.first, one.behind) in named and self._used.isdisjoint(one.spots)]
         self._one(argument, [one for one in longest if one not in within] + alone, named=True)
 

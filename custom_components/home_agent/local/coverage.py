@@ -323,14 +323,14 @@ class Coverage:
         areas: dict[tuple[int, Words], frozenset[str]] = {}
         words = [fold(word) for word in spoken_words(" ".join(said))]
         for start, name, subject in self.home.names.standing_in(words, lambda word, _: (word,)):
-            areas[start, name] = areas.get((start, name), frozenset()) | self._areas_of(subject)
+            areas[start, name] = areas.get((start, name), frozenset()) | self.home.areas_of(subject)
         for level, there in self._levels.items():
             starts = [at for at in range(len(words)) if tuple(words[at : at + len(level)]) == level]
             areas |= {(at, level): areas.get((at, level), frozenset()) | there for at in starts}
         named = {name for _, name in areas}
         for value in values:  # of slots: an id, or a name
             subjects = [f"{AREA}{value}"] if value in self.home.areas else self.home.names.called(value)
-            there = frozenset[str]().union(*map(self._areas_of, subjects))
+            there = frozenset[str]().union(*map(self.home.areas_of, subjects))
             name = folded_words(self.home.areas[value].names[0] if value in self.home.areas else value)
             if there and name not in named:
                 areas[-1, name] = areas.get((-1, name), frozenset()) | there
@@ -342,12 +342,6 @@ class Coverage:
                 kept.append(_Place(name, there))
                 taken |= spots
         return kept
-
-    def _areas_of(self, subject: str) -> frozenset[str]:
-        """Return the ids of the area, or the areas of the floor, that has a name; none of an entity."""
-        if subject.startswith(AREA):
-            return frozenset({subject.removeprefix(AREA)})
-        return frozenset(key for key, area in self.home.areas.items() if area.floor == subject)
 
     @cached_property
     def _levels(self) -> Mapping[Words, frozenset[str]]:
