@@ -65,7 +65,9 @@ class ClaimCheck:
     async def async_untrue(self, answer: str) -> Untrue | None:
         """Return what is not true in an answer, None when there is nothing to say against it."""
         record = self.turn.record
-        if (record.request_id is not None and not self.asks_behind) or (record.acted and self._changed_unseen):
+        touched = [entity_id.partition(".")[0] for entity_id in record.outcomes]
+        is_unseen = not touched or not _HIDDEN.isdisjoint(touched)  # nobody can say what was changed
+        if (record.request_id is not None and not self.asks_behind) or (record.acted and is_unseen):
             return None
         told = told_in(answer, self.turn.speaks)
         told += await self._async_translated(told_plainly(answer, self.turn.speaks))
@@ -80,7 +82,8 @@ class ClaimCheck:
                 if item.acts and not record.acted and not await self._async_asks():
                     continue  # a report of what was done earlier: it may have been changed since
                 acts = acts or item.acts
-                wrong |= {key: self._state(key) for key, verdict in verdicts.items() if verdict is False}
+                states = {key: self.hass.states.get(key) for key, verdict in verdicts.items() if verdict is False}
+                wrong |= {key: state.state if state else "" for key, state in states.items()}
             elif not record.acted and not any(verdicts.values()):
                 unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
         if not record.acted and (wrong or unproven) and await self._async_asks():
@@ -122,14 +125,8 @@ class ClaimCheck:
             return said[-1:] == words
         return any(likeness(one, words[0]) >= _FORM for one in said)
 
-    @property
-    def _changed_unseen(self) -> bool:
-        """Whether something was done of which nobody can say what it changed."""
-        outcomes = self.turn.record.outcomes
-        return not outcomes or any(entity_id.partition(".")[0] in _HIDDEN for entity_id in outcomes)
-
     async def _async_verdicts(self, told: Told) -> dict[str, bool | None]:
-        """Return of the things that a sentence is about whether they are what it says."""
+        """For each entity that a sentence is about, return whether it is what the sentence says; None if that cannot be told."""
         things = await self._async_named(told.text)
         if not things and (told.acts or told.states or told.numbers) and await self._async_asks():
             things = await self._async_named(self.turn.text)
@@ -154,10 +151,6 @@ class ClaimCheck:
             if user is None or user.permissions.check_entity(entity_id, POLICY_READ)
             if not self.turn.within or is_shared(self.hass, entity_id)
         ]
-
-    def _state(self, entity_id: str) -> str:
-        state = self.hass.states.get(entity_id)
-        return state.state if state is not None else ""
 
     async def _async_asks(self) -> bool:
         """Return whether the user asks for something to be done."""

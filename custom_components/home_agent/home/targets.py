@@ -145,14 +145,10 @@ class Targets:
         """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
         home = await self.home.async_get()
         domain, _, name = text.casefold().partition(".")
-        for called, own in ((text, ""), (name, domain)):
-            found = [
-                one
-                for one in home.names.called(called)
-                if one in home.entities and is_exposed(self.hass, one, self.user)
-            ]
-            if found := [one for one in found if own in ("", split_entity_id(one)[0])]:
-                return found
+        for called, own in ((text, ""), (name, f"{domain}.")):
+            found = [one for one in home.names.called(called) if one in home.entities and one.startswith(own)]
+            if exposed := [one for one in found if is_exposed(self.hass, one, self.user)]:
+                return exposed
         return []
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
@@ -169,24 +165,17 @@ class Targets:
 
     async def _async_place(self, text: str) -> FoundTargets | None:
         """Return what is in an area or on a floor; `light.kitchen` that is no id counts as the lights there."""
-        domain = ""
-        place = text
+        home, domain, place = await self.home.async_get(), "", text
         if find_place(self.hass, text) is None and "." in text:
             domain, _, place = text.casefold().partition(".")
-        elif self.able is None and (await self._async_domain(text)):
+        elif self.able is None and any(one.startswith(f"{phrase(text).replace(' ', '_')}.") for one in home.entities):
             return await self._async_wildcard(f"{text.casefold()}.*")
         if (area_ids := find_place(self.hass, place)) is None:
             return None
-        by_area = (await self.home.async_get()).by_area
-        inside = [entity_id for area_id in area_ids for entity_id in by_area.get(area_id, ())]
+        inside = [entity_id for area_id in area_ids for entity_id in home.by_area.get(area_id, ())]
         found = [one for one in inside if split_entity_id(one)[0] == domain] if domain else self._plain(inside)
         live = await self._async_live(found)
         return FoundTargets(text, live, broad=True) if live else None
-
-    async def _async_domain(self, text: str) -> bool:
-        """Return whether the text is a domain of the home."""
-        name = phrase(text).replace(" ", "_")
-        return any(entity_id.startswith(f"{name}.") for entity_id in (await self.home.async_get()).entities)
 
     def _plain(self, found: Sequence[str]) -> list[str]:
         if self.able is None:

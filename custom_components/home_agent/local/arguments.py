@@ -132,13 +132,8 @@ class _Text:
                     self._option(argument)
                 case ArgumentKind.IDENTIFIER if argument.pattern is not None:
                     self._identifier(argument, argument.pattern)
-        self._numbers(
-            [
-                one
-                for one in arguments
-                if one.kind is ArgumentKind.NUMBER or (one.kind is ArgumentKind.IDENTIFIER and one.pattern is None)
-            ]
-        )
+        numbers = {ArgumentKind.NUMBER, ArgumentKind.IDENTIFIER}
+        self._numbers([one for one in arguments if one.kind in numbers and one.pattern is None])
         return Extracted(
             values=self._values,
             places={name: self._characters(spots) for name, spots in self._spots.items()},

@@ -80,18 +80,25 @@ class Argument:
     """Whether a day without a year, or a weekday, is the next one rather than the last."""
 
 
+_FORMATS: Mapping[str, ArgumentKind] = {
+    "date-time": ArgumentKind.DATETIME, "date": ArgumentKind.DATE, "time": ArgumentKind.TIME,
+    "duration": ArgumentKind.DURATION, "entity_id": ArgumentKind.ENTITY,
+}  # fmt: skip
+_PLACES = {
+    frozenset({"area", "id"}): ArgumentKind.AREA,
+    **{frozenset({name, more}): ArgumentKind.AREA_NAME for name in ("area", "room") for more in (name, "name")},
+    **{frozenset({"floor", more}): ArgumentKind.FLOOR_NAME for more in ("floor", "name")},
+}
+"""Kinds by the words of an argument's name."""
+
+
 def arguments_of_schema(schema: Mapping[str, Any]) -> tuple[Argument, ...]:
     """Return the arguments that a JSON schema of an object declares. What it says otherwise is never found in a text."""
     properties = schema.get("properties")
-    rows = (
-        {key: row for key, row in properties.items() if isinstance(row, Mapping)}
-        if isinstance(properties, Mapping)
-        else {}
-    )
+    rows = properties.items() if isinstance(properties, Mapping) else ()
     required = schema.get("required")
     needed = set(required) if isinstance(required, (list, tuple)) else set[str]()
-    found = [_of_schema(key, row, required=key in needed) for key, row in rows.items()]
-    return _paired(found)
+    return _paired([_of_schema(key, row, required=key in needed) for key, row in rows if isinstance(row, Mapping)])
 
 
 def arguments_of_fields(fields: Mapping[str, Any]) -> tuple[Argument, ...]:
@@ -122,10 +129,8 @@ def _of_schema(name: str, row: Mapping[str, Any], *, required: bool) -> Argument
     known: dict[str, Any] = {"kind": ArgumentKind.TEXT}
     kind, format_ = each.get("type"), each.get("format")
     if isinstance(listed := each.get("enum"), (list, tuple)):
-        known = {
-            "kind": ArgumentKind.OPTION,
-            "options": {_spoken(value): value for value in listed if value is not None},
-        }
+        options = {_spoken(value): value for value in listed if value is not None}
+        known = {"kind": ArgumentKind.OPTION, "options": options}
     elif kind in ("number", "integer"):
         is_id = kind == "integer" and not words.isdisjoint({"id", "ids", "number", "no"}) and "unit" not in each
         known = {
@@ -133,24 +138,11 @@ def _of_schema(name: str, row: Mapping[str, Any], *, required: bool) -> Argument
             "minimum": _bound(each, "minimum"), "maximum": _bound(each, "maximum"),
         }  # fmt: skip
     elif kind == "string":
-        formats = {
-            "date-time": ArgumentKind.DATETIME,
-            "date": ArgumentKind.DATE,
-            "time": ArgumentKind.TIME,
-            "duration": ArgumentKind.DURATION,
-        }
-        if format_ in formats:
-            known = {"kind": formats[format_]}
-        elif format_ == "entity_id" or "entity" in words:
-            known = {"kind": ArgumentKind.ENTITY}
-        elif "camera" in words:
-            known = {"kind": ArgumentKind.ENTITY, "domains": frozenset({"camera"})}
-        elif words == {"area", "id"}:
-            known = {"kind": ArgumentKind.AREA}
-        elif words in ({"area"}, {"room"}, {"area", "name"}, {"room", "name"}):
-            known = {"kind": ArgumentKind.AREA_NAME}
-        elif words in ({"floor"}, {"floor", "name"}):
-            known = {"kind": ArgumentKind.FLOOR_NAME}
+        if (of_format := _FORMATS.get(str(format_))) or (of_format := _PLACES.get(frozenset(words))):
+            known = {"kind": of_format}
+        elif "entity" in words or "camera" in words:
+            domains = frozenset[str]() if "entity" in words else frozenset({"camera"})
+            known = {"kind": ArgumentKind.ENTITY, "domains": domains}
         elif (pattern := _safe(each.get("pattern"))) is not None:
             known = {"kind": ArgumentKind.IDENTIFIER, "pattern": pattern}
     elif kind == "object" and isinstance(parts := each.get("properties"), Mapping) and set(parts) == {"start", "end"}:
@@ -179,11 +171,8 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
         case "select":
             listed = options.get("options") or ()
             rows = [(row.get("label"), row.get("value")) if isinstance(row, Mapping) else (row, row) for row in listed]
-            return {
-                "kind": ArgumentKind.OPTION,
-                "several": several,
-                "options": {_spoken(said): value for said, value in rows},
-            }
+            spoken = {_spoken(said): value for said, value in rows}
+            return {"kind": ArgumentKind.OPTION, "several": several, "options": spoken}
         case "time" | "date" | "datetime" | "duration":
             return {"kind": ArgumentKind(kind)}
         case "text":
@@ -207,9 +196,9 @@ def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(value: object) -> list[str]:
-    return (
-        [value] if isinstance(value, str) else [str(item) for item in value] if isinstance(value, (list, tuple)) else []
-    )
+    if isinstance(value, (list, tuple)):
+        return [str(item) for item in value]
+    return [value] if isinstance(value, str) else []
 
 
 def _bound(row: Mapping[str, Any], key: str) -> float | None:
