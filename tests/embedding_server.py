@@ -117,7 +117,8 @@ def vectors_of(texts: Sequence[str], dimension: int = 512) -> list[list[float]]:
 
 def _vector(text: str, dimension: int) -> list[float]:
     # Not before it is needed: a test with a browser has no Home Assistant in its own process
-    from custom_components.home_agent.support.text import fold, grams, words
+    from custom_components.home_agent.support.nearness import grams
+    from custom_components.home_agent.support.text import fold, words
 
     vector = [0.0] * dimension
     for word, count in Counter(fold(word) for word in words(text)).items():

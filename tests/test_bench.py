@@ -194,7 +194,7 @@ def test_tool_calls_are_judged_by_themselves() -> None:
 
 def _of_context(first: int, new: int, share: float, query: float) -> dict[str, Any]:
     told = {"first_tokens": first, "stable_tokens": 9, "tokens": [first], "new_tokens": [new], "share": share}
-    index = {"build_ms": 9, "memory_mb": 1.5, "query_ms": query, "query_95_ms": query, "change_ms": 40}
+    index = {"build_ms": 9, "memory_mb": 1.5, "query_ms": query, "query_95_ms": query, "change_ms": 40, "names_ms": 0.1}
     modes = {"direct": told | {"first_tokens": 9000, "new_tokens": [500]}, "retrieved": told}
     more = 60 if share == 1 else 61
     modes["retrieved, 500 memories"] = told | {"new_tokens": [new + more]}

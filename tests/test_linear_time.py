@@ -40,11 +40,12 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.home import actions, exposure, parameters, snapshot, states
+from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
-    arguments as declared,
+    arguments as said_arguments,
     coverage,
+    declared,
     lists,
     parts,
     reading,
@@ -63,7 +64,7 @@ from custom_components.home_agent.settings import endpoint, search
 from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.speech import SpeechFilter, speakable_text
-from custom_components.home_agent.support import encoding, http, text as compared
+from custom_components.home_agent.support import encoding, http, nearness, text as compared
 from custom_components.home_agent.tools import arguments, ha_apis, sanitize
 from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
 from custom_components.home_agent.tools.extensions import extension as extensions
@@ -257,7 +258,7 @@ DECLARED = declared.arguments_of_schema(
 def extracted(text: str) -> None:
     """Find values for arguments in a text."""
     for code in REMEMBERED:
-        declared.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
+        said_arguments.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
 
 
 @cache
@@ -508,16 +509,22 @@ PLACES: Mapping[str, Place] = {
     "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> "),
     "speech while it comes": Place(read=spoken, words="[a](http://b?c www.a.b/c <a href &lt; 1. ~~~\n"),
     "text that is compared": Place(
-        read=lambda text: (compared.words(text), compared.phrase(text), compared.fold(text), compared.grams(text)),
+        read=lambda text: (
+            compared.words(text),
+            compared.phrase(text),
+            compared.fold(text),
+            compared.tokens(text, signs=True),
+            nearness.grams(text),
+        ),
         words="l'été it's été’s ",
     ),
-    "likeness": Place(read=lambda text: compared.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
+    "likeness": Place(read=lambda text: nearness.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
     "requests for entities": Place(
         read=request_of,
         times=len(REQUEST_LANGUAGES),
         words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
     ),
-    "words of the home": Place(read=snapshot.stems_of),
+    "words of the home": Place(read=names.stems_of),
     "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n"),
     "front matter": Place(
         read=lambda text: list(passages.sections_of_markdown(f"---\n{text}")), words="--\n..\n---x\n"

@@ -21,6 +21,7 @@ from custom_components.home_agent.memory.record import Draft, MemorySource, Scop
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.support.text import spoken_words
 
 from .requests import Laid, estimate_tokens, steps
 
@@ -162,7 +163,21 @@ async def index(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, A
         "query_ms": median(searches),
         "query_95_ms": quantiles(searches, n=20)[-1],
         "change_ms": await _change_ms(hass, entry),
+        "names_ms": await _names_ms(entry),
     }
+
+
+async def _names_ms(entry: HomeAgentConfigEntry) -> float:
+    """Return how long the names of the home are looked for in a text: in any form, and spelled as they are."""
+    names = (await entry.runtime_data.home.async_get()).names
+    took: list[float] = []
+    for _ in range(5):
+        for question in QUESTIONS:
+            start = perf_counter_ns()
+            names.mentioned_in(question)
+            list(names.spelled_in(spoken_words(question)))
+            took.append((perf_counter_ns() - start) / 1e6)
+    return median(took)
 
 
 async def _change_ms(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> float:

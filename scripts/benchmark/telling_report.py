@@ -28,6 +28,7 @@ INDEX: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("Memory of the index (MB)", lambda f: f"{f['memory_mb']:.1f}"),
     ("A search, median / 95 % (ms)", lambda f: f"{f['query_ms']:.1f} / {f['query_95_ms']:.1f}"),
     ("From a change in the registry until it is found (ms)", lambda f: f"{f['change_ms']:.0f}"),
+    ("Names of the home in a sentence (ms)", lambda f: f"{f['names_ms']:.2f}"),
 )
 
 

@@ -240,7 +240,6 @@ async def test_long_work_lets_the_event_loop_run(hass: HomeAssistant, home: Home
     for number in range(5000):
         async_expose_entity(hass, ASSISTANT, f"sensor.value_{number}", True)
         hass.states.async_set(f"sensor.value_{number}", "1", {"friendly_name": f"Value number {number}"})
-    await home.async_get()
     turns_of_the_loop = 0
 
     async def count() -> None:
@@ -250,6 +249,7 @@ async def test_long_work_lets_the_event_loop_run(hass: HomeAssistant, home: Home
             turns_of_the_loop += 1
 
     counter = asyncio.create_task(count())
+    await home.async_get()
     assert await read("value number 4711") == {"sensor.value_4711"}
     assert len(await read("sensor.value*")) == 5000
     with pytest.raises(ToolRefusal, match="Value number"):

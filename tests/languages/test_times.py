@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import pytest
 from unicode_rbnf import RbnfEngine
 
-from custom_components.home_agent.languages.spoken_numbers import NumberReader, words_of
+from custom_components.home_agent.languages.spoken_numbers import NumberReader, words_in
 from custom_components.home_agent.languages.times import (
     dates_in,
     durations_in,
@@ -30,7 +30,7 @@ STEADY = settings(deadline=None, derandomize=True, database=None, max_examples=6
 def test_spans_of_the_table(language: str) -> None:
     wrong = []
     for text, *wanted in TABLE[language]:
-        spans, words = spans_in(text, language, NOW), words_of(text)
+        spans, words = spans_in(text, language, NOW), words_in(text)
         found = [
             part
             for span in spans
@@ -160,7 +160,7 @@ def test_times_of_day(language: str, text: str, wanted: str) -> None:
     ],
 )  # fmt: skip
 def test_numbers(language: str, text: str, wanted: float) -> None:
-    assert [found.value for found in numbers_in(words_of(text), language)] == [wanted]
+    assert [found.value for found in numbers_in(words_in(text), language)] == [wanted]
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ru", "es", "fr", "it", "nl", "pl"])
@@ -168,7 +168,7 @@ def test_numbers_that_are_spelled_out(language: str) -> None:
     engine = RbnfEngine.for_language(language)
     for number in range(101):
         said = engine.format_number(number).text_by_ruleset["spellout-numbering"].replace("\u00ad", "")
-        found = [one.value for one in numbers_in(words_of(said), language)]
+        found = [one.value for one in numbers_in(words_in(said), language)]
         assert found == [number], said
 
 
@@ -198,7 +198,7 @@ def test_what_is_said_comes_back(language: str, number: int, spelled: bool, unit
 
     assert span.end == now
     assert (span.end - span.start).total_seconds() == number * seconds
-    words = words_of(f"xyz {text} xyz")
+    words = words_in(f"xyz {text} xyz")
     assert (span.first, span.behind) == (1, len(words) - 1)
 
 
@@ -221,7 +221,7 @@ def test_what_is_written_comes_back(hour: int, minute: int, day: date, language:
 def test_no_text_is_too_much(text: str, language: str) -> None:
     for span in spans_in(text, language, NOW):
         assert span.start < span.end
-        assert span.first < span.behind <= len(words_of(text))
+        assert span.first < span.behind <= len(words_in(text))
 
 
 @pytest.mark.parametrize("text", ["from 8 to ", "last ", "since the beginning of ", "1.1. ", "в 7 часов ", "since "])

@@ -13,14 +13,13 @@ import pytest
 
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.vocabulary import Language, language_of
-from custom_components.home_agent.local.arguments import (
+from custom_components.home_agent.local.arguments import Extracted, extract
+from custom_components.home_agent.local.declared import (
     Argument,
     ArgumentKind,
-    Extracted,
     Form,
     arguments_of_fields,
     arguments_of_schema,
-    extract,
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")

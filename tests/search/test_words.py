@@ -2,7 +2,8 @@
 
 import pytest
 
-from custom_components.home_agent.support.text import MAX_TEXT, MAX_WORD, fold, likeness, words
+from custom_components.home_agent.support.nearness import likeness
+from custom_components.home_agent.support.text import MAX_TEXT, MAX_WORD, fold, words
 
 
 @pytest.mark.parametrize(

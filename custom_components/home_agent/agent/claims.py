@@ -14,7 +14,6 @@ from homeassistant.core import HomeAssistant
 from ..home.agreement import STATES, agrees
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_shared
-from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
 from ..languages.claims import (
     Told,
@@ -31,7 +30,8 @@ from ..languages.claims import (
 from ..local.commands import SpokenCommand, async_command
 from ..policy.write import HAPPENED
 from ..support.localize import async_own_text
-from ..support.text import fold, likeness, runs
+from ..support.nearness import likeness
+from ..support.text import fold, runs
 from ..turn.turn import Outcome, Turn
 
 _FORM = 0.85  # likeness of two forms of a word
@@ -130,7 +130,7 @@ class ClaimCheck:
         )
 
     async def _async_verdicts(self, told: Told) -> dict[str, bool | None]:
-        """Return of the things that a sentence is about whether they are what it says."""
+        """For each entity that a sentence is about, return whether it is what the sentence says; None if that cannot be told."""
         things = await self._async_named(told.text)
         if not things and (told.acts or told.states or told.numbers) and await self._async_asks():
             things = await self._async_named(self.turn.text)
@@ -151,7 +151,7 @@ class ClaimCheck:
         user = self.turn.user
         return [
             entity_id
-            for entity_id in await async_mentioned(self.home, text)
+            for entity_id in (await self.home.async_get()).names.mentioned_in(text)
             if user is None or user.permissions.check_entity(entity_id, POLICY_READ)
             if not self.turn.within or is_shared(self.hass, entity_id)
         ]

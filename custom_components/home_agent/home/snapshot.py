@@ -2,14 +2,14 @@
 
 Read once from the registries and kept until one of them, an exposure or the set of entities changes. Reading 5,000
 entities takes tens of milliseconds, so it is done in slices that give the event loop back, in the background where
-possible.
+possible. Of the index of names only what has changed is made again.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-import re
+from functools import cached_property
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates
@@ -34,17 +34,15 @@ from ..support.bounds import in_slices
 from ..support.const import ASSISTANT
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared_at_all
+from .names import Labels, NameIndex, stems_of
+from .taught_names import AREA, FLOOR
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
-MAX_LOOKED_AT = 4000  # characters of a text in which names are looked for
-STEM = 4  # letters by which a word is known in any form; two of a script without spaces
 NAMING = 3  # a word of a name and one of the area, or two of the name
 FEW = 6  # entities; where as many share the most words, none of them was named
 MAX_READINGS = 2  # in a row, for one who asks, while the home keeps changing
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
-FIRST_UNSPACED = "\u0e00"  # scripts that write no spaces are all from here on
-_WORD = re.compile(r"\w+")
 _ENTITY_CHANGES = {
     "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_category", "entity_id", "has_entity_name",
     "labels", "name", "original_device_class", "original_name", "supported_features", "unit_of_measurement",
@@ -74,9 +72,15 @@ class HomeArea:
     area_id: str
     names: tuple[str, ...]
     floor_names: tuple[str, ...] = ()
+    floor_id: str = ""
+
+    @property
+    def floor(self) -> str:
+        """What its floor is in the index of names; "" without a floor."""
+        return f"{FLOOR}{self.floor_id or self.floor_names[0]}" if self.floor_names else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HomeSnapshot:
     """The exposed home at one moment."""
 
@@ -84,33 +88,62 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
-    stems: frozenset[str] = frozenset()
-    """How the longest word of each name of an entity begins."""
-    words: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Entity ids by how a word of their names or their kind begins."""
-    places: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """The same by a word of their area."""
+    index: NameIndex | None = field(default=None, compare=False, repr=False)
+    """Of these names and maybe more; None: it is made when it is needed."""
+
+    @cached_property
+    def names(self) -> NameIndex:
+        """The index of names, which may have entities that are not among these."""
+        return self.index or NameIndex().changed(_labels(self.entities, self.areas))
+
+    @cached_property
+    def by_area(self) -> Mapping[str, Sequence[str]]:
+        """Entity ids by area."""
+        found: dict[str, list[str]] = {}
+        for entity in self.entities.values():
+            if entity.area_id is not None:
+                found.setdefault(entity.area_id, []).append(entity.entity_id)
+        return found
+
+    def areas_of(self, subject: str) -> frozenset[str]:
+        """Return the ids of the areas that `area:<id>` or `floor:<id>` stands for; none for an entity."""
+        area_id = subject.removeprefix(AREA)
+        if area_id != subject:
+            return frozenset({area_id} & self.areas.keys())
+        return frozenset(key for key, area in self.areas.items() if area.floor == subject)
+
+    def with_stem(self, stem: str) -> Iterator[str]:
+        """Yield the entities that have a word in a name, or a domain, that begins so; one may come several times."""
+        return (one for subjects in self.names.with_stem(stem) for one in subjects if one in self.entities)
 
     def named_in(self, text: str) -> list[str]:
-        """Return the few entities that a text names with two words or more, those with the most; none where it is not clear.
+        """Return the few entities that a text names with two words or more, those with the most; none if that is not clear.
 
         A word of an area counts half: it stands for all that is there.
         """
         shared: Counter[str] = Counter()
-        for stem in stems_of(text[:MAX_LOOKED_AT]):
-            for entity_id in self.words.get(stem, ()):
-                shared[entity_id] += 2
-            shared.update(self.places.get(stem, ()))
+        for stem in stems_of(text):
+            subjects = frozenset[str]().union(*self.names.with_stem(stem))
+            for subject in subjects:
+                if subject in self.entities:
+                    shared[subject] += 2
+                elif subject.startswith(AREA):
+                    shared.update(self.by_area.get(subject.removeprefix(AREA), ()))
         most = max(shared.values(), default=0)
         named = sorted(entity_id for entity_id, count in shared.items() if count == most)
         return named if most >= NAMING and len(named) <= FEW else []
 
     def may_name_others(self, text: str, than: Collection[str]) -> bool:
-        """Return whether a text may name an entity besides these, by how its words begin; it says yes rather than no."""
-        names = " ".join(
-            name for entity_id in than if entity_id in self.entities for name in self.entities[entity_id].names
+        """Return whether a text may name an entity besides these, by the longest word of a name; it says yes rather than no."""
+        own = {
+            stem for one in than if one in self.entities for name in self.entities[one].names for stem in stems_of(name)
+        }
+        return any(
+            subject in self.entities
+            for stem in stems_of(text) - own
+            for subjects in self.names.with_stem(stem, longest=True)
+            for subject in subjects
         )
-        return not self.stems.isdisjoint(stems_of(text[:MAX_LOOKED_AT]) - stems_of(names[:MAX_LOOKED_AT]))
 
 
 class Home:
@@ -121,6 +154,7 @@ class Home:
         self._hass = hass
         self._entry = entry
         self._snapshot: HomeSnapshot | None = None
+        self._names = NameIndex()
         self._passing: HomeSnapshot | None = None
         """The home of a moment ago, until it is read again: while it keeps changing."""
         self._changes = self._forgotten = 0
@@ -183,8 +217,9 @@ class Home:
             new = _entity(self._hass, er.async_get(self._hass).async_get(entity_id), state)
             if new == known:
                 return snapshot
-            stems = snapshot.stems | {_stem(name) for name in new.names}
-            self._snapshot = replace(snapshot, entities={**snapshot.entities, entity_id: new}, stems=stems)
+            self._names = self._names.changed({**self._names.labels, entity_id: new.names})
+            entities = {**snapshot.entities, entity_id: new}
+            self._snapshot = replace(snapshot, entities=entities, index=self._names)
             return self._snapshot
 
     async def _async_read(self) -> HomeSnapshot:
@@ -193,7 +228,7 @@ class Home:
         while readings < MAX_READINGS or forgotten != self._forgotten:
             readings += 1
             changes, forgotten = self._changes, self._forgotten
-            snapshot = await _async_read(self._hass)
+            snapshot = await self._async_look()
             if changes == self._changes:
                 self._snapshot, self._passing = snapshot, None
                 for listener in self._listeners:
@@ -202,6 +237,17 @@ class Home:
         self._passing = snapshot
         self._start_timer()
         return snapshot
+
+    async def _async_look(self) -> HomeSnapshot:
+        registry = er.async_get(self._hass)
+        entities: dict[str, HomeEntity] = {}
+        async for entity_id in in_slices(sorted(self._hass.states.async_entity_ids(), key=_order)):
+            if (state := self._hass.states.get(entity_id)) is not None and is_shared_at_all(self._hass, entity_id):
+                entities[entity_id] = _entity(self._hass, registry.async_get(entity_id), state)
+        areas = _areas(self._hass)
+        floors = {f"{FLOOR}{one.floor_id}": _names(one) for one in fr.async_get(self._hass).async_list_floors()}
+        self._names = await self._names.async_changed({**_labels(entities, areas), **floors})
+        return HomeSnapshot(entities, areas, self._names)
 
     async def _async_read_again(self) -> None:
         async with self._lock:
@@ -256,39 +302,12 @@ def _device_changed(data: Mapping[str, Any]) -> bool:
     return data["action"] == "update" and not _DEVICE_CHANGES.isdisjoint(data["changes"])
 
 
-async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
-    registry = er.async_get(hass)
-    entities: dict[str, HomeEntity] = {}
-    async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
-        if (state := hass.states.get(entity_id)) is None or not is_shared_at_all(hass, entity_id):
-            continue
-        entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
-    areas = _areas(hass)
-    words: dict[str, set[str]] = {}
-    places: dict[str, set[str]] = {}
-    async for entity in in_slices(entities.values()):
-        area = areas.get(entity.area_id) if entity.area_id else None
-        for found, names in ((words, (*entity.names, entity.domain)), (places, area.names if area else ())):
-            for stem in stems_of(" ".join(names)):
-                found.setdefault(stem, set()).add(entity.entity_id)
-    stems = frozenset(_stem(name) for entity in entities.values() for name in entity.names)
-    return HomeSnapshot(entities, areas, stems, words, places)
-
-
-def stems_of(text: str) -> set[str]:
-    """Return how the words of a text begin, and of a script without spaces all pairs of signs."""
-    found: set[str] = set()
-    for word in _WORD.findall(text.casefold()):
-        if word >= FIRST_UNSPACED:
-            found.update(word[place : place + 2] for place in range(len(word)))
-        else:
-            found.add(word[:STEM])
-    return found
-
-
-def _stem(name: str) -> str:
-    word = max(_WORD.findall(name.casefold()), key=len, default=name)
-    return word[: 2 if word >= FIRST_UNSPACED else STEM]
+def _labels(entities: Mapping[str, HomeEntity], areas: Mapping[str, HomeArea]) -> Labels:
+    return {
+        **{entity_id: entity.names for entity_id, entity in entities.items()},
+        **{f"{AREA}{area_id}": area.names for area_id, area in areas.items()},
+        **{area.floor: area.floor_names for area in areas.values() if area.floor},
+    }
 
 
 def _order(entity_id: str) -> tuple[int, str]:
@@ -310,7 +329,11 @@ def _areas(hass: HomeAssistant) -> dict[str, HomeArea]:
     areas: list[tuple[tuple[float, str], HomeArea]] = []
     for area in ar.async_get(hass).async_list_areas():
         floor = floors.async_get_floor(area.floor_id) if area.floor_id else None
-        floor_names = (floor.name, *sorted(floor.aliases)) if floor else ()
         order = (floor.level if floor and floor.level is not None else float("inf"), area.name.casefold())
-        areas.append((order, HomeArea(area.id, (area.name, *sorted(area.aliases)), floor_names)))
+        floor_names, floor_id = (_names(floor), floor.floor_id) if floor else ((), "")
+        areas.append((order, HomeArea(area.id, _names(area), floor_names, floor_id)))
     return {area.area_id: area for _, area in sorted(areas, key=lambda item: item[0])}
+
+
+def _names(place: ar.AreaEntry | fr.FloorEntry) -> tuple[str, ...]:
+    return place.name, *sorted(place.aliases)

@@ -6,11 +6,9 @@ does not exist are the same unknown name (lesson 6), and never spoil what else a
 
 import ast
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import fnmatch
-from heapq import nlargest
 import re
-from weakref import WeakKeyDictionary
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
@@ -27,19 +25,16 @@ from homeassistant.helpers import (
 
 from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
-from ..support.text import grams, overlap, phrase
+from ..support.text import phrase
 from .actions import is_controllable, open_members
 from .domains import IN_A_ROOM
 from .exposure import is_exposed
-from .snapshot import Home, HomeEntity, HomeSnapshot
+from .snapshot import Home
 from .taught_names import AREA, FLOOR, title_of
 
 SUGGESTIONS = 3
 _EVERYTHING = frozenset({"*", "all", "*.*", "everything"})
 _WILDCARD = re.compile(r"[*?\[]")
-_MIN_LIKENESS = 0.3  # of 1; below, a suggestion would only confuse
-_SAME_DOMAIN = 0.1  # what the domain that was asked for adds
-_SHORTLIST = 12
 
 _LEAST = 3
 """Letters that a pattern needs which names no domain, to mean less than the whole home."""
@@ -47,19 +42,6 @@ _SET = re.compile(r"\[[^\[\]]*\]")
 
 type Able = Callable[[str], bool]
 """Whether an entity can do what is asked."""
-
-
-@dataclass(slots=True)
-class _Index:
-    """Lookups of one snapshot."""
-
-    home: HomeSnapshot
-    by_name: dict[str, list[str]] = field(default_factory=dict)
-    by_area: dict[str, list[str]] = field(default_factory=dict)
-
-
-# A tool call finds its targets anew; what is looked up is kept as long as its snapshot.
-_INDEXES: WeakKeyDictionary[Home, _Index] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +117,7 @@ class Targets:
 
     async def async_called(self, name: str) -> list[str]:
         """Return what is called so, whatever the user may know of it: exposed entities, areas and floors."""
-        found = [*(await self._async_index()).by_name.get(phrase(name), ())]
-        areas, floors = ar.async_get(self.hass).async_list_areas(), fr.async_get(self.hass).async_list_floors()
-        called = phrase(name)
-        found += [f"{AREA}{one.id}" for one in areas if called in map(phrase, (one.name, *one.aliases))]
-        return found + [f"{FLOOR}{one.floor_id}" for one in floors if called in map(phrase, (one.name, *one.aliases))]
+        return (await self.home.async_get()).names.called(name)
 
     def _told(self, entity_id: str) -> bool:
         """Return whether an entity may be told to who did not name it."""
@@ -165,12 +143,13 @@ class Targets:
 
     async def _async_named(self, text: str) -> list[str]:
         """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
-        by_name = (await self._async_index()).by_name
-        if found := [one for one in by_name.get(phrase(text), ()) if is_exposed(self.hass, one, self.user)]:
-            return found
+        home = await self.home.async_get()
         domain, _, name = text.casefold().partition(".")
-        named = by_name.get(phrase(name), ()) if name else ()
-        return [one for one in named if split_entity_id(one)[0] == domain and is_exposed(self.hass, one, self.user)]
+        for called, own in ((text, ""), (name, f"{domain}.")):
+            found = [one for one in home.names.called(called) if one in home.entities and one.startswith(own)]
+            if exposed := [one for one in found if is_exposed(self.hass, one, self.user)]:
+                return exposed
+        return []
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
         """Return which of several entities of one name is meant."""
@@ -186,24 +165,17 @@ class Targets:
 
     async def _async_place(self, text: str) -> FoundTargets | None:
         """Return what is in an area or on a floor; `light.kitchen` that is no id counts as the lights there."""
-        domain = ""
-        place = text
+        home, domain, place = await self.home.async_get(), "", text
         if find_place(self.hass, text) is None and "." in text:
             domain, _, place = text.casefold().partition(".")
-        elif self.able is None and (await self._async_domain(text)):
+        elif self.able is None and any(one.startswith(f"{phrase(text).replace(' ', '_')}.") for one in home.entities):
             return await self._async_wildcard(f"{text.casefold()}.*")
         if (area_ids := find_place(self.hass, place)) is None:
             return None
-        by_area = (await self._async_index()).by_area
-        inside = [entity_id for area_id in area_ids for entity_id in by_area.get(area_id, ())]
+        inside = [entity_id for area_id in area_ids for entity_id in home.by_area.get(area_id, ())]
         found = [one for one in inside if split_entity_id(one)[0] == domain] if domain else self._plain(inside)
         live = await self._async_live(found)
         return FoundTargets(text, live, broad=True) if live else None
-
-    async def _async_domain(self, text: str) -> bool:
-        """Return whether the text is a domain of the home."""
-        name = phrase(text).replace(" ", "_")
-        return any(entity_id.startswith(f"{name}.") for entity_id in (await self.home.async_get()).entities)
 
     def _plain(self, found: Sequence[str]) -> list[str]:
         if self.able is None:
@@ -214,38 +186,11 @@ class Targets:
         return tuple([entity_id async for entity_id in in_slices(found) if self._told(entity_id)])
 
     async def _async_unknown(self, text: str) -> ToolRefusal:
-        entities = (await self.home.async_get()).entities
-        near = [one for one in await _async_near(entities, text) if self._told(one)]
-        named = [f"{entities[one].names[0]} ({one})" for one in near[:SUGGESTIONS]]
+        home = await self.home.async_get()
+        near = [one for one in home.names.near(text) if one in home.entities and self._told(one)]
+        named = [f"{home.entities[one].names[0]} ({one})" for one in near[:SUGGESTIONS]]
         hint = f" Did you mean {', '.join(named)}?" if named else ""
         return ToolRefusal(f"No exposed entity matches '{text}'.{hint}")
-
-    async def _async_index(self) -> _Index:
-        """Return the lookups of the home as it is now, built in slices."""
-        home = await self.home.async_get()
-        index = _INDEXES.get(self.home)
-        if index is None or index.home is not home:
-            index = _Index(home)
-            async for entity in in_slices(home.entities.values()):
-                for name in {phrase(name) for name in entity.names} - {""}:
-                    index.by_name.setdefault(name, []).append(entity.entity_id)
-                if entity.area_id is not None:
-                    index.by_area.setdefault(entity.area_id, []).append(entity.entity_id)
-            _INDEXES[self.home] = index
-        return index
-
-
-async def _async_near(entities: Mapping[str, HomeEntity], text: str) -> list[str]:
-    """Return the entities whose name or id is most like the text, best first, at most a handful."""
-    domain, _, name = text.rpartition(".")
-    wanted = grams(phrase(name))
-    scored: list[tuple[float, str]] = []
-    async for entity in in_slices(entities.values()):
-        own_domain, _, object_id = entity.entity_id.partition(".")
-        score = max(overlap(wanted, grams(phrase(label))) for label in (object_id, *entity.names))
-        if score >= _MIN_LIKENESS:
-            scored.append((score + _SAME_DOMAIN * (domain == own_domain), entity.entity_id))
-    return [entity_id for _, entity_id in nlargest(_SHORTLIST, scored)]
 
 
 def find_place(hass: HomeAssistant, text: str) -> list[str] | None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 import re
 
-from ..support.text import fold, is_unspaced, likeness, runs, written_digits
+from ..support.nearness import likeness
+from ..support.text import fold, is_unspaced, runs, written_digits
 from .data import ENGLISH, base_of, code_of, data_of, unit_words
 
 MAX_BEGIN, MAX_END = 6000, 2000  # characters of a text that are read

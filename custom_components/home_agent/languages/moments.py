@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 import re
 
-from .spoken_numbers import DASHES, SECONDS, NumberReader, ReadAt
+from ..support.text import DASHES
+from .spoken_numbers import SECONDS, NumberReader, ReadAt
 
 DAYS = ("day_before_yesterday", "yesterday", "today", "tomorrow", "day_after_tomorrow")
 PARTS: Mapping[str, tuple[int, int]] = {
@@ -148,7 +149,7 @@ class PointReader:
         if (found := self._spoken_time(at, is_bound=is_bound)) is not None:
             hour, minute, behind = found
             is_told = True
-        elif at < len(self.text.words) and (match := _CLOCK.fullmatch(self.text.words[at].text)) is not None:
+        elif at < len(self.text.words) and (match := _CLOCK.fullmatch(self.text.words[at].word)) is not None:
             hour, minute, behind = int(match[1]), int(match[2]), at + 1
             is_told = told or ":" in match[0]
             if (word := self.text.says("clock", behind)) is not None:
@@ -234,13 +235,13 @@ class PointReader:
             return None
         if (
             at + 4 < len(words)
-            and [word.text in DASHES for word in words[at : at + 5]] == [False, True, False, True, False]
-            and len(words[at].text) == 4
-            and all(words[at + n].text.isdigit() for n in (0, 2, 4))
+            and [word.word in DASHES for word in words[at : at + 5]] == [False, True, False, True, False]
+            and len(words[at].word) == 4
+            and all(words[at + n].word.isdigit() for n in (0, 2, 4))
             and words[at + 4].end - words[at].start <= len("2026-05-03")
         ):
-            return self.calendar.day(int(words[at + 4].text), int(words[at + 2].text), int(words[at].text), at + 5)
-        if (match := _DOTTED.fullmatch(words[at].text)) is not None and self._is_dotted(at, match):
+            return self.calendar.day(int(words[at + 4].word), int(words[at + 2].word), int(words[at].word), at + 5)
+        if (match := _DOTTED.fullmatch(words[at].word)) is not None and self._is_dotted(at, match):
             year = int(match[3]) if match[3] else None
             year = year + _CENTURY if year is not None and year < 100 else year
             return self.calendar.day(int(match[1]), int(match[2]), year, at + 1)
@@ -260,8 +261,8 @@ class PointReader:
 
     def _with_year(self, day: int, month: str, behind: int) -> ReadAt[date]:
         year = None
-        if behind < len(self.text.words) and re.fullmatch(r"(?:19|20)\d\d", self.text.words[behind].text):
-            year, behind = int(self.text.words[behind].text), behind + 1
+        if behind < len(self.text.words) and re.fullmatch(r"(?:19|20)\d\d", self.text.words[behind].word):
+            year, behind = int(self.text.words[behind].word), behind + 1
         return self.calendar.day(day, MONTHS.index(month) + 1, year, behind)
 
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 import re
 import unicodedata
 
-from ..support.text import MAX_TEXT, fold, is_unspaced, runs, written_digits
+from ..support.text import MAX_TEXT, fold, runs, spoken_words, written_digits
 from .data import ENGLISH, QuestionWords, base_of, code_of, data_of, digit_words, letters, number_words
 
 MASK = "••••"
@@ -68,7 +68,7 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
 
     `about` is what is asked (`unlock`, `open`, `disarm`) and `name` of what: a yes may repeat them, when it is one thing alone.
     """
-    words = _words(text)
+    words = spoken_words(text)
     digits = ""
     if with_pin:
         spoken, beside = digit_words(language), _pin_words(code_of(language))
@@ -215,7 +215,7 @@ def _joins(code: str) -> frozenset[str]:
 
 def asks_to_remove(text: str, language: str) -> bool:
     """Return whether a sentence says that something is to be taken off a list, not to be ticked off."""
-    said = f" {' '.join(_words(text))} "
+    said = f" {' '.join(spoken_words(text))} "
     phrases = (*data_of(language).removes, *data_of(ENGLISH).removes)
     return any(f" {' '.join(words)} " in said for words in _split(phrases))
 
@@ -237,7 +237,7 @@ def asked_of(text: str, language: str) -> SelfQuestion | None:
     if said.isascii() and not any(sign in said for code in codes for sign in _phrases_of(code).asked_signs):
         return None
     asides = [aside for code in codes for aside in _phrases_of(code).asides]
-    words = _words(text)
+    words = spoken_words(text)
     place = 0
     while place < len(words):
         aside = next((aside for aside in asides if tuple(words[place : place + len(aside)]) == aside), None)
@@ -295,7 +295,7 @@ def is_asking(text: str, language: str) -> bool:
 @lru_cache(maxsize=8192)
 def plain_words(text: str, language: str) -> tuple[str, ...]:
     """Return the words of a text, without case, signs and what is only polite."""
-    phrases, said = _phrases_of(code_of(language)), tuple(_words(text))
+    phrases, said = _phrases_of(code_of(language)), tuple(spoken_words(text))
     words: list[str] = []
     place = 0
     while place < len(said):
@@ -316,7 +316,7 @@ def is_order(text: str, language: str) -> bool:
 def tells_state(text: str, language: str) -> bool:
     """Return whether a text says of a kind of thing how it is, and nothing else, where the word is also what one does: "heat on"."""
     phrases = _phrases_of(code_of(language))
-    rest = f" {' '.join(_words(text[:MAX_UNDO]))} "
+    rest = f" {' '.join(spoken_words(text[:MAX_UNDO]))} "
     for one in phrases.beside:
         rest = rest.replace(f" {one} ", " ")
     said = rest.split()
@@ -335,7 +335,7 @@ def is_question(text: str, language: str) -> bool:
         return False
     if is_order(_ASKS.sub(" ", said), language) and not tells_state(said, language):
         return False
-    words = tuple(_words(said))
+    words = tuple(spoken_words(said))
     polite = {nice for nice in phrases.niceties if len(nice) > 1}
     starts = (words[at : at + length] for at in range(2) for length in {*map(len, polite)})
     return polite.isdisjoint(starts) and not (phrases.requests and phrases.requests.search(said))
@@ -416,7 +416,7 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Re
     with a refusal ("yes, but not the back door") is a no.
     """
     phrases = _phrases_of(code_of(language))
-    repeated = {*phrases.confirms.get(about, ()), *([tuple(_words(name))] if name else ())}
+    repeated = {*phrases.confirms.get(about, ()), *([tuple(spoken_words(name))] if name else ())}
     longest = max(phrases.longest, *map(len, repeated)) if repeated else phrases.longest
 
     def kind_of(begin: int, end: int) -> ReplyKind | None:
@@ -438,18 +438,8 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Re
 def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Yield phrases as their words, also as they are typed in haste: "daccord", "dont"."""
     for phrase in phrases:
-        yield tuple(_words(phrase))
-        yield tuple(_words(_APOSTROPHE.sub("", phrase)))
-
-
-def _words(text: str) -> list[str]:
-    """Return the words that are compared: without signs, and each sign of a script without spaces by itself."""
-    return [
-        word
-        for run in runs(text)
-        if any(map(str.isalnum, run))
-        for word in (run if not run.isascii() and is_unspaced(run) else (run,))
-    ]
+        yield tuple(spoken_words(phrase))
+        yield tuple(spoken_words(_APOSTROPHE.sub("", phrase)))
 
 
 @cache

@@ -5,12 +5,12 @@ words ahead, so that the time taken grows with the length of the text.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, fold, normalized
+from ..support.text import DASHES, Token, tokens
 from .data import ENGLISH, TimeWords, data_of, number_words
 
 type ReadAt[T] = tuple[T, int] | None
@@ -19,27 +19,14 @@ type ReadAt[T] = tuple[T, int] | None
 UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Of the units that are always as long."""
-DASHES = frozenset("-–—−")
 
 _MOST = 100_000  # of any unit
 _MOST_JOINED = 7  # words and dashes of one number: "ein und zwanzig", "quatre-vingt-dix-sept"
 _MOST_LEAD = 3  # words in front of a span that belong to it: "in the"
-_TOKEN = re.compile(r"\d++(?:[.,:]\d++)*+|[^\W\d_]++(?:['’`´.][^\W\d_]++)*+|[%°℃℉+\-–—−/]")
+_JOINS = frozenset("'’`´.")
+"""What stands within a word: "o'clock", "p.m."."""
+_PART = re.compile(r"\d+|\D+")
 _PLAIN = re.compile(r"\d{1,12}(?:[.,]\d{1,12})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word, a number or a sign of a text, folded, and where it stands in it."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it is written in digits."""
-        return self.text[0].isdigit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +37,26 @@ class Named[T]:
     first: int
     behind: int
 
+    @property
+    def spots(self) -> range:
+        """The numbers of these words."""
+        return range(self.first, self.behind)
 
-def words_of(text: str) -> list[Word]:
-    """Return the words, numbers and signs of a text with their places in it; at most those of its first 1,000 characters."""
-    found: list[Word] = []
-    for match in _TOKEN.finditer(text[:MAX_TEXT]):
-        said = match[0].rstrip(".") if match[0][0].isdigit() else match[0]
-        folded = fold(normalized(said.replace(".", "") if not said[0].isdigit() else said)).replace(" ", "")
-        if folded:
-            found.append(Word(folded, match.start(), match.start() + len(said)))
+
+def words_in(text: str) -> list[Token]:
+    """Return the words, numbers and signs of a text, where "8h" is two, and "p.m." and "o'clock" are one."""
+    found: list[Token] = []
+    for token in tokens(text, signs=True):
+        last = found[-1] if found else None
+        if last and last.word[-1].isalpha() and token.word[0].isalpha() and text[last.end : token.start] in _JOINS:
+            found[-1] = replace(last, word=last.word + token.word, end=token.end)
+        elif token.word.isalnum() and not token.word.isdigit() and len(token.word) == token.end - token.start:
+            found += [
+                Token(part[0], start=token.start + part.start(), end=token.start + part.end())
+                for part in _PART.finditer(token.word)
+            ]
+        else:
+            found.append(token)
     return found
 
 
@@ -91,12 +89,12 @@ def time_words(code: str) -> _TimeWords:
         by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for key, phrases in rows:
             for phrase in phrases:
-                words = tuple(word.text for word in words_of(phrase))
+                words = tuple(word.word for word in words_in(phrase))
                 by_first.setdefault(words[0], []).append((words, key))
         lists[name] = {first: sorted(found, key=lambda row: -len(row[0])) for first, found in by_first.items()}
-    more = {word.text: int(key) for key, listed in own.numbers.items() for said in listed for word in words_of(said)}
+    more = {word.word: int(key) for key, listed in own.numbers.items() for said in listed for word in words_in(said)}
     fractions = {
-        word.text: float(key) for key, listed in own.fractions.items() for said in listed for word in words_of(said)
+        word.word: float(key) for key, listed in own.fractions.items() for said in listed for word in words_in(said)
     }
     numbers = {word: number for word, number in number_words(code).items() if number >= 0}
     hundreds = {word: 100 for word, number in number_words(code).items() if number < 0}
@@ -107,17 +105,17 @@ def time_words(code: str) -> _TimeWords:
 class NumberReader:
     """Reads numbers, units and durations among the words of one text."""
 
-    words: Sequence[Word]
+    words: Sequence[Token]
     language: _TimeWords
 
     def says(self, name: str, at: int) -> ReadAt[str]:
         """Return the key of the longest phrase of a list that stands at a place."""
         if at >= len(self.words):
             return None
-        for phrase, key in self.language.lists[name].get(self.words[at].text, ()):
+        for phrase, key in self.language.lists[name].get(self.words[at].word, ()):
             end = at + len(phrase)
             if end <= len(self.words) and all(
-                one.text == word for one, word in zip(self.words[at:end], phrase, strict=True)
+                one.word == word for one, word in zip(self.words[at:end], phrase, strict=True)
             ):
                 return key, end
         return None
@@ -146,13 +144,13 @@ class NumberReader:
             return None
         word, numbers = self.words[at], self.language.numbers
         if word.is_number:
-            text, thousands = word.text, self.language.thousands
+            text, thousands = word.word, self.language.thousands
             if thousands and re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+", text):
                 text = text.replace(thousands, "")
             return (float(text.replace(",", ".")), at + 1) if _PLAIN.fullmatch(text) else None
         joined, best = "", None
         for place in range(at, min(at + _MOST_JOINED, len(self.words))):
-            part = self.words[place].text
+            part = self.words[place].word
             if part in DASHES and joined:
                 continue
             if not part.isalpha():
@@ -160,7 +158,7 @@ class NumberReader:
             joined += part
             if (known := numbers.get(joined)) is not None:
                 best = float(known), place + 1
-        if best is None and (part_of := self.language.fractions.get(word.text)) is not None and part_of > 1:
+        if best is None and (part_of := self.language.fractions.get(word.word)) is not None and part_of > 1:
             return part_of, at + 1
         return best
 
@@ -169,7 +167,7 @@ class NumberReader:
         if (minus := self.says("minus", at)) is not None and (found := self.number(minus[1])) is not None:
             return -found[0], found[1]
         if (
-            self.words[at].text in DASHES
+            self.words[at].word in DASHES
             and at + 1 < len(self.words)
             and self.words[at + 1].start == self.words[at].end
             and (at == 0 or self.words[at - 1].end < self.words[at].start)
@@ -204,7 +202,7 @@ class NumberReader:
 
     def _half(self, at: int) -> ReadAt[float]:
         """Return a half, or one and a half, that a unit follows."""
-        if at < len(self.words) and (part := self.language.fractions.get(self.words[at].text)) is not None:
+        if at < len(self.words) and (part := self.language.fractions.get(self.words[at].word)) is not None:
             return part, at + 1
         return None
 

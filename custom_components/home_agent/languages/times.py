@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from ..support.text import Token
 from .data import code_of
 from .moments import CLOCK_UNITS, DAYS, HALF_DAY, MINUTES, TODAY, Calendar, PointReader
-from .spoken_numbers import Named, NumberReader, ReadAt, Word, time_words, words_of
+from .spoken_numbers import Named, NumberReader, ReadAt, time_words, words_in
 
 _SOME_DAY = datetime(2000, 1, 3)
 
@@ -34,7 +35,7 @@ def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) ->
     Days are from midnight to midnight, weeks begin on Monday. What rolls ("the last two hours") and what is said with "since" ends now.
     A weekday or a month by itself is the last one; with `ahead` the next one.
     """
-    calendar, words = Calendar(now, ahead), _text(words_of(text), language)
+    calendar, words = Calendar(now, ahead), _text(words_in(text), language)
     reader = SpanReader(words, calendar, PointReader(words, calendar))
     found: list[Span] = []
     for (start, end), first, behind in words.each(reader.span):
@@ -46,36 +47,36 @@ def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) ->
 
 def durations_in(text: str, language: str) -> list[Named[timedelta]]:
     """Return how long something lasts that a text names: "an hour and a half", "90 Sekunden". Months and years are no such."""
-    words = _text(words_of(text), language)
+    words = _text(words_in(text), language)
     return [Named(value, first, behind) for value, first, behind in words.each(words.duration)]
 
 
 def times_in(text: str, language: str) -> list[Named[time]]:
     """Return the times of day that a text names. Without "pm" or a part of the day a time is what a clock of 24 hours shows."""
-    words = _text(words_of(text), language)
+    words = _text(words_in(text), language)
     reader = PointReader(words, Calendar(_SOME_DAY))
     return [Named(value, first, behind) for value, first, behind in words.each(reader.time_alone)]
 
 
 def dates_in(text: str, language: str, now: datetime, *, ahead: bool = True) -> list[Named[date]]:
     """Return the days that a text names: "tomorrow", "am 3. Mai", "2026-05-03". One without a year is the next, or the last."""
-    words = _text(words_of(text), language)
+    words = _text(words_in(text), language)
     reader = PointReader(words, Calendar(now, ahead))
     return [Named(value, first, behind) for value, first, behind in words.each(reader.day_at)]
 
 
-def numbers_in(words: Sequence[Word], language: str) -> list[Named[float]]:
+def numbers_in(words: Sequence[Token], language: str) -> list[Named[float]]:
     """Return the numbers among the words of a text, in digits or spelled out up to some thousands, also below zero."""
     text = _text(words, language)
     return [Named(value, first, behind) for value, first, behind in text.each(text.signed, lead=False)]
 
 
-def unit_at(words: Sequence[Word], place: int, language: str) -> bool:
+def unit_at(words: Sequence[Token], place: int, language: str) -> bool:
     """Return whether a unit of time stands at a place among the words of a text."""
     return _text(words, language).says("units", place) is not None
 
 
-def _text(words: Sequence[Word], language: str) -> NumberReader:
+def _text(words: Sequence[Token], language: str) -> NumberReader:
     return NumberReader(words, time_words(code_of(language)))
 
 
@@ -275,7 +276,7 @@ class SpanReader:
         """Return the part of a weekday that is one word with it: "Montagabend"."""
         if at >= len(self.text.words):
             return None
-        word, lists = self.text.words[at].text, self.text.language.lists
+        word, lists = self.text.words[at].word, self.text.language.lists
         for cut in range(3, len(word) - 2):
             days, parts = lists["weekdays"].get(word[:cut], ()), lists["parts"].get(word[cut:], ())
             for (day_words, day), (part_words, part) in ((d, p) for d in days for p in parts):

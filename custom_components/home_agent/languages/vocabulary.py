@@ -14,7 +14,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
 
-from ..support.text import fold, is_unspaced, likeness, runs
+from ..support.nearness import likeness
+from ..support.text import fold, is_unspaced, runs
 from .data import ENGLISH, all_data, base_of, data_of
 from .inflection import Forms
 from .intent_words import SentenceWords, sentence_words

@@ -1,24 +1,24 @@
 """Values for declared arguments, as a text names them: things and places of the home, numbers, times; no model is asked.
 
-An argument is declared by a JSON schema, by a selector of Home Assistant, or directly. What is not certain is left out: two numbers
-for one argument, two cameras of one name, a word that is free text. The time taken grows with the length of the text and the number of
-things that share a word with it.
+What is not certain is left out: two numbers for one argument, two cameras of one name, a word that is free text. The time taken
+grows with the length of the text and the number of things that share a word with it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 import re
 from typing import Any
 
 from homeassistant.core import State
 
-from ..home.snapshot import HomeEntity, HomeSnapshot, stems_of as beginnings_of
+from ..home.names import stems_of
+from ..home.snapshot import HomeEntity, HomeSnapshot
+from ..home.taught_names import AREA
 from ..languages.data import data_of
 from ..languages.inflection import keys_of
-from ..languages.spoken_numbers import SECONDS, Named, Word, words_of
+from ..languages.spoken_numbers import SECONDS, Named, words_in
 from ..languages.times import (
     dates_in,
     durations_in,
@@ -28,91 +28,21 @@ from ..languages.times import (
     unit_at,
 )
 from ..languages.vocabulary import Language
-from ..support.text import MAX_TEXT
+from ..support.text import MAX_TEXT, fold, spoken_words, words_of
+from .declared import Argument, ArgumentKind, Form
 
-type Places = tuple[tuple[int, int], ...]
+type Places = Sequence[tuple[int, int]]
 """Where something stands in a text: from which character to before which."""
 
-MAX_PATTERN = 100  # characters
 MAX_IDENTIFIER = 40  # characters of a word that may be one
-_MOST_REPEATS = 3  # in a pattern; more take time that grows with a power of the length of a word
 _LABEL = 4  # letters of a word of an argument's name that a number may stand next to
 
-_STARTS = frozenset({"start", "from", "since", "begin", "after"})
-_ENDS = frozenset({"end", "to", "until", "before"})
 _TIME_UNITS = {
     "s": "second", "sec": "second", "second": "second", "seconds": "second", "min": "minute", "minute": "minute",
     "minutes": "minute", "h": "hour", "hour": "hour", "hours": "hour", "d": "day", "day": "day", "days": "day",
 }  # fmt: skip
-_REPEAT = re.compile(r"[*+]|\{\d*,?\d*\}")
 _CHUNK = re.compile(r"\S+")
 _AROUND = ".,;:!?\"'()[]«»„“”"
-
-
-class ArgumentKind(StrEnum):
-    """What an argument is."""
-
-    ENTITY = "entity"
-    AREA = "area"
-    """By its id; `AREA_NAME` by its name."""
-    AREA_NAME = "area_name"
-    FLOOR_NAME = "floor_name"
-    NUMBER = "number"
-    IDENTIFIER = "identifier"
-    OPTION = "option"
-    TIME_RANGE = "time_range"
-    RANGE_START = "range_start"
-    """One end of a span of time that two arguments make; the other is `RANGE_END`."""
-    RANGE_END = "range_end"
-    DATE = "date"
-    TIME = "time"
-    DATETIME = "datetime"
-    DURATION = "duration"
-    TEXT = "text"
-    """Anything else: never found."""
-
-
-class Form(StrEnum):
-    """How times are written."""
-
-    PYTHON = "python"
-    """As `datetime`, `date`, `time`, `timedelta`; a range as `{"start": datetime, "end": datetime}`."""
-    JSON = "json"
-    """ISO 8601, as JSON schemas have it."""
-    SELECTOR = "selector"
-    """As Home Assistant's selectors do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """A declared argument."""
-
-    name: str
-    kind: ArgumentKind
-    required: bool = False
-    several: bool = False
-    """Whether its value is a list."""
-    domains: frozenset[str] = frozenset()
-    """Of entities; any where there are none."""
-    classes: frozenset[str] = frozenset()
-    """Device classes of entities; any where there are none."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What is said, to the value that it is."""
-    unit: str = ""
-    """Of a number, as Home Assistant writes it."""
-    minimum: float | None = None
-    maximum: float | None = None
-    whole: bool = False
-    """Whether a number has no decimals."""
-    pattern: re.Pattern[str] | None = None
-    """Of an identifier; one without is a number."""
-    labels: tuple[str, ...] = ()
-    """What else it is called; its name is always known."""
-    form: Form = Form.PYTHON
-    free: bool = False
-    """Whether a text is whatever is said: a field for words."""
-    ahead: bool = False
-    """Whether a day without a year, or a weekday, is the next one rather than the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,183 +66,6 @@ class Extracted:
                 kept.append(text[at:start])
             at = max(at, end)
         return " ".join(" ".join([*kept, text[at:]]).split())
-
-
-def arguments_of_schema(schema: Mapping[str, Any]) -> tuple[Argument, ...]:
-    """Return the arguments that a JSON schema of an object declares. What it says otherwise is never found in a text."""
-    properties = schema.get("properties")
-    rows = (
-        {key: row for key, row in properties.items() if isinstance(row, Mapping)}
-        if isinstance(properties, Mapping)
-        else {}
-    )
-    required = schema.get("required")
-    needed = set(required) if isinstance(required, (list, tuple)) else set[str]()
-    found = [_of_schema(key, row, required=key in needed) for key, row in rows.items()]
-    return _paired(found)
-
-
-def arguments_of_fields(fields: Mapping[str, Any]) -> tuple[Argument, ...]:
-    """Return the arguments that fields of a script or an action declare, by their selectors."""
-    found = []
-    for key, row in fields.items():
-        known: Mapping[str, Any] = row if isinstance(row, Mapping) else {}
-        labels = (str(known["name"]),) if known.get("name") else ()
-        selector = known.get("selector")
-        kinds = selector if isinstance(selector, Mapping) else {}
-        kind, options = next(iter(kinds.items()), ("text", None))
-        given = dict(options) if isinstance(options, Mapping) else {}
-        found.append(
-            Argument(
-                name=key, required=bool(known.get("required")) and "default" not in known, labels=labels, form=Form.SELECTOR, ahead=True,
-                **_of_selector(str(kind), given),
-            )
-        )  # fmt: skip
-    return _paired(found)
-
-
-def _of_schema(name: str, row: Mapping[str, Any], *, required: bool) -> Argument:
-    items = row.get("items")
-    several = row.get("type") == "array" and isinstance(items, Mapping)
-    each: Mapping[str, Any] = items if several and isinstance(items, Mapping) else row
-    labels = (str(row["title"]),) if row.get("title") else ()
-    words = set(name.casefold().split("_"))
-    known: dict[str, Any] = {"kind": ArgumentKind.TEXT}
-    kind, format_ = each.get("type"), each.get("format")
-    if isinstance(listed := each.get("enum"), (list, tuple)):
-        known = {
-            "kind": ArgumentKind.OPTION,
-            "options": {_spoken(value): value for value in listed if value is not None},
-        }
-    elif kind in ("number", "integer"):
-        is_id = kind == "integer" and not words.isdisjoint({"id", "ids", "number", "no"}) and "unit" not in each
-        known = {
-            "kind": ArgumentKind.IDENTIFIER if is_id else ArgumentKind.NUMBER, "whole": kind == "integer", "unit": str(each.get("unit") or ""),
-            "minimum": _bound(each, "minimum"), "maximum": _bound(each, "maximum"),
-        }  # fmt: skip
-    elif kind == "string":
-        formats = {
-            "date-time": ArgumentKind.DATETIME,
-            "date": ArgumentKind.DATE,
-            "time": ArgumentKind.TIME,
-            "duration": ArgumentKind.DURATION,
-        }
-        if format_ in formats:
-            known = {"kind": formats[format_]}
-        elif format_ == "entity_id" or "entity" in words:
-            known = {"kind": ArgumentKind.ENTITY}
-        elif "camera" in words:
-            known = {"kind": ArgumentKind.ENTITY, "domains": frozenset({"camera"})}
-        elif words == {"area", "id"}:
-            known = {"kind": ArgumentKind.AREA}
-        elif words in ({"area"}, {"room"}, {"area", "name"}, {"room", "name"}):
-            known = {"kind": ArgumentKind.AREA_NAME}
-        elif words in ({"floor"}, {"floor", "name"}):
-            known = {"kind": ArgumentKind.FLOOR_NAME}
-        elif (pattern := _safe(each.get("pattern"))) is not None:
-            known = {"kind": ArgumentKind.IDENTIFIER, "pattern": pattern}
-    elif kind == "object" and isinstance(parts := each.get("properties"), Mapping) and set(parts) == {"start", "end"}:
-        known = {"kind": ArgumentKind.TIME_RANGE}
-    return Argument(name=name, required=required, several=several, labels=labels, form=Form.JSON, **known)
-
-
-def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    several = bool(options.get("multiple"))
-    match kind:
-        case "entity":
-            return {"several": several, **_entities(options)}
-        case "area":
-            plain = not {"entity", "device"} & options.keys()
-            return {"kind": ArgumentKind.AREA if plain else ArgumentKind.TEXT, "several": several}
-        case "number":
-            return {
-                "kind": ArgumentKind.NUMBER, "unit": str(options.get("unit_of_measurement") or ""),
-                "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-                "whole": isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer(),
-            }  # fmt: skip
-        case "color_temp" if options.get("unit") == "kelvin":
-            return {
-                "kind": ArgumentKind.NUMBER, "unit": "K", "whole": True, "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-            }  # fmt: skip
-        case "select":
-            listed = options.get("options") or ()
-            rows = [(row.get("label"), row.get("value")) if isinstance(row, Mapping) else (row, row) for row in listed]
-            return {
-                "kind": ArgumentKind.OPTION,
-                "several": several,
-                "options": {_spoken(said): value for said, value in rows},
-            }
-        case "time" | "date" | "datetime" | "duration":
-            return {"kind": ArgumentKind(kind)}
-        case "text":
-            return {"kind": ArgumentKind.TEXT, "free": not several}
-    return {"kind": ArgumentKind.TEXT}
-
-
-def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which entities a selector takes; what asks for more than a domain and a device class cannot be told from here."""
-    filters = options.get("filter")
-    filters = [filters] if isinstance(filters, Mapping) else list(filters or ())
-    direct = {key: value for key, value in options.items() if key not in ("multiple", "filter", "reorder")}
-    filters += [direct] if direct else []
-    if len(filters) > 1 or any(set(row) - {"domain", "device_class"} for row in filters):
-        return {"kind": ArgumentKind.TEXT}
-    row = filters[0] if filters else {}
-    return {
-        "kind": ArgumentKind.ENTITY, "domains": frozenset(_listed(row.get("domain"))),
-        "classes": frozenset(_listed(row.get("device_class"))),
-    }  # fmt: skip
-
-
-def _listed(value: object) -> list[str]:
-    return (
-        [value] if isinstance(value, str) else [str(item) for item in value] if isinstance(value, (list, tuple)) else []
-    )
-
-
-def _bound(row: Mapping[str, Any], key: str) -> float | None:
-    value = row.get(key)
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _spoken(value: object) -> str:
-    """Return how an option is said: without the signs that hold its words together."""
-    return re.sub(r"[_\-]+", " ", str(value)).strip()
-
-
-def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments with the two ends of a span of time known as such; one that has no end lasts until now."""
-    moments = [one for one in arguments if one.kind in (ArgumentKind.DATETIME, ArgumentKind.DATE)]
-    starts = [one for one in moments if not _STARTS.isdisjoint(one.name.casefold().split("_"))]
-    ends = [one for one in moments if not _ENDS.isdisjoint(one.name.casefold().split("_"))]
-    if len(starts) != 1 or len(ends) > 1 or starts == ends:
-        return tuple(arguments)
-    kinds = {starts[0].name: ArgumentKind.RANGE_START} | {one.name: ArgumentKind.RANGE_END for one in ends}
-    return tuple(
-        Argument(
-            name=one.name, kind=kinds[one.name], required=one.required, labels=one.labels, form=one.form, whole=one.kind is ArgumentKind.DATE,
-        )
-        if one.name in kinds
-        else one
-        for one in arguments
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=256)
-def _safe(pattern: object) -> re.Pattern[str] | None:
-    """Return a pattern that others wrote, None where matching a short word with it may take long.
-
-    A repetition of what repeats, an alternative that repeats, and many repetitions are what takes long.
-    """
-    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or re.search(r"\(\?[^:]|\\[1-9]", pattern):
-        return None
-    bare = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern)
-    if len(_REPEAT.findall(bare)) > _MOST_REPEATS or re.search(r"\)(?:[*+]|\{)", bare):
-        return None
-    try:
-        return re.compile(pattern)
-    except re.error:
-        return None
 
 
 def extract(
@@ -343,13 +96,10 @@ class _Text:
         state_of: Callable[[str], State | None] | None,
     ) -> None:
         self._text, self._home, self._language, self._now, self._state_of = text, home, language, now, state_of
-        self._words: list[Word] = words_of(text)
-        self._keys = [keys_of(language.base, word.text) for word in self._words]
-        self._by_key: dict[str, list[int]] = {}
-        for at, keys in enumerate(self._keys):
-            for key in keys:
-                self._by_key.setdefault(key, []).append(at)
-        self._names = list(self._find_names())
+        self._words = words_in(text)
+        self._keys = [keys_of(language.base, word.word) for word in self._words]
+        self._called = list(self._find_names())
+        self._names = [row for row in self._called if row[2] in home.entities]
         self._areas = list(self._find_areas())
         self._values: dict[str, Any] = {}
         self._spots: dict[str, set[int]] = {}
@@ -357,7 +107,7 @@ class _Text:
 
     def extract(self, arguments: Sequence[Argument]) -> Extracted:
         """Return the values: things and places first, then times, what is listed, and what numbers are left."""
-        order = list(ArgumentKind)
+        order, base = list(ArgumentKind), self._language.base
         for argument in sorted(arguments, key=lambda one: order.index(one.kind)):
             match argument.kind:
                 case ArgumentKind.ENTITY:
@@ -371,25 +121,17 @@ class _Text:
                 case ArgumentKind.DATETIME:
                     self._moment(argument)
                 case ArgumentKind.DATE:
-                    days = dates_in(self._text, self._language.base, self._now, ahead=argument.ahead)
-                    self._one(argument, [_renamed(one, _date(one.value)) for one in days], argument.form)
+                    self._one(argument, dates_in(self._text, base, self._now, ahead=argument.ahead))
                 case ArgumentKind.TIME:
-                    times = times_in(self._text, self._language.base)
-                    self._one(argument, [_renamed(one, _time(one.value)) for one in times], argument.form)
+                    self._one(argument, times_in(self._text, base))
                 case ArgumentKind.DURATION:
-                    lasting = durations_in(self._text, self._language.base)
-                    self._one(argument, [_renamed(one, _duration(one.value)) for one in lasting], argument.form)
+                    self._one(argument, durations_in(self._text, base))
                 case ArgumentKind.OPTION:
                     self._option(argument)
                 case ArgumentKind.IDENTIFIER if argument.pattern is not None:
                     self._identifier(argument, argument.pattern)
-        self._numbers(
-            [
-                one
-                for one in arguments
-                if one.kind is ArgumentKind.NUMBER or (one.kind is ArgumentKind.IDENTIFIER and one.pattern is None)
-            ]
-        )
+        numbers = {ArgumentKind.NUMBER, ArgumentKind.IDENTIFIER}
+        self._numbers([one for one in arguments if one.kind in numbers and one.pattern is None])
         return Extracted(
             values=self._values,
             places={name: self._characters(spots) for name, spots in self._spots.items()},
@@ -415,67 +157,73 @@ class _Text:
         return set[int]().union(*self._spots.values())
 
     def _keep(self, argument: Argument, value: Any, spots: Iterable[int]) -> None:
-        self._values[argument.name] = value
+        self._values[argument.name] = _written(value, argument.form)
         self._spots[argument.name] = set(spots)
 
     # The home
 
     def _said(self, name: str) -> Iterator[tuple[int, int]]:
         """Yield where a name stands among the words, in whatever form: the first, and that behind the last."""
-        keys = [keys_of(self._language.base, word.text) for word in words_of(name)]
-        if not keys:
-            return
-        starts = sorted({at for key in keys[0] for at in self._by_key.get(key, ())})
-        for at in starts:
+        keys = [keys_of(self._language.base, word.word) for word in words_in(name)]
+        for at in range(len(self._words) - len(keys) + 1 if keys else 0):
             behind = at + len(keys)
-            if behind <= len(self._words) and not any(
-                one.isdisjoint(other) for one, other in zip(keys, self._keys[at:behind], strict=True)
-            ):
+            if not any(one.isdisjoint(other) for one, other in zip(keys, self._keys[at:behind], strict=True)):
                 yield at, behind
 
     def _find_names(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the names of things that are said, and which thing it is."""
-        home = self._home
-        ids: Iterable[str] = home.entities
-        if home.words:
-            ids = {item for stem in beginnings_of(self._text) for item in home.words.get(stem, ())}
-        for entity_id in sorted(ids):
-            if (entity := home.entities.get(entity_id)) is not None:
-                for name in entity.names:
-                    for at, behind in self._said(name):
-                        yield at, behind, entity_id
+        """Yield the names of things and places that are said, in whatever form: the first word, that behind the last, and whose."""
+        base, index = self._language.base, self._home.names
+        parts: list[tuple[str, int, int]] = []  # words as names have them: "led1" is one, two among those of the text
+        at = 0
+        while at < len(self._words):
+            behind = at + 1
+            while behind < len(self._words) and self._words[behind].start == self._words[behind - 1].end:
+                behind += 1
+            written = self._text[self._words[at].start : self._words[behind - 1].end]
+            parts += [(fold(word), at, behind) for word in spoken_words(written)]
+            at = behind
+
+        @cache
+        def forms(word: str) -> list[str]:
+            keys = keys_of(base, word)
+            return [own for own in index.beginning_like(word) if not keys.isdisjoint(keys_of(base, own))]
+
+        for start, name, subject in index.standing_in([word for word, _, _ in parts], lambda word, _: forms(word)):
+            yield parts[start][1], parts[start + len(name) - 1][2], subject
 
     def _find_areas(self) -> Iterator[tuple[int, int, frozenset[str], str]]:
         """Yield the areas and floors that are said: by a name of their own, else by what else such a room is called."""
         found: dict[tuple[int, int, str], set[str]] = {}
-        for area in self._home.areas.values():
-            for names, kind in ((area.names, "area"), (area.floor_names, "floor")):
-                for name in names:
-                    for at, behind in self._said(name):
-                        found.setdefault((at, behind, kind), set()).add(area.area_id)
+        for at, behind, subject in self._called:
+            if areas := self._home.areas_of(subject):
+                kind = "area" if subject.startswith(AREA) else "floor"
+                found.setdefault((at, behind, kind), set()).update(areas)
         literal = {place for at, behind, _ in found for place in range(at, behind)}
         own = _rooms(self._language.base)
         named = {_phrase(name): area.area_id for area in self._home.areas.values() for name in area.names}
-        for at, length, others in self._language.rooms([word.text for word in self._words]):
+        for at, length, others in self._language.rooms([word.word for word in self._words]):
             if literal.isdisjoint(range(at, at + length)):
-                areas = {named[name] for name in others if name in named and name not in own}
-                if len(areas) == 1:
-                    found.setdefault((at, at + length, "area"), set()).update(areas)
-        for (at, behind, kind), areas in sorted(found.items(), key=lambda row: row[0]):
-            yield at, behind, frozenset(areas), kind
+                rooms = {named[name] for name in others if name in named and name not in own}
+                if len(rooms) == 1:
+                    found.setdefault((at, at + length, "area"), set()).update(rooms)
+        for (at, behind, kind), meant in sorted(found.items(), key=lambda row: row[0]):
+            yield at, behind, frozenset(meant), kind
 
     def _entity(self, argument: Argument) -> None:
         """Find the things of an argument: by a whole name, by one without the word for its kind, by the only one of a place."""
-        fits = [item for item in self._home.entities.values() if self._suits(argument, item)]
-        allowed = {item.entity_id for item in fits}
-        named = self._longest([(at, behind, item) for at, behind, item in self._names], allowed)
+        entities, index = self._home.entities, self._home.names
+        fits = {key for _, _, key in self._names if self._suits(argument, entities[key])}
+        named = [(at, behind, own) for at, behind, items in self._longest(self._names) if (own := items & fits)]
         if not named:
-            shorter = [(at, behind, item.entity_id) for item in fits for at, behind in self._without_kind(item)]
-            named = self._longest(shorter, allowed)
+            near = {key for stem in stems_of(self._text) for found in index.with_stem(stem) for key in found}
+            fitting = [item for key in sorted(near) if (item := entities.get(key)) and self._suits(argument, item)]
+            named = self._longest(
+                (at, behind, item.entity_id) for item in fitting for at, behind in self._without_kind(item)
+            )
         if not named:
             for at, behind, areas, kind in self._areas:
-                there = {item.entity_id for item in fits if kind == "area" and item.area_id in areas}
-                if there:
+                around = [key for area in areas for key in self._home.by_area.get(area, ()) if kind == "area"]
+                if there := {key for key in around if self._suits(argument, entities[key])}:
                     named.append((at, behind, there))
         meant: list[str] = []
         for at, behind, items in named:
@@ -484,14 +232,15 @@ class _Text:
                 self._unclear.add(argument.name)
                 return
             meant += here or items
-        meant = list(dict.fromkeys(meant))
-        if not meant:
-            return
-        if len(meant) > 1 and not argument.several:
+        self._keep_all(argument, dict.fromkeys(meant), [row[:2] for row in named])
+
+    def _keep_all(self, argument: Argument, values: Collection[str], places: Places) -> None:
+        """Keep the one value, or all where an argument takes several."""
+        if len(values) > 1 and not argument.several:
             self._unclear.add(argument.name)
-            return
-        spots = {place for at, behind, _ in named for place in range(at, behind)}
-        self._keep(argument, meant if argument.several else meant[0], spots)
+        elif values:
+            spots = [at for first, behind in places for at in range(first, behind)]
+            self._keep(argument, list(values) if argument.several else next(iter(values)), spots)
 
     def _suits(self, argument: Argument, item: HomeEntity) -> bool:
         if argument.domains and item.domain not in argument.domains:
@@ -501,10 +250,8 @@ class _Text:
         state = self._state_of(item.entity_id) if self._state_of is not None else None
         return state is not None and state.attributes.get("device_class") in argument.classes
 
-    def _longest(
-        self, said: Iterable[tuple[int, int, str]], allowed: Collection[str]
-    ) -> list[tuple[int, int, set[str]]]:
-        """Return the names that stand in no longer one, those of other things left out, in the order of the text."""
+    def _longest(self, said: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, set[str]]]:
+        """Return the names that stand in no longer one, in the order of the text."""
         by_place: dict[tuple[int, int], set[str]] = {}
         for at, behind, item in said:
             by_place.setdefault((at, behind), set()).add(item)
@@ -512,22 +259,22 @@ class _Text:
         for (at, behind), items in sorted(by_place.items(), key=lambda row: (row[0][0] - row[0][1], row[0])):
             if taken.isdisjoint(range(at, behind)):
                 taken |= set(range(at, behind))
-                if meant := items & set(allowed):
-                    found.append((at, behind, meant))
+                found.append((at, behind, items))
         return sorted(found, key=lambda row: row[:2])
 
     def _without_kind(self, item: HomeEntity) -> Iterator[tuple[int, int]]:
         """Yield where a name is said without the word for the kind of the thing: "Einfahrt" for "Kamera Einfahrt"."""
+        language = self._language
         for name in item.names:
-            words = [word.text for word in words_of(name)]
-            kept = [word for word in words if not self._names_kind(word, item.domain)]
+            words = words_of(name)
+            kept = [
+                word
+                for word in words
+                if not language.is_noun(word)
+                or all(kind.partition(".")[0] != item.domain for kind in language.kinds_of(word))
+            ]
             if kept and len(kept) < len(words):
                 yield from self._said(" ".join(kept))
-
-    def _names_kind(self, word: str, domain: str) -> bool:
-        language = self._language
-        kinds = language.kinds_of(word) if language.is_noun(word) else {}
-        return any(kind.partition(".")[0] == domain for kind in kinds)
 
     def _is_where_said(self, entity_id: str, but: Collection[int]) -> bool:
         area_id = self._home.entities[entity_id].area_id
@@ -539,7 +286,7 @@ class _Text:
         wanted = "floor" if argument.kind is ArgumentKind.FLOOR_NAME else "area"
         within = {
             place
-            for at, behind, items in self._longest(self._names, self._home.entities)
+            for at, behind, items in self._longest(self._names)
             if not any((at, behind) == row[:2] for row in self._areas)
             for place in range(at, behind)
         }
@@ -556,12 +303,7 @@ class _Text:
                 self._unclear.add(argument.name)
                 return
             values += names
-        values = list(dict.fromkeys(values))
-        if len(values) > 1 and not argument.several:
-            self._unclear.add(argument.name)
-        elif values:
-            spots = {place for at, behind, _, _ in said for place in range(at, behind)}
-            self._keep(argument, values if argument.several else values[0], spots)
+        self._keep_all(argument, dict.fromkeys(values), [row[:2] for row in said])
 
     # Times
 
@@ -581,21 +323,16 @@ class _Text:
             self._unclear.update(one.name for one in arguments)
         if len(spans) != 1:
             return
-        span, places = spans[0], range(spans[0].first, spans[0].behind)
-        last = span.end
+        span = spans[0]
         for argument in arguments:
             match argument.kind:
                 case ArgumentKind.RANGE_START:
                     value: Any = span.start.date() if argument.whole else span.start
                 case ArgumentKind.RANGE_END:  # a day is in the span as a whole
-                    value = (last - timedelta(microseconds=1)).date() if argument.whole else last
+                    value = (span.end - timedelta(microseconds=1)).date() if argument.whole else span.end
                 case _:
-                    value = {"start": span.start, "end": last}
-            if isinstance(value, dict):
-                written: Any = {key: _moment(item)[argument.form] for key, item in value.items()}
-            else:
-                written = (_moment(value) if isinstance(value, datetime) else _date(value))[argument.form]
-            self._keep(argument, written, places)
+                    value = {"start": span.start, "end": span.end}
+            self._keep(argument, value, range(span.first, span.behind))
 
     def _moment(self, argument: Argument) -> None:
         """Find a day with a time."""
@@ -607,24 +344,19 @@ class _Text:
             self._unclear.add(argument.name)
         elif days and times:
             when = datetime.combine(days[0].value, times[0].value, self._now.tzinfo)
-            spots = {*range(days[0].first, days[0].behind), *range(times[0].first, times[0].behind)}
-            self._keep(argument, _moment(when)[argument.form], spots)
+            self._keep(argument, when, (*days[0].spots, *times[0].spots))
 
-    def _one[T](
-        self, argument: Argument, found: Sequence[Named[T]], form: Form | None = None, *, named: bool = False
-    ) -> None:
+    def _one[T](self, argument: Argument, found: Sequence[Named[T]], *, named: bool = False) -> None:
         """Keep the only value that was found; the same said twice is one. With `named` it may be the name of a thing."""
         free = [one for one in found if named or self._free(one.first, one.behind)]
-        values = [one.value for one in free]
-        if argument.several and free:
-            kept = list({repr(value): value for value in values}.values())
-            self._keep(argument, kept, {at for one in free for at in range(one.first, one.behind)})
-        elif len({repr(value) for value in values}) > 1:
+        values = list({repr(one.value): one.value for one in free}.values())
+        spots = {at for one in free for at in one.spots}
+        if argument.several and values:
+            self._keep(argument, values, spots)
+        elif len(values) > 1:
             self._unclear.add(argument.name)
-        elif free:
-            value: Any = values[0]
-            written = value[form] if form is not None else value
-            self._keep(argument, written, {at for one in free for at in range(one.first, one.behind)})
+        elif values:
+            self._keep(argument, values[0], spots)
 
     # What is listed, and numbers
 
@@ -644,8 +376,8 @@ class _Text:
         ]
         # what is listed may be what a thing is called; a part of a longer name is not said by itself
         within = [one for one in longest if not self._free(one.first, one.behind)]
-        named = {(at, behind) for at, behind, _ in self._longest(self._names, self._home.entities)}
-        alone = [one for one in within if (one.first, one.behind) in named and self._used.isdisjoint(_spots(one))]
+        named = {(at, behind) for at, behind, _ in self._longest(self._names)}
+        alone = [one for one in within if (one.first, one.behind) in named and self._used.isdisjoint(one.spots)]
         self._one(argument, [one for one in longest if one not in within] + alone, named=True)
 
     def _identifier(self, argument: Argument, pattern: re.Pattern[str]) -> None:
@@ -671,16 +403,17 @@ class _Text:
         for argument in arguments:
             if argument.kind is ArgumentKind.NUMBER and (unit := self._time_unit(argument)):
                 lasting = durations_in(self._text, self._language.base)
-                values = [_renamed(one, one.value.total_seconds() / SECONDS[unit]) for one in lasting]
-                self._one(argument, [_renamed(one, _plain(one.value)) for one in values if _fits(argument, one.value)])
+                numbers = [(one.value.total_seconds() / SECONDS[unit], one) for one in lasting]
+                fitting = [Named(_plain(many), one.first, one.behind) for many, one in numbers if _fits(argument, many)]
+                self._one(argument, fitting)
                 if argument.name in self._values or argument.name in self._unclear:
                     del open_[argument.name]
-        numbers = numbers_in(self._words, self._language.base)
+        said = numbers_in(self._words, self._language.base)
         while open_:
             ranked: list[tuple[int, str, Named[float]]] = []
             for argument in open_.values():
                 ranked += [
-                    (rank, argument.name, one) for one in numbers if (rank := self._rank(argument, one)) is not None
+                    (rank, argument.name, one) for one in said if (rank := self._rank(argument, one)) is not None
                 ]
             if not ranked:
                 return
@@ -695,9 +428,10 @@ class _Text:
                 continue
             number = first[0][2]
             argument = open_.pop(name)
-            has_unit = self._unit(number.behind) or self._word(number.behind) == argument.unit.casefold()
-            behind = number.behind + (1 if has_unit and number.behind < len(self._words) else 0)
-            self._keep(argument, _plain(number.value), range(number.first, behind))
+            behind = [word.word for word in self._words[number.behind : number.behind + 1]]
+            has_unit = self._unit(number.behind) or behind == [argument.unit.casefold()]
+            last = number.behind + len(behind) if has_unit else number.behind
+            self._keep(argument, _plain(number.value), range(number.first, last))
 
     def _time_unit(self, argument: Argument) -> str:
         """Return the unit of time that an argument is of, as a key of `SECONDS`: its unit, else what it is called; "": none."""
@@ -706,20 +440,17 @@ class _Text:
         for label in (argument.name.replace("_", " "), *argument.labels):
             for one in durations_in(f"1 {label}", self._language.base):
                 unit = next((unit for unit, seconds in SECONDS.items() if seconds == one.value.total_seconds()), "")
-                if unit and one.behind == len(words_of(label)) + 1:
+                if unit and one.behind == len(words_in(label)) + 1:
                     return unit
         return _TIME_UNITS.get(argument.name.casefold(), "")
-
-    def _word(self, at: int) -> str:
-        return self._words[at].text if at < len(self._words) else ""
 
     def _unit(self, at: int) -> str:
         """Return the sign of the unit that stands at a place, "" for none."""
         if at >= len(self._words):
             return ""
-        word = self._words[at].text
+        word = self._words[at].word
         for sign, said in {**_SIGNS, **data_of(self._language.base).units}.items():
-            if word == sign or word in {one.text for text in said for one in words_of(text)}:
+            if word == sign or word in {one.word for text in said for one in words_in(text)}:
                 return sign
         return "time" if unit_at(self._words, at, self._language.base) else ""
 
@@ -728,7 +459,7 @@ class _Text:
         if not self._free(number.first, number.behind) or not _fits(argument, number.value):
             return None
         behind = self._unit(number.behind)
-        word = self._words[number.behind].text if number.behind < len(self._words) else ""
+        word = self._words[number.behind].word if number.behind < len(self._words) else ""
         own = argument.unit.casefold()
         wanted = "°" if own.startswith("°") else "k" if own in ("k", "kelvin") else own
         labelled = self._labelled(argument, number)
@@ -743,16 +474,16 @@ class _Text:
         return 1 + 2 * labelled
 
     def _is_kind(self, at: int) -> bool:
-        return 0 <= at < len(self._words) and self._language.is_noun(self._words[at].text)
+        return 0 <= at < len(self._words) and self._language.is_noun(self._words[at].word)
 
     def _labelled(self, argument: Argument, number: Named[float]) -> int:
         """Return how surely what an argument is called belongs to a number: in front of it, or behind; a word may be between."""
         said = {
             key
             for label in (argument.name.replace("_", " "), *argument.labels)
-            for word in words_of(label)
-            if len(word.text) >= _LABEL or len(label) == len(word.text)
-            for key in keys_of(self._language.base, word.text)
+            for word in words_in(label)
+            if len(word.word) >= _LABEL or len(label) == len(word.word)
+            for key in keys_of(self._language.base, word.word)
         }
         for sure, near in (
             (2, range(max(0, number.first - 2), number.first)),
@@ -778,40 +509,31 @@ def _plain(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _spots(one: Named[Any]) -> range:
-    return range(one.first, one.behind)
-
-
-def _renamed[S, T](one: Named[S], value: T) -> Named[T]:
-    return Named(value, one.first, one.behind)
-
-
-def _moment(value: datetime) -> dict[Form, Any]:
-    return {
-        Form.PYTHON: value, Form.JSON: value.isoformat(timespec="seconds"), Form.SELECTOR: f"{value:%Y-%m-%d %H:%M:%S}",
-    }  # fmt: skip
-
-
-def _date(value: date) -> dict[Form, Any]:
-    return {Form.PYTHON: value, Form.JSON: value.isoformat(), Form.SELECTOR: value.isoformat()}
-
-
-def _time(value: time) -> dict[Form, Any]:
-    return {Form.PYTHON: value, Form.JSON: value.isoformat(), Form.SELECTOR: value.isoformat()}
-
-
-def _duration(value: timedelta) -> dict[Form, Any]:
-    seconds = int(value.total_seconds())
-    hours, minutes, left = seconds // 3600, seconds // 60 % 60, seconds % 60
-    parts = {"H": hours, "M": minutes, "S": left}
-    iso = "PT" + ("".join(f"{number}{sign}" for sign, number in parts.items() if number) or "0S")
-    return {
-        Form.PYTHON: value, Form.JSON: iso, Form.SELECTOR: {"hours": hours, "minutes": minutes, "seconds": left},
-    }  # fmt: skip
+def _written(value: Any, form: Form) -> Any:
+    """Return a moment, a day, a time or a duration in a form, anything else as it is."""
+    match value:
+        case _ if form is Form.PYTHON:
+            return value
+        case datetime():
+            return value.isoformat(timespec="seconds") if form is Form.JSON else f"{value:%Y-%m-%d %H:%M:%S}"
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            seconds = int(value.total_seconds())
+            hours, minutes, left = seconds // 3600, seconds // 60 % 60, seconds % 60
+            if form is Form.SELECTOR:
+                return {"hours": hours, "minutes": minutes, "seconds": left}
+            parts = {"H": hours, "M": minutes, "S": left}
+            return "PT" + ("".join(f"{number}{sign}" for sign, number in parts.items() if number) or "0S")
+        case dict():
+            return {key: _written(item, form) for key, item in value.items()}
+        case list():
+            return [_written(item, form) for item in value]
+    return value
 
 
 def _phrase(name: str) -> str:
-    return " ".join(word.text for word in words_of(name))
+    return " ".join(word.word for word in words_in(name))
 
 
 @lru_cache(maxsize=16)

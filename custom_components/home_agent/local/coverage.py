@@ -7,8 +7,7 @@ vocabulary of the language know; nothing here reads a grammar.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cached_property
 import re
 from typing import Any
 
@@ -20,20 +19,17 @@ from homeassistant.helpers import intent
 from ..home.domains import IN_A_ROOM, LIGHTS, READ_ONLY, domains_where
 from ..home.domains.script import required_fields
 from ..home.exposure import may_know
-from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot, stems_of
+from ..home.names import folded_words, stems_of
+from ..home.snapshot import HomeEntity, HomeSnapshot
+from ..home.taught_names import AREA
 from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
-from ..support.text import fold, runs
+from ..support.text import Words, fold, runs, spoken_words
 from ..turn.turn import Turn
 from .things import levels_of
 
-type Words = Sequence[str]
-"""Folded words."""
-
 _SURE = 0.95
-_LONG = 4  # letters of a word that can be mistyped and still be known
-_LIKE = 0.75
 _NAMED = 0.75  # of a word in a name, which may be of another language
 _SWITCHING = {intent.INTENT_TURN_ON: (SERVICE_TURN_ON, STATE_ON), intent.INTENT_TURN_OFF: (SERVICE_TURN_OFF, STATE_OFF)}
 _OPENING = domains_where(lambda record: "open" in record.told_as)
@@ -62,7 +58,6 @@ class LeftOut:
 class _Place:
     """An area or a floor, as it stands in the sentence."""
 
-    start: int
     name: Words
     areas: frozenset[str]
     """Area ids."""
@@ -155,15 +150,12 @@ class Coverage:
 
         With `exactly` those that stand in the sentence as they are, else only others.
         """
-        words = _folded(self.turn.text)
-        said, whole = dict.fromkeys(words), f" {' '.join(words)} "
+        words = [fold(word) for word in spoken_words(self.turn.text)]
+        entities, user, whole = self.home.entities, self.turn.user, f" {' '.join(words)} "
         found = [
-            entity
-            for entity in self._untouched(())
-            for name in entity.names
-            if len(called := _folded(name)) > 1
-            and (f" {' '.join(called)} " in whole) is exactly
-            and all(own in said or any(_is_slip(word, own) for word in said) for own in called)
+            entities[one]
+            for one, called in self.home.names.nearly_said(words)
+            if one in entities and may_know(self.hass, user, one) and (f" {' '.join(called)} " in whole) is exactly
         ]
         return self._left_out(found, "").names
 
@@ -203,7 +195,7 @@ class Coverage:
 
     def _place_left_out(
         self,
-        said: Words,
+        said: Sequence[str],
         places: Sequence[_Place],
         found: Sequence[HomeEntity],
         intents: Sequence[Recognised],
@@ -242,7 +234,9 @@ class Coverage:
             return True
         return not any(other.domain in LIGHTS and other.area_id in place.areas for other in self._untouched(found))
 
-    def _kind_left_out(self, said: Words, places: Sequence[_Place], found: Sequence[HomeEntity]) -> LeftOut | None:
+    def _kind_left_out(
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity]
+    ) -> LeftOut | None:
         """Return what is of a kind that was said, where nothing of that kind is touched."""
         for word, kinds in self._kinds(said, found):
             if any(self._is_of(entity, kinds, roughly=True) for entity in found):
@@ -258,7 +252,7 @@ class Coverage:
 
     def _everything_left_out(
         self,
-        said: Words,
+        said: Sequence[str],
         places: Sequence[_Place],
         found: Sequence[HomeEntity],
         intents: Sequence[Recognised],
@@ -281,11 +275,11 @@ class Coverage:
         return None
 
     def _same_left_out(
-        self, said: Words, places: Sequence[_Place], found: Sequence[HomeEntity], domains: Collection[str]
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], domains: Collection[str]
     ) -> LeftOut | None:
         """Return what is called by the kind that was said, but not of its class."""
         if not places and self.turn.area_id and found and all(item.area_id == self.turn.area_id for item in found):
-            places = [_Place(0, (), frozenset({self.turn.area_id}))]  # meant is what is around who speaks
+            places = [_Place((), frozenset({self.turn.area_id}))]  # meant is what is around who speaks
         for word, known in self._kinds(said, ()):
             kinds = _surest(known)
             others = [
@@ -299,7 +293,7 @@ class Coverage:
                 return self._left_out(others, word)
         return None
 
-    def _kinds(self, said: Words, found: Sequence[HomeEntity]) -> list[tuple[str, Kinds]]:
+    def _kinds(self, said: Sequence[str], found: Sequence[HomeEntity]) -> list[tuple[str, Kinds]]:
         """Return the words that name a kind, with the kinds, but for those in a name of what is touched."""
         own = self._own_words(found)
         named: list[tuple[str, Kinds]] = []
@@ -318,42 +312,41 @@ class Coverage:
         """Return the words of the names of entities."""
         return frozenset(word for entity in found for name in entity.names for word in _folded(name))
 
-    def _places(self, said: Words, slots: Iterable[Mapping[str, Any]]) -> list[_Place]:
+    def _places(self, said: Sequence[str], slots: Iterable[Mapping[str, Any]]) -> list[_Place]:
         """Return the areas and floors that stand in the sentence, the longest where names overlap, and those of the slots."""
         values = {str(each[slot]) for each in slots for slot in ("area", "floor") if each.get(slot)}
-        meant = {form for value in values for form in (value.casefold(), " ".join(_folded(value)))}  # an id, or a name
-        listed: list[_Place] = []
-        for name, areas in self._place_names.items():
-            words = tuple(name.split())
-            starts = [at for at in range(len(said)) if tuple(said[at : at + len(words)]) == words]
-            listed += [_Place(at, words, areas) for at in starts]
-            if not starts and name in meant:
-                listed.append(_Place(-1, words, areas))
-            elif not starts and (own := areas & meant):  # a slot may have the id of an area; its floor is not meant
-                listed.append(_Place(-1, words, own))
-        longest = sorted(listed, key=lambda place: -len(place.name))
+        areas: dict[tuple[int, Words], frozenset[str]] = {}
+        words = [fold(word) for word in spoken_words(" ".join(said))]
+        for start, name, subject in self.home.names.standing_in(words, lambda word, _: (word,)):
+            areas[start, name] = areas.get((start, name), frozenset()) | self.home.areas_of(subject)
+        for level, there in self._levels.items():
+            starts = [at for at in range(len(words)) if tuple(words[at : at + len(level)]) == level]
+            areas |= {(at, level): areas.get((at, level), frozenset()) | there for at in starts}
+        named = {name for _, name in areas}
+        for value in values:  # of slots: an id, or a name
+            subjects = [f"{AREA}{value}"] if value in self.home.areas else self.home.names.called(value)
+            there = frozenset[str]().union(*map(self.home.areas_of, subjects))
+            name = folded_words(self.home.areas[value].names[0] if value in self.home.areas else value)
+            if there and name not in named:
+                areas[-1, name] = areas.get((-1, name), frozenset()) | there
         taken: set[int] = set()
         kept: list[_Place] = []
-        for place in longest:
-            spots = set(range(place.start, place.start + len(place.name))) if place.start >= 0 else set()
-            if not spots & taken and not any(place.start < 0 and place.areas == other.areas for other in kept):
-                kept.append(place)
+        for (start, name), there in sorted(areas.items(), key=lambda item: -len(item[0][1])):
+            spots = set(range(start, start + len(name))) if start >= 0 else set()
+            if there and not spots & taken and not any(start < 0 and there == other.areas for other in kept):
+                kept.append(_Place(name, there))
                 taken |= spots
         return kept
 
     @cached_property
-    def _place_names(self) -> Mapping[str, frozenset[str]]:
-        """The folded names of areas and floors, also by where they are, with the ids of the areas."""
-        found: dict[str, set[str]] = {}
-        for area in self.home.areas.values():
-            for name in _names_of(area):
-                found.setdefault(name, set()).add(area.area_id)
-        for words, areas in levels_of(self.home, self.language.code).items():
-            if all(
-                stem not in self.home.words for word in words for stem in stems_of(word)
-            ):  # else it says which thing
-                found.setdefault(" ".join(words), set()).update(areas)
-        return {name: frozenset(areas) for name, areas in found.items()}
+    def _levels(self) -> Mapping[Words, frozenset[str]]:
+        """The words for where floors are, with the ids of the areas, unless a word of them says which thing."""
+        levels = levels_of(self.home, self.language.code)
+        return {
+            words: areas
+            for words, areas in levels.items()
+            if not any(True for word in words for stem in stems_of(word) for _ in self.home.with_stem(stem))
+        }
 
     def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
         """Yield what else there is that the user may know of."""
@@ -418,20 +411,6 @@ def _within(entities: Iterable[HomeEntity], places: Sequence[_Place]) -> Iterato
     """Yield what is in one of the places; everything where none was said."""
     areas = frozenset[str]().union(*(place.areas for place in places))
     return (entity for entity in entities if not places or entity.area_id in areas)
-
-
-def _names_of(area: HomeArea) -> Iterator[str]:
-    for name in (*area.names, *area.floor_names):
-        if words := _folded(name):
-            yield " ".join(words)
-
-
-@lru_cache(maxsize=1024)  # a large home has few words, and many things called by them
-def _is_slip(word: str, own: str) -> bool:
-    """Return whether a word is one of a name, or looks like a slip of the pen of it."""
-    return word == own or (
-        len(own) >= _LONG and word[:1] == own[:1] and SequenceMatcher(a=word, b=own).ratio() >= _LIKE
-    )
 
 
 def _folded(text: str) -> list[str]:

@@ -16,10 +16,10 @@ from ..languages.phrases import is_altered, is_question, is_remark
 from ..languages.phrasings import COMMANDS, phrasings_of
 from ..policy.intents import QUESTIONS
 from ..support.bounds import in_slices
+from ..support.text import words_of
 from .frames import Frame, async_carry_out
 from .refusals import async_explain_mismatch, async_nearest
 from .sentences import Ask, Done, NotMine, Refused, Result, Sentence, error_response
-from .things import words_of
 from .which import async_ask_which
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")

@@ -25,7 +25,8 @@ from homeassistant.util.ulid import ulid_now
 import probatio
 
 from ..home.exposure import async_check_permission, is_exposed
-from ..home.snapshot import Home, HomeEntity, HomeSnapshot
+from ..home.snapshot import Home, HomeSnapshot
+from ..home.taught_names import AREA
 from ..languages.data import code_of, data_of
 from ..languages.personal_data import mask
 from ..languages.phrases import (
@@ -211,7 +212,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._rows.get((code, " ".join(words), area_id))
             if row is not None and row.status is ProposalStatus.APPROVED and (row.area_id == (turn.area_id or "")):
-                fits = _named_in(home, words, turn.language) == row.named
+                fits = _named_in(home, words) == row.named
                 return (row, row.effects) if fits else None
         for size in range(len(words) - 1, 0, -1):
             for begin in range(len(words) - size + 1):
@@ -220,7 +221,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
                 if row is None or row.status is not ProposalStatus.APPROVED:
                     continue
                 effects = _effects_for(hass, turn, home, row, words[begin : begin + size])
-                if effects and _named_in(home, around, turn.language) == row.named:
+                if effects and _named_in(home, around) == row.named:
                     return row, effects
         return None
 
@@ -361,7 +362,7 @@ async def async_observe(
     if plan.action is not ActionClass.WRITE or policy.rules.decide(turn, tool, plan).action is not Verdict.ALLOW:
         return
     snapshot, words = await home.async_get(), plain_words(turn.text, turn.language)
-    around, slot = _with_slot(snapshot, words, turn.language, effects)
+    around, slot = _with_slot(snapshot, words, effects)
     names = [name for item in plan.targets if (one := snapshot.entities.get(item)) for name in one.names]
     names += [name for area in snapshot.areas.values() for name in area.names]
     if not _is_plain_request(turn, words, names):
@@ -374,7 +375,7 @@ async def async_observe(
             words=" ".join(around),
             slot=slot,
             area_id="" if slot is not Slot.NONE else turn.area_id or "",
-            named=_named_in(snapshot, around, turn.language),
+            named=_named_in(snapshot, around),
             tool=actions[0].tool,
             effects=effects,
             status=ProposalStatus.SEEN,
@@ -466,58 +467,51 @@ def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) ->
 # Names among the words.
 
 
-def _names_of(item: HomeEntity | Any, language: str) -> list[tuple[str, ...]]:
-    """Return the names of an entity or an area as their words."""
-    return [words for name in item.names if (words := plain_words(name, language))]
+def _parted(home: HomeSnapshot, subjects: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the ids of the areas and of the entities among what has a name."""
+    listed = list(subjects)
+    areas = [one.removeprefix(AREA) for one in listed if one.startswith(AREA)]
+    return areas, [one for one in listed if one in home.entities]
 
 
-def _called(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[list[str], list[str]]:
-    """Return the areas and the entities that are called just so."""
-    wanted = tuple(words)
-    areas = [key for key, area in home.areas.items() if wanted in _names_of(area, language)]
-    return areas, [key for key, entity in home.entities.items() if wanted in _names_of(entity, language)]
-
-
-def _named_in(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[str, ...]:
+def _named_in(home: HomeSnapshot, words: Sequence[str]) -> tuple[str, ...]:
     """Return the entities and areas of which a name stands among the words."""
-    said = f" {' '.join(words)} "
-    found = [
-        key
-        for items in (home.areas, home.entities)
-        for key, item in items.items()
-        if any(f" {' '.join(name)} " in said for name in _names_of(item, language))
-    ]
-    return tuple(sorted(found))
+    areas, things = _parted(home, {subject for _, _, subject in home.names.spelled_in(words)})
+    return tuple(sorted((*areas, *things)))
 
 
-def _with_slot(home: HomeSnapshot, words: Sequence[str], language: str, effects: Effects) -> tuple[Sequence[str], Slot]:
+def _with_slot(home: HomeSnapshot, words: Sequence[str], effects: Effects) -> tuple[Sequence[str], Slot]:
     """Return the words with a slot where they name just what was done for: one thing, or all of its kind in an area."""
     targets = {item for effect in effects for item in effect.entity_ids}
     places = {entity.area_id for item in targets if (entity := home.entities.get(item)) is not None}
     area_id = next(iter(places)) if len(places) == 1 else None
-    for size in range(len(words) - 1, 0, -1):
-        for begin in range(len(words) - size + 1):
-            areas, things = _called(home, words[begin : begin + size], language)
-            around = (*words[:begin], SLOT, *words[begin + size :])
-            if not areas and len(things) == 1 and targets == {*things}:
-                return around, Slot.THING
-            if not things and areas and areas == [area_id]:
-                if all({*effect.entity_ids} == {*_of_kind(home, area_id, effect)} for effect in effects):
-                    return around, Slot.AREA
+    named: dict[tuple[int, int], list[str]] = {}
+    for begin, size, subject in home.names.spelled_in(words):
+        named.setdefault((-size, begin), []).append(subject)
+    for (size, begin), subjects in sorted(named.items()):
+        areas, things = _parted(home, subjects)
+        around = (*words[:begin], SLOT, *words[begin - size :])
+        if -size == len(words):
+            continue
+        if not areas and len(things) == 1 and targets == {*things}:
+            return around, Slot.THING
+        if not things and areas and areas == [area_id]:
+            if all({*effect.entity_ids} == {*_of_kind(home, area_id, effect)} for effect in effects):
+                return around, Slot.AREA
     return words, Slot.NONE
 
 
 def _of_kind(home: HomeSnapshot, area_id: str | None, effect: Effect) -> list[str]:
     """Return the entities of an area that are of the domains of an effect."""
     domains = {item.partition(".")[0] for item in effect.entity_ids}
-    return [key for key, entity in home.entities.items() if entity.area_id == area_id and entity.domain in domains]
+    return [item for item in home.by_area.get(area_id or "", ()) if item.partition(".")[0] in domains]
 
 
 def _effects_for(
     hass: HomeAssistant, turn: Turn, home: HomeSnapshot, row: LearnedPhrase, words: Sequence[str]
 ) -> Effects:
     """Return the effects of a phrase for what stands in its slot; none where that is nothing, or not alike."""
-    areas, things = _called(home, words, turn.language)
+    areas, things = _parted(home, home.names.called(" ".join(words), exactly=True))
     effects: list[Effect] = []
     for effect in row.effects:
         items: Sequence[str] = ()

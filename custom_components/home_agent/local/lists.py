@@ -18,13 +18,14 @@ from ..home.states import detail_call, details_from_response, may_be_of_others
 from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..support.localize import async_text
+from ..support.text import words_of
 from .coverage import as_said
 from .frames import Frame, async_carry_out, async_tell_states
 from .intent_policy import against_reading, report
 from .parts import parts_of
 from .reading import Said, SentenceReading
 from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
-from .things import Things, words_of
+from .things import Things
 
 MAX_ITEMS = 20
 """Items of one sentence, or of one answer."""

@@ -10,9 +10,9 @@ from homeassistant.core import State
 from ..home.domains import domains_where
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
-from ..support.text import MAX_TEXT, fold
+from ..support.text import MAX_TEXT, fold, tokens
 from .reading import MAX_WORDS, Said, SentenceReading, Understood, Wish
-from .things import Things, tokens_of
+from .things import Things
 from .understanding import Commanding
 
 MAX_PARTS = 4  # wishes of one sentence
@@ -146,7 +146,7 @@ def _several(
             wishes += first.wishes
         waiting.clear()
         wishes += found.wishes
-        going_on += found.wishes if any(token.word in pronouns for token in tokens_of(part)) else ()
+        going_on += found.wishes if any(token.word in pronouns for token in tokens(part)) else ()
         vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
         targets = last.targets
         score = min(score, found.score)
@@ -171,7 +171,7 @@ def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
 
     "On and off again" does not say when.
     """
-    said = f" {' '.join(token.word for token in tokens_of(text))} "
+    said = f" {' '.join(token.word for token in tokens(text))} "
     phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
     back = {"HassTurnOn", "HassTurnOff"} if not phrases.isdisjoint(words.joins) else {"HassTurnOn"}
     return frozenset(back if phrases else ())

@@ -16,11 +16,12 @@ from homeassistant.helpers import intent
 
 from ..home.agreement import OPENINGS
 from ..home.domains import IN_A_ROOM, domains_where
+from ..support.text import words_of
 from .frames import Frame, async_tell_states
 from .intent_policy import against_reading
 from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
-from .things import Things, words_of
+from .things import Things
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95

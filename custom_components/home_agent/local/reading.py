@@ -16,9 +16,9 @@ from homeassistant.core import State
 from ..languages.data import number_words
 from ..languages.phrases import is_altered, is_order, tells_state
 from ..languages.vocabulary import Kinds
-from ..support.text import MAX_TEXT, fold, is_unspaced
-from .spelling import LONG, is_slip
-from .things import ARTICLE, CELSIUS, Things, Token, Words, tokens_of, words_of
+from ..support.nearness import LONG, is_slip
+from ..support.text import CELSIUS, MAX_TEXT, Token, Words, fold, is_unspaced, tokens, words_of
+from .things import ARTICLE, Things
 
 MAX_WORDS = 30  # of a sentence; a longer one tells a story
 _MISTYPED, _MISNAMED = 0.85, 0.8
@@ -104,7 +104,7 @@ class SentenceReading:
         self.language, self.routes = things.language, things.routes
         self.sureness = 1.0
         """How surely the words are those that were meant: some are mistyped."""
-        self.tokens = self._joined(tokens_of(text))
+        self.tokens = self._joined(tokens(text))
         self.polite = set[int]()
         """The places of words that change nothing together."""
         for spots in (spots for phrase in self.routes.polite for spots in self._stands(phrase)):

@@ -18,13 +18,15 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ..home.domains.script import TRIGGER
-from ..home.snapshot import HomeSnapshot, stems_of
+from ..home.names import stems_of
+from ..home.snapshot import HomeSnapshot
 from ..languages.data import data_of
 from ..languages.phrasings import Phrasing, phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.tool import HomeAgentTool
 from ..support.text import fold, words
-from .arguments import Argument, extract
+from .arguments import extract
+from .declared import Argument
 
 if TYPE_CHECKING:
     from ..search.lexical import Lexicon
@@ -209,7 +211,7 @@ class RouteIndex:
 
     def is_of_home(self, word: str) -> bool:
         """Return whether a name of the home has a word."""
-        return any(stem in self.home.words or stem in self.home.places for stem in stems_of(word))
+        return any(True for stem in stems_of(word) for _ in self.home.names.with_stem(stem))
 
     def alike(self, word: str) -> Mapping[int, float]:
         """Return the words of phrases that a folded one may stand for."""

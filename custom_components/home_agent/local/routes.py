@@ -47,7 +47,7 @@ from ..support.errors import RetrievalError, where_of
 from ..support.localize import async_error_text, async_text
 from ..support.text import fold, words
 from ..turn.turn import Answer, RouteChoice, Turn, Understanding, Zone, async_zone
-from .arguments import Argument, arguments_of_fields, arguments_of_schema
+from .declared import Argument, arguments_of_fields, arguments_of_schema
 from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance, no_arguments
 
 MAX_ROUTES = 6000
@@ -301,7 +301,7 @@ class RouteRegistry:
         entities = {
             key: item async for key, item in in_slices(home.entities.items()) if is_exposed(self._hass, key, user)
         }
-        return HomeSnapshot(entities, home.areas)
+        return HomeSnapshot(entities, home.areas, home.names)
 
     async def _async_by_vectors(self, index: RouteIndex, said: Utterance) -> list[Fit] | None:
         """Return the targets by their vectors, None where they cannot be compared now."""

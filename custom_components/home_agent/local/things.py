@@ -6,7 +6,6 @@ They are found once for each state of the home. What a sentence says with them i
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-import re
 
 from homeassistant.core import State
 
@@ -15,12 +14,9 @@ from ..languages.data import ENGLISH, LanguageData, data_of, number_words
 from ..languages.inflection import keys_of
 from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language
-from ..support.text import fold, normalized
-from .spelling import LONG, is_slip, meant_of
+from ..support.nearness import LONG, is_slip, name_meant_by
+from ..support.text import Words, fold, words_of
 
-type Words = tuple[str, ...]
-
-CELSIUS = "°c"
 ARTICLE = 3
 """Letters of a word that may stand in names and say nothing here."""
 TELLING = ("front", "back", "left", "right", "upstairs", "downstairs")
@@ -31,17 +27,6 @@ _KIND, _CLASS = 0.7, 0.95
 _LONGEST = 40  # letters of a compound that can be mistyped
 _ENDING = 2  # letters by which an adjective is longer in another form
 _LINKS = ("", "s", "n", "en", "es", "e")
-_TOKEN = re.compile(r"\d++(?:[.,]\d++)?(?![^\W\d_])|[%°℃]|[^\W_]++")
-_WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)?)(k|c)")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, or a number with its unit."""
-
-    word: str
-    value: float | None = None
-    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +191,7 @@ class Things:
         known = {other for other in self.spellable if is_slip(word, other)}
         if known:
             return (known.pop(), False) if len(known) == 1 else ("", False)
-        return meant_of(word, (name for name in self._by_start.get(word[0], ())), self._unnamed), True
+        return name_meant_by(word, (name for name in self._by_start.get(word[0], ())), self._unnamed), True
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
@@ -332,27 +317,3 @@ def _level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str
     """Return the words of the names of floors in a language, to how they are written."""
     rooms = data_of(code).rooms
     return {words_of(name): name for key in keys for name in rooms.get(key, ())}
-
-
-def words_of(text: str) -> Words:
-    """Return the folded words of a text."""
-    return tuple(token.word for token in tokens_of(text))
-
-
-def tokens_of(text: str) -> list[Token]:
-    """Return the words and numbers of a text."""
-    found: list[Token] = []
-    for part in _TOKEN.findall(normalized(text)):
-        if part[0].isdigit():
-            if match := _WITH_UNIT.fullmatch(part):
-                found.append(Token(part, float(match[1].replace(",", ".")), "k" if match[2] == "k" else CELSIUS))
-            else:
-                value = (
-                    float(part.replace(",", "."))
-                    if part.replace(".", "").replace(",", "").isascii() and re.fullmatch(r"\d+(?:[.,]\d+)?", part)
-                    else None
-                )
-                found.append(Token(part, value))
-        else:
-            found.append(Token(fold(part)))
-    return found

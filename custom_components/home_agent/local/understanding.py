@@ -16,9 +16,10 @@ from ..home.actions import GROUP
 from ..home.domains import DOMAINS, IN_A_ROOM, LIGHTS, RUNNERS, UNKNOWN, domains_where
 from ..languages.phrases import is_order
 from ..languages.phrasings import Phrasing
+from ..support.nearness import differs_by_one, is_slip
+from ..support.text import CELSIUS, Token, Words, words_of
 from .reading import SentenceReading, Understood, Wish
-from .spelling import differs_by_one, is_slip
-from .things import CELSIUS, Thing, Token, Words, sure_kinds, words_of
+from .things import Thing, sure_kinds
 
 MAX_TARGETS = 60
 HIGH = 0.75

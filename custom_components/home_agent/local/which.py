@@ -17,13 +17,13 @@ from ..policy.confirmation import NobodyConfirms
 from ..policy.intents import nothing_there, plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..support.text import MAX_TEXT
+from ..support.text import MAX_TEXT, words_of
 from ..turn.plan import Plan
 from .parts import parts_of
 from .reading import SentenceReading, Understood, Wish
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
-from .things import TELLING, Things, words_of
+from .things import TELLING, Things
 from .wishes import async_do, frames_of
 
 FEWEST, MOST = 2, 5

@@ -13,7 +13,6 @@ import re
 from homeassistant.core import HomeAssistant
 
 from ..home.agreement import agrees
-from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
 from ..languages.claims import any_word, filled, told_in
 from ..languages.data import MemoryWords, code_of, data_of
@@ -150,7 +149,7 @@ async def async_shown_by_home(hass: HomeAssistant, home: Home, text: str, langua
     """
     for told in told_in(text[:MAX_CONTENT], language):
         if told.states or told.numbers:
-            for entity_id in await async_mentioned(home, told.text):
+            for entity_id in (await home.async_get()).names.mentioned_in(told.text):
                 state = hass.states.get(entity_id)
                 if state is not None and agrees(state, told.states, list(told.numbers), as_set=False) is not None:
                     return True

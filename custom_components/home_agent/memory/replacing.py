@@ -17,7 +17,8 @@ from ..languages.claims import any_word
 from ..languages.concepts import fillers_of, meaning_of, names_in
 from ..languages.data import ENGLISH, code_of, data_of, number_words
 from ..languages.inflection import stems_of
-from ..support.text import fold, is_unspaced, likeness, normalized, runs, words
+from ..support.nearness import likeness
+from ..support.text import fold, is_unspaced, normalized, runs, words
 from .filters import plain
 from .record import TAINTED, Draft, Memory, MemorySource
 

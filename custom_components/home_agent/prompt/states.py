@@ -292,7 +292,7 @@ class Views:
                     async for entity_id, entity in in_slices(snapshot.entities.items())
                     if (may_read is None or may_read(entity_id, POLICY_READ)) and is_within(hass, entity_id, within)
                 }
-                seen = HomeSnapshot(readable, snapshot.areas, words=snapshot.words, places=snapshot.places)
+                seen = HomeSnapshot(readable, snapshot.areas, snapshot.names)
             if view is not None and view.snapshot.entities == seen.entities and view.snapshot.areas == seen.areas:
                 view.base, view.permissions = snapshot, permissions  # what changed is nothing that this reader sees
                 return view

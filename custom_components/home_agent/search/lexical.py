@@ -12,7 +12,8 @@ import numpy as np
 
 from ..home.domains import READ_ONLY, domains_where
 from ..languages.inflection import forms_of
-from ..support.text import fold, grams, likeness, words
+from ..support.nearness import grams, likeness
+from ..support.text import fold, words
 from .entity_documents import EntityDocument
 
 type Floats = np.ndarray[tuple[int], np.dtype[np.float32]]

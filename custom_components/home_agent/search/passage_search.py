@@ -13,7 +13,8 @@ from homeassistant.core import HomeAssistant
 from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import RetrievalError
-from ..support.text import fold, is_unspaced, likeness, words
+from ..support.nearness import likeness
+from ..support.text import fold, is_unspaced, words
 from ..turn import events
 from .model import Document, async_load_numpy
 from .passages import Passage, passage_of_others

@@ -1,10 +1,11 @@
-"""Text as it is compared: one normal form for every script, its words, and how alike two words are.
+"""Text as it is compared: one normal form for every script, and its words, numbers and signs.
 
 Words keep their marks ("für"); `fold` drops those that people leave out when they type ("fur"). Scripts that write no
-spaces become pairs of characters. Nothing here knows a language.
+spaces become characters or pairs of them. Nothing here knows a language.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 import re
 import unicodedata
@@ -19,18 +20,52 @@ _MARKS = (
 )
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PICTURES = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+|[{_PICTURES}]")
+_HIDDEN = "\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+_RUN = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+"
+_WORD = re.compile(rf"{_RUN}|[{_PICTURES}]")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+_SIGNS = "%°℃℉+\\-–—−/"
+_NUMBER = r"\d++(?:[.,:]\d++)*+(?![^\W\d_])"
+_TOKEN = re.compile(rf"{_NUMBER}|{_RUN}|[{_SIGNS}]")
+_WRITTEN = re.compile(
+    rf"{_NUMBER}|(?:[^\W_]|[{_MARKS}{_HIDDEN}])++(?:['’`´](?:[^\W_]|[{_MARKS}{_HIDDEN}])++)*+|[{_SIGNS}]"
+)
+_VALUE = re.compile(r"(\d+(?:[.,]\d+)?)([kc]?)")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _ELISION = re.compile(r"\b([a-zà-ɏ]{1,2}|(?:d|n|s|qu)?[aeu]ll)['’`´](?=\w{3})")
 _APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
-_INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
+_INVISIBLE = re.compile(f"[{_HIDDEN}]")
 _ENGLISH_S = re.compile(r"(?<=[a-z]{2})['’]s\b")
 _LETTERS = str.maketrans({
     "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "þ": "th", "ħ": "h", "ŧ": "t",
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ة": "ه", "ک": "ك", "ی": "ي", "ـ": "", "\u200c": "", "\u200d": "",
 })  # fmt: skip
 _KEEPS_MARKS = 0x0900  # from here on (India, Thailand, ...) a mark is a vowel, not an accent
+
+CELSIUS = "°c"
+DASHES = frozenset("-–—−")
+_BETWEEN = DASHES | {"+", "/"}
+
+type Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A folded word, a number or a sign of a text, and where it stands there."""
+
+    word: str
+    value: float | None = None
+    """Of a number in digits."""
+    unit: str = ""
+    """Of a number; "k" or "°c" where the letter is written right behind it."""
+    start: int = 0
+    """Its first character in the text; `end` is behind the last."""
+    end: int = 0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it begins with a digit."""
+        return self.word[0].isdigit()
 
 
 def normalized(text: str) -> str:
@@ -52,11 +87,55 @@ def fold(word: str) -> str:
     return "".join(c for c in apart if ord(c) >= _KEEPS_MARKS or not unicodedata.combining(c)).translate(_LETTERS)
 
 
+def tokens(text: str, *, signs: bool = False) -> list[Token]:
+    """Return the words, numbers and signs of units of the first `MAX_TEXT` characters of a text; `signs`: dashes, + and / as well.
+
+    A number has its decimals and colons ("21.5", "12:30"); a letter right behind it makes both one word ("20c").
+    """
+    found: list[Token] = []
+    for part, start, end in _parts(text[:MAX_TEXT]):
+        word, value, unit = fold(part), None, ""
+        if word[:1].isascii() and word[:1].isdigit() and (number := _VALUE.fullmatch(word)):
+            value, unit = float(number[1].replace(",", ".")), {"k": "k", "c": CELSIUS}.get(number[2], "")
+        if word and (signs or word not in _BETWEEN):
+            found.append(Token(word, value, unit, start, end))
+    return found
+
+
+def _parts(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the normal words, numbers and signs of a text, and where they stand in it as it is written."""
+    plain = normalized(text)
+    if len(plain) == len(text):
+        yield from ((match[0], *match.span()) for match in _TOKEN.finditer(plain))
+        return
+    for match in _WRITTEN.finditer(text):
+        plain, start = normalized(match[0]), match.start()
+        is_exact = len(plain) == len(match[0])
+        for part in _TOKEN.finditer(plain):
+            yield part[0], *((start + part.start(), start + part.end()) if is_exact else match.span())
+
+
+def words_of(text: str) -> Words:
+    """Return the folded words, numbers and signs of units of a text."""
+    return tuple(word for part in _TOKEN.findall(normalized(text)) if part not in _BETWEEN and (word := fold(part)))
+
+
 def runs(text: str) -> list[str]:
-    """Return the words of a text, a run of a script without spaces as one."""
+    """Return the words of a text, not folded, a run of a script without spaces as one; pictures are words."""
     if text.isascii() and "'" not in text and "`" not in text:
         return [word[:MAX_WORD] for word in _ASCII_WORD.findall(text[:MAX_TEXT].casefold())]
-    return [run[:MAX_WORD] for run in _TOKEN.findall(normalized(text).replace("_", " "))]
+    return [run[:MAX_WORD] for run in _WORD.findall(normalized(text))]
+
+
+def spoken_words(text: str) -> list[str]:
+    """Return the words of a text as they follow one another, not folded: without pictures, unspaced scripts by character."""
+    found: list[str] = []
+    for run in runs(text):
+        if run.isascii():
+            found.append(run)
+        elif any(map(str.isalnum, run)):
+            found += run if is_unspaced(run) else (run,)
+    return found
 
 
 def written_digits(word: str) -> str:
@@ -85,43 +164,3 @@ def pieces(run: str) -> Iterator[str]:
 def is_unspaced(run: str) -> bool:
     """Return whether a run is of a script that puts no spaces between words."""
     return bool(_IS_UNSPACED.match(run))
-
-
-def grams(word: str) -> set[str]:
-    """Return the character trigrams of a folded word, its two ends marked."""
-    padded = f"^{word}$"
-    return {padded[start : start + 3] for start in range(len(padded) - 2)} or {padded}
-
-
-def likeness(one: str, other: str) -> float:
-    """Return how likely two folded words mean the same, 0 to 1: the same stem, one inside the other, a slip of the pen."""
-    if one == other:
-        return 1.0
-    if one.isdigit() or other.isdigit():
-        return 0.0
-    short, long = sorted((one, other), key=len)
-    common = _common_start(one, other)
-    rest = len(long) - common
-    if common >= 3 and common == len(short) and rest <= (2 if common > 3 else 1):
-        return 0.95
-    if common >= 4 and rest <= 2:
-        return 0.88
-    if common >= 4 and rest <= 3 and len(short) - common <= 2:
-        return 0.8
-    if common >= 5 and common >= 0.6 * len(long):
-        return 0.7
-    if len(short) >= 4 and (long.endswith(short) or long.startswith(short)):
-        return 0.75
-    return 0.9 * shared if len(short) >= 4 and (shared := overlap(grams(one), grams(other))) >= 0.6 else 0.0
-
-
-def overlap(one: set[str], other: set[str]) -> float:
-    """Return how much of two sets of trigrams is common to both, 0 to 1 (Dice's coefficient)."""
-    return 2 * len(one & other) / (len(one) + len(other))
-
-
-def _common_start(one: str, other: str) -> int:
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return place
-    return min(len(one), len(other))
