@@ -13,10 +13,7 @@ SLICE = 0.002  # seconds of work before the event loop gets its turn
 
 
 def as_float(value: Any) -> float:
-    """Return a number in a schema as a float. Raises `probatio.Invalid`, also if it is too large.
-
-    A compiled schema lets the `OverflowError` of `probatio.Coerce(float)` through.
-    """
+    """Return a number in a schema as a float. Raises `probatio.Invalid`, also if it is too large."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as err:
@@ -36,9 +33,9 @@ async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
 def without_surplus[T](
     items: Iterable[T], most: int, whose: Callable[[T], Hashable], size: Callable[[T], int]
 ) -> list[T]:
-    """Return items, oldest first, without the oldest ones above a total size of `most`.
+    """Return items, oldest first, without the oldest ones above a total size of `most`; the newest stays.
 
-    Each is taken from the owner with the most by then, so that one owner cannot displace another's items. The newest stays.
+    Each is taken from the owner with the most by then, so that one owner cannot displace another's items.
     """
     kept = dict(enumerate(items))
     total: Counter[Hashable] = Counter()

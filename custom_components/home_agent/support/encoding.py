@@ -1,7 +1,4 @@
-"""Encodes values for the place they go into (JSON, URL, header, XML, Markdown), so that they stay values there.
-
-All that a template prints is a value, with any filter; structure is only the owner's text around it.
-"""
+"""Encodes values for the place they go into (JSON, URL, header, XML, Markdown), so that they stay values there."""
 
 from collections.abc import Callable, Mapping
 import html
@@ -24,7 +21,6 @@ _WORDS = re.compile(r"[\w .@+-]*")
 _MOMENT = re.compile(
     r"(?<![\w:-])(?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?(?![\w:-])"
 )
-"""A time, with or without its date."""
 _DOTS = frozenset({".", ".."})
 _MAX_UNQUOTE = 5  # times; deeper than any server goes
 MAX_TOLD = 100  # characters of a refused value
@@ -84,10 +80,7 @@ def for_xml(value: object) -> str:
 
 
 def for_unknown(value: object, *, blanks: bool = False) -> str:
-    """Return a value for an unknown format. Raises `ToolRefusal` for marks, separators and line breaks.
-
-    Letters, digits, `. _ - + @` and times pass; with `blanks`, for formats where a blank separates nothing, blanks too.
-    """
+    """Return a value for an unknown format: letters, digits, `._-+@`, times, and `blanks`. Raises `ToolRefusal` for others."""
     text = plain(value)
     if not (_WORDS if blanks else _WORD).fullmatch(_MOMENT.sub("", text)):
         allowed = "letters, digits, blanks and . _ - + @" if blanks else "letters, digits and . _ - + @"
@@ -135,10 +128,7 @@ def _climbs(text: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    """Return the text with question marks for halves of surrogate pairs.
-
-    Some libraries fail on them: ciso8601, which reads dates, crashes the process.
-    """
+    """Return the text with question marks for halves of surrogate pairs, which crash ciso8601."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
@@ -158,8 +148,7 @@ _LONGEST = 320  # characters of undecided text
 class ShownText:
     """Makes a text safe to show as Markdown while it arrives: no media load by themselves, no tag hides text.
 
-    Pictures and other media become links, except Home Assistant's own. A picture's address is requested as soon as it is
-    shown, and a hostile text can make a model write one that holds data.
+    Media become links, except Home Assistant's own: a picture is requested when it is shown, and its address could hold data.
     """
 
     def __init__(self, *, tells_addresses: bool = False) -> None:

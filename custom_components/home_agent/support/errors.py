@@ -1,40 +1,4 @@
-"""All errors, as one tree.
-
-HomeAgentError
-├── LLMError                 a request to the model failed
-│   ├── LLMConnectionError     not reachable, connection lost
-│   │   ├── LLMTimeoutError      silent for too long
-│   │   └── LLMCertificateError  the certificate was refused
-│   ├── LLMLoadingError        it is there, its model is being loaded
-│   ├── LLMAuthError           the key was refused
-│   ├── LLMRateLimitError      too many requests, or no credit left
-│   ├── LLMModelNotFoundError  the endpoint does not know the model
-│   ├── LLMContextLengthError  the request is longer than the model's window
-│   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
-│       └── LLMEndlessError    an answer that is longer, or takes longer, than any may
-├── ToolError                a tool call failed: the model learns of it, the turn goes on
-│   ├── ToolRefusal            it cannot do what it was asked; the sentence says what would work
-│   │   ├── RequestFailed        another computer failed (http.py); counted against it
-│   │   └── DidNotRun            an automation is disabled, or was held back; people are told why
-│   └── ToolPermissionError    the user may not do that, or the owner never allows it
-├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
-├── ExtensionError           an extension cannot be used: Repairs and an action say why, the others work
-├── McpError                 a server of tools (Model Context Protocol) cannot be used now
-│   ├── McpUnreachableError    not reachable, or it broke off
-│   │   └── McpTimeoutError        it says nothing
-│   ├── McpCertificateError    its certificate was refused
-│   ├── McpAuthError           it refused the key
-│   ├── McpAddressError        its name leads where the owner does not allow it
-│   ├── McpProtocolError       what answers is no such server, or refused what it was asked
-│   └── McpSdkError            the library that speaks to such servers could not be installed
-├── RetrievalError           nothing can be looked up now: the turn goes on with what there is
-│   ├── StoreError             kept documents cannot be read or written
-│   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, another program's
-│   └── EmbeddingError         text cannot be turned into vectors
-├── KnowledgeError           a document of the owner's cannot be used; the others are
-├── MemoriesError            a memory is not there, or cannot be kept as it is
-├── PromptTemplateError      the owner's prompt does not render
-└── ConversationBusy         a second message while the first is being answered
+"""All errors, as one tree below `HomeAgentError`.
 
 Every error carries a translation key of `exceptions` in translations/ and its placeholders; no sentence stands in code.
 """
@@ -80,8 +44,6 @@ class LLMTimeoutError(LLMConnectionError):
 
 class LLMNoConnectionError(LLMConnectionError):
     """The connection timed out: a repetition would take as long again."""
-
-    key = "llm_unreachable"
 
 
 class LLMCertificateError(LLMConnectionError):
@@ -304,10 +266,7 @@ class ConversationBusy(HomeAgentError):
 
 
 def where_of(err: BaseException) -> str:
-    """Return class and traceback of an unexpected error, and the class of its cause.
-
-    The message is left out: it may hold secrets, keys or a user's words.
-    """
+    """Return class and traceback of an unexpected error, and the class of its cause, without messages: they may hold secrets."""
     told = [f"{type(err).__name__}\n{''.join(traceback.format_tb(err.__traceback__))}".rstrip()]
     cause = err.__cause__ or (None if err.__suppress_context__ else err.__context__)
     if cause is not None and cause is not err:

@@ -27,7 +27,6 @@ from .errors import ToolRefusal
 from .outages import Hosts
 
 type Resolve = Callable[[str], Awaitable[Sequence[ResolveResult]]]
-"""Returns the addresses of a name."""
 
 _AT_HOME = ("local", "localhost", "lan", "home", "internal", "intranet", "private", "home.arpa")
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -281,11 +280,7 @@ class Http:
             attempts -= 1
             try:
                 return await self._session(verify_ssl=request.verify_ssl).request(
-                    request.method,
-                    request.url,
-                    headers=request.headers,
-                    data=request.body,
-                    allow_redirects=False,
+                    request.method, request.url, headers=request.headers, data=request.body, allow_redirects=False
                 )
             except _NoConnection as err:
                 if _was_refused(err.reason) or not attempts:

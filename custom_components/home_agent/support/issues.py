@@ -1,7 +1,4 @@
-"""Repairs issues: what the administrator can act on.
-
-An issue does not outlive its entry: each load deletes all, and raises those that still hold.
-"""
+"""Repairs issues: what the administrator can act on. Each load of the entry deletes all, and raises those that still hold."""
 
 from collections.abc import Collection
 from inspect import signature
@@ -64,10 +61,7 @@ def async_set(
     data: dict[str, str | int | float | None] | None = None,
     **placeholders: str,
 ) -> None:
-    """Raise the issue `key` of the thing with the id `of`, or delete it if it does not hold.
-
-    With `data` it has a flow in Repairs (repairs.py).
-    """
+    """Raise the issue `key` of the thing `of`, or delete it if it does not hold. `data` gives it a flow (repairs.py)."""
     if not holds:
         ir.async_delete_issue(hass, DOMAIN, f"{key}_{of}")
         return

@@ -1,9 +1,7 @@
 """Kept things: rows of one kind in memory and in one file of Home Assistant's storage, and the registry of all kinds.
 
-A kind is a subclass of `Kept`: it says what its file is called, how a row is read and written, when a change is written, which
-rows are too many, and whose a row is. The registry serves what concerns all of them: set-up, a backup, a deleted user,
-diagnostics, the end of the entry. A kind is registered with one line in `agent/assembly.py`.
-See docs/decisions/0048-kept-things-and-proposals.md.
+A kind is a subclass of `Kept`. The registry serves all of them: set-up, a backup, a deleted user, diagnostics, the end of the
+entry. A kind is registered with one line in `agent/assembly.py` (docs/decisions/0048-kept-things-and-proposals.md).
 """
 
 import asyncio
@@ -137,10 +135,7 @@ class Kept[Row]:
         )
 
     async def async_load(self) -> None:
-        """Read the file if that was not done yet. Never raises.
-
-        A caller that stops waiting does not stop the reading: the file is read once for all callers.
-        """
+        """Read the file if that was not done yet, once for all callers, even if one stops waiting. Never raises."""
         while not self._is_loaded and self._file is not None:  # an entry that is reloaded meanwhile brings another file
             if self._loading is None or self._loading.done():
                 reading = self._async_load(self._file)
@@ -225,7 +220,7 @@ class Kept[Row]:
     @callback
     def clear(self) -> None:
         """Drop all rows."""
-        self.drop([*self._rows.values()])
+        self.drop(self._rows.values())
 
     def _changed(self, changes: Sequence[Change[Row]]) -> None:
         if not changes:

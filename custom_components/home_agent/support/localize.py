@@ -1,7 +1,5 @@
 """The integration's sentences in the language of a turn; Home Assistant translates errors into the server's language."""
 
-from collections.abc import Mapping
-
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import LOCALE_EN, async_get_translations
@@ -11,13 +9,11 @@ from .const import DOMAIN
 _CATEGORY = "exceptions"
 
 
-async def async_text(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
-    """Return the sentence `key` of the translations.
-
-    A regional variant without a file (`de-AT`) falls back to its language, then to English, then to the key itself.
-    Home Assistant caches the files.
-    """
-    return await _async_sentence(hass, DOMAIN, language, key, placeholders)
+async def async_text(hass: HomeAssistant, language: str, key: str, domain: str = DOMAIN, /, **placeholders: str) -> str:
+    """Return the sentence `key` of an integration in the language, its base (`de` for `de-AT`) or English; else the key."""
+    path = _path_of(domain, key)
+    sentence, _ = await _async_find(hass, _CATEGORY, domain, language, path)
+    return (key if sentence == path else sentence).format_map(_Placeholders(placeholders))
 
 
 async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:
@@ -29,11 +25,10 @@ async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:
 
 async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssistantError) -> str:
     """Return the translated text of an error, or its own words if it has no translation key."""
-    if error.translation_domain is None or error.translation_key is None:
+    key, domain = error.translation_key, error.translation_domain
+    if domain is None or key is None:
         return str(error)
-    return await _async_sentence(
-        hass, error.translation_domain, language, error.translation_key, error.translation_placeholders or {}
-    )
+    return await async_text(hass, language, key, domain, **(error.translation_placeholders or {}))
 
 
 async def async_own_text(
@@ -46,14 +41,6 @@ async def async_own_text(
     path = f"component.{domain}.{path}"
     text, in_language = await _async_find(hass, category, domain, language, path)
     return text if text != path and (in_language or not translated) else None
-
-
-async def _async_sentence(
-    hass: HomeAssistant, domain: str, language: str, key: str, placeholders: Mapping[str, str]
-) -> str:
-    path = _path_of(domain, key)
-    sentence, _ = await _async_find(hass, _CATEGORY, domain, language, path)
-    return (key if sentence == path else sentence).format_map(_Placeholders(placeholders))
 
 
 def _path_of(domain: str, key: str) -> str:

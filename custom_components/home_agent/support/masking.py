@@ -16,7 +16,6 @@ CARD = "[card]"
 ACCOUNT = "[account]"
 IDENTITY = "[identity number]"
 PLACEHOLDERS = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY)
-"""Texts in place of personal data."""
 
 type Mask = Callable[[str], str]
 
@@ -37,7 +36,6 @@ def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
 
 MASK = "**masked**"
 HIDDEN = (*PLACEHOLDERS, MASK)
-"""All texts in place of masked ones."""
 SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
 """In the name of a parameter that holds a secret."""
 CODE = re.compile(

@@ -81,10 +81,7 @@ def differs_by_one(word: str, other: str) -> bool:
 
 
 def name_meant_by(word: str, names: Iterable[str], others: Collection[str]) -> str:
-    """Return the one name that a word is a slip of the pen of; "" if there is none, or if it may be another word as well.
-
-    `others` are words that are no names. Names that are forms of one another are one: the nearest is returned.
-    """
+    """Return the name that a word is a slip of; "" if it may be another, or one of `others`. Of forms of one name, the nearest."""
     near = sorted((slips, name) for name in names if (slips := _slips(word, name)))
     if not near or any(is_slip(word, other) or _slips(word, other) for other in others):
         return ""

@@ -37,10 +37,7 @@ class CircuitBreaker:
         """In a row."""
 
     def failed(self, reason: str) -> bool:
-        """Count a failure and log the first; return whether it is the one to raise an issue for.
-
-        `reason` must not hold words of the server: they may repeat what a user said.
-        """
+        """Count a failure and log the first; return whether to raise an issue. `reason` must not hold words of the server."""
         self.failures += 1
         if self.failures == 1 and self._logs:
             LOGGER.warning("%s is unavailable: %s", self.name, reason)
@@ -144,10 +141,7 @@ class Hosts:
 
     @asynccontextmanager
     async def turn(self, name: str, *, interval: float, patience: float) -> AsyncGenerator[None]:
-        """Wait until a request may start; `interval` is the seconds between the starts of two.
-
-        Raises `ToolRefusal` if that takes more than `patience` seconds.
-        """
+        """Wait until a request may start, `interval` seconds after the last. Raises `ToolRefusal` above `patience` seconds."""
         host = self._host(name)
         async with host.free:
             now = self._hass.loop.time()

@@ -77,10 +77,7 @@ class StoredFile:
         version: int = 1,
         migrate: Migrate | None = None,
     ) -> None:
-        """Take the name after the domain, and the seconds after which a change is written.
-
-        `migrate` is called for a file of an older `version`.
-        """
+        """Take the name after the domain; a change is written after `delay` seconds."""
         self._hass = hass
         self._store = _store_of(hass, name, version, migrate)
         self._content = content
@@ -90,15 +87,17 @@ class StoredFile:
         self._forget_end: CALLBACK_TYPE | None = None
         self._writing = asyncio.Lock()
         self._changes = self._written = 0
-        self._usable = True
-        self._failing = False
+        self.is_usable = True
+        """Whether it could be read; otherwise it is not written either."""
+        self.is_failing = False
+        """Whether the last write failed; it is tried again."""
 
     async def async_load[Found](self, read: Callable[[Content], Found]) -> Found | None:
         """Return what `read` makes of the content in a worker thread; None if there is no file, or none that can be read.
 
         Never raises. A file for which `read` raises is set aside. Home Assistant itself sets aside and reports broken JSON.
         """
-        if not self._usable:  # which was reported
+        if not self.is_usable:  # which was reported
             return None
         try:
             if (content := await self._store.async_load()) is not None:
@@ -143,25 +142,15 @@ class StoredFile:
         return items
 
     @property
-    def is_usable(self) -> bool:
-        """Whether it could be read; otherwise it is not written either."""
-        return self._usable
-
-    @property
     def is_written(self) -> bool:
         """Whether every change is on the disk."""
         return self._written == self._changes
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last write failed; it is tried again."""
-        return self._failing
 
     @callback
     def async_changed(self) -> None:
         """Write after the delay."""
         self._changes += 1
-        if self._usable and self._timer is None:
+        if self.is_usable and self._timer is None:
             self._write_in(self._delay)
 
     async def async_write(self) -> None:
@@ -178,7 +167,7 @@ class StoredFile:
 
     async def async_remove(self) -> None:
         """Delete it; nothing is written any more."""
-        self._usable = False
+        self.is_usable = False
         async with self._writing:  # a write that runs ends first
             self._cancel()
             await self._store.async_remove()
@@ -189,7 +178,7 @@ class StoredFile:
             if self._timer is not None:
                 self._timer()
                 self._timer = None
-            if not self._usable:
+            if not self.is_usable:
                 return
             changes = self._changes
             content, before = await self._hass.async_add_executor_job(lambda: (self._content(), self._stamp()))
@@ -199,8 +188,8 @@ class StoredFile:
             except OSError as err:
                 LOGGER.error("%s cannot be written: %s", self._store.key, err)
             failing = not stopping and not await self._async_is_written(content, before)
-            if failing != self._failing:
-                self._failing = failing
+            if failing != self.is_failing:
+                self.is_failing = failing
                 self._report(Trouble.UNWRITABLE, self._store.key, failing)
             if failing:
                 self._write_in(RETRY_DELAY)
@@ -248,7 +237,7 @@ class StoredFile:
 
     def _give_up(self, trouble: Trouble, name: str | None = None) -> None:
         """Tell of a file that cannot be read, and write none in its place unless it was set aside."""
-        self._usable = trouble is Trouble.BROKEN
+        self.is_usable = trouble is Trouble.BROKEN
         name = name or self._store.key
         LOGGER.warning("What was stored cannot be used (%s): %s", trouble.value, name)
         self._report(trouble, name, True)
@@ -279,17 +268,17 @@ class StoredFile:
 
 async def async_sweep(hass: HomeAssistant) -> None:
     """Delete what interrupted writes of our files have left behind; to be called before any is written."""
-    await hass.async_add_executor_job(_sweep, Path(hass.config.path(STORAGE_DIR)))
-
-
-def _sweep(folder: Path) -> None:
     ours = re.compile(rb'"key"\s*:\s*"%s\.' % DOMAIN.encode())
-    for path in folder.glob(f"{gettempprefix()}*"):
-        with suppress(OSError):
-            with path.open("rb") as file:
-                begins = file.read(BEGINNING)
-            if ours.search(begins):
-                path.unlink()
+
+    def sweep() -> None:
+        for path in Path(hass.config.path(STORAGE_DIR)).glob(f"{gettempprefix()}*"):
+            with suppress(OSError):
+                with path.open("rb") as file:
+                    begins = file.read(BEGINNING)
+                if ours.search(begins):
+                    path.unlink()
+
+    await hass.async_add_executor_job(sweep)
 
 
 def _store_of(hass: HomeAssistant, name: str, version: int, migrate: Migrate | None = None) -> _VersionedStore:
