@@ -132,12 +132,7 @@ def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord,
 
 @callback
 def async_context_injected(
-    hass: HomeAssistant,
-    turn: Turn,
-    mode: str,
-    entity_ids: Sequence[str],
-    tokens: int,
-    items: Mapping[str, int],
+    hass: HomeAssistant, turn: Turn, mode: str, entity_ids: Sequence[str], tokens: int, items: Mapping[str, int]
 ) -> None:
     """Fire the entities that the model was told, the number of passages by kind, and about how many tokens they took."""
     data = {
@@ -174,10 +169,7 @@ def async_context_optimized(hass: HomeAssistant, turn: Turn, optimized: Optimize
 
 @callback
 def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids: Sequence[str], began: float) -> None:
-    """Fire the number of found documents by collection, and the found entities; `began` is of `time.perf_counter`.
-
-    Outside a turn nothing is fired.
-    """
+    """Fire, in a turn, the number of found documents by collection, and the entities; `began` is of `time.perf_counter`."""
     if (turn := current_turn.get(None)) is None:
         return
     results = sum(counts.values())
@@ -261,12 +253,7 @@ def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[st
 @callback
 def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int, *, persists: bool) -> None:
     """Fire that a round is kept: its messages, those of the conversation, and whether they are stored on disk."""
-    data = {
-        "user_id": turn.context.user_id,
-        "messages_added": added,
-        "message_count": total,
-        "persistent": persists,
-    }
+    data = {"user_id": turn.context.user_id, "messages_added": added, "message_count": total, "persistent": persists}
     _fire(hass, turn, HISTORY_SAVED, data)
 
 

@@ -27,7 +27,7 @@ OPEN_VALVE = "open_valve"
 DESTRUCTIVE = "destructive"
 """Why a call is sensitive; the last one: it stops, deletes, spends, reaches people, or its tool says it can do harm."""
 NAMING = "naming"
-"""Why a call is sensitive that gives a thing a name: it counts for everybody in the home, and stays."""
+"""Why a call is sensitive that gives a thing a name: it counts for all users, and stays."""
 DELEGATED = "delegated"
 """Why a call is asked about that hands a request to another agent."""
 TAINTED = "tainted"
@@ -128,10 +128,7 @@ class Plan:
 
     @property
     def is_done(self) -> bool:
-        """Whether the requested state is already there, so that nothing is left to do or to ask.
-
-        An effect without a subject, such as a message, is never done before it is executed.
-        """
+        """Whether the requested state is there already. An effect without a subject, such as a message, is never done before."""
         already = {*self.already}
         return (
             bool(self.effects)

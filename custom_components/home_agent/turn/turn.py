@@ -198,7 +198,6 @@ class Understanding:
     asked: bool = False
     """The user was asked which candidate is meant, or answers that question."""
     learned: bool = False
-    """It is a learned phrase."""
     is_near: bool = False
     """What is not understood may be a typing error, or refer to the sentence before."""
     route: RouteChoice | None = None
@@ -261,7 +260,6 @@ class TurnRecord:
     answered_as: Profile | None = None
     """The agent that answered, if it is not the turn's: a command can reach another one after its question."""
     routing: Routing | None = None
-    """Set if a router was asked."""
     shares: int = 1
     """Agents that answer side by side; each adds its tool calls to the limit."""
     understanding: Understanding | None = None
@@ -286,7 +284,6 @@ class Owner:
     """Owner of a conversation, the only one who can continue it."""
 
     profile_id: str
-    """Subentry id of the agent."""
     user_id: str | None
     device_id: str | None
     """A voice satellite, if no user is known. Without both, it belongs to automations."""
@@ -307,7 +304,6 @@ class Turn:
     device_id: str | None = None
     satellite_id: str | None = None
     area_id: str | None = None
-    """Area of the asking device."""
     agent_id: str = ""
     """Entity id of the profile's conversation entity."""
     spoken: bool = False
@@ -339,7 +335,6 @@ class Turn:
     translates: bool = field(init=False)
     """Whether answer and message differ in language; Home Assistant's own sentences answer in the message's."""
     owner: Owner = field(init=False)
-    """Owner of the conversation."""
     answerable: bool = field(init=False)
     """Whether a confirmation can be asked for."""
     lineage: tuple[Turn, ...] = field(init=False, repr=False)
@@ -351,25 +346,26 @@ class Turn:
         """Set the derived fields."""
         user_id = self.context.user_id
         device_id = None if user_id else self.device_id or self.satellite_id
-        owner = Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id)
-        speaks = self.user is not None or self.device_id is not None or self.satellite_id is not None
-        object.__setattr__(self, "owner", owner)  # of a frozen class of our own
-        object.__setattr__(self, "speaks", self.profile.language or self.language)
-        translates = bool(self.profile.language) and base_of(self.speaks) != base_of(self.language)
-        object.__setattr__(self, "translates", translates)
-        answerable = bool(self.confirm_via) or (self.direct and speaks)
+        is_person = self.user is not None or self.device_id is not None or self.satellite_id is not None
+        answerable = bool(self.confirm_via) or (self.direct and is_person)
         lineage: tuple[Turn, ...] = (self,)
         if self.delegated and self.parent is not None:
             answerable, lineage = self.parent.answerable, (self, *self.parent.lineage)
-        object.__setattr__(self, "answerable", answerable)
-        object.__setattr__(self, "lineage", lineage)
-        remembers = self.profile.remembers and (self.parent is None or self.parent.remembers)
-        object.__setattr__(self, "remembers", remembers)
+        speaks = self.profile.language or self.language
         above = self.parent or current_turn.get(None)
-        if self.profile.within or (above is not None and above.within):
-            led_here = above.within if above is not None else ()
-            within = tuple(dict.fromkeys((*self.within, *self.profile.within, *led_here)))
-            object.__setattr__(self, "within", within)
+        led_here = above.within if above is not None else ()
+        derived = {
+            "owner": Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id),
+            "speaks": speaks,
+            "translates": bool(self.profile.language) and base_of(speaks) != base_of(self.language),
+            "answerable": answerable,
+            "lineage": lineage,
+            "remembers": self.profile.remembers and (self.parent is None or self.parent.remembers),
+        }
+        if self.profile.within or led_here:
+            derived["within"] = tuple(dict.fromkeys((*self.within, *self.profile.within, *led_here)))
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)  # of a frozen class of our own
 
 
 current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
@@ -378,10 +374,7 @@ current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
 
 @contextmanager
 def running(turn: Turn) -> Generator[None]:
-    """Make a turn the current one; at the end, add its tokens and taint to its parent.
-
-    If the parent delegated it, add its outcomes as well.
-    """
+    """Make a turn the current one; at the end, add its tokens and taint to its parent, and its outcomes if that delegated it."""
     token = current_turn.set(turn)
     try:
         yield
@@ -424,7 +417,6 @@ class TurnRequest:
     handed_on_by: Profile | None = None
     """The agent that heard a slash command; its protections hold for the agent that answers."""
     delta_listener: Callable[[ChatLog, dict[str, Any]], None] | None = None
-    """Called with each delta of the answer."""
     turn: Turn | None = None
     """The opened turn, for the caller."""
 
