@@ -85,12 +85,11 @@ class ConfirmationFlow(RepairsFlow):
 
     def _open(self) -> tuple[Policy, Confirmation] | None:
         """Return the question while it is open."""
-        entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)
-        if not entries:
-            return None
-        policy = entries[0].runtime_data.policy
-        confirmation = policy.confirmations.get(self._request_id)
-        return (policy, confirmation) if confirmation else None
+        for entry in self.hass.config_entries.async_loaded_entries(DOMAIN):
+            policy: Policy = entry.runtime_data.policy
+            if (confirmation := policy.confirmations.get(self._request_id)) is not None:
+                return policy, confirmation
+        return None
 
 
 class ProposalsFlow(RepairsFlow):

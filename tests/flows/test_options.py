@@ -13,7 +13,7 @@ from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.fields import patterns_of
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.options import DONE, PAGES
-from custom_components.home_agent.policy.policy import Lists
+from custom_components.home_agent.policy.policy import Rules
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
@@ -162,7 +162,7 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     }
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
-    assert rules.home == Lists(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
+    assert rules == Rules(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
     await send(hass, await topic(hass, entry, "safety"), throttle_turns=3.0)
     assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
     await send(hass, await topic(hass, entry, "safety"), patterns={})

@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.local.refusals import wording_of
 from custom_components.home_agent.policy.intents import Mismatch, Recognised, plan_of
-from custom_components.home_agent.policy.policy import Lists, Rules, Verdict
+from custom_components.home_agent.policy.policy import Rules, Verdict
 from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.turn.plan import OPEN_DOOR, OPEN_VALVE, UNLOCK, ActionClass, Plan
 from custom_components.home_agent.turn.turn import Turn
@@ -245,5 +245,5 @@ def test_what_a_handler_does_by_itself_is_known(hass: HomeAssistant, make_turn: 
     assert isinstance(plan, Plan)
     [call] = plan.handled
     assert (call.domain, call.service, call.entity_ids) == ("climate", "set_temperature", ("climate.hall",))
-    decision = Rules(Lists(never_offer=("climate.set_temperature",))).decide(make_turn(), None, plan)
+    decision = Rules(never_offer=("climate.set_temperature",)).decide(make_turn(), None, plan)
     assert decision.action is Verdict.REFUSE

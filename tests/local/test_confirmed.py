@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.local.intent_policy import judge_intent
 from custom_components.home_agent.local.sentences import Refused, Stage, async_hear
 from custom_components.home_agent.policy.confirmation import Confirmation, Confirmations, NeedsConfirmation
-from custom_components.home_agent.policy.confirmed import async_run_elsewhere
+from custom_components.home_agent.policy.confirmed import async_answer_elsewhere
 from custom_components.home_agent.policy.intents import Recognised
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Answer, Turn
@@ -80,7 +80,9 @@ async def ask(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Confir
 async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
     """Recognise the sentence, ask, and hear a yes."""
     request = await ask(hass, entry, turn)
-    return await async_run_elsewhere(hass, entry.runtime_data.policy, request, None)
+    answer = await async_answer_elsewhere(hass, entry.runtime_data.policy, request, None, yes=True)
+    assert answer is not None
+    return answer
 
 
 async def test_its_handler_handles_it(
@@ -105,6 +107,7 @@ async def test_it_fits_no_more(
     policy, turn = entry.runtime_data.policy, make_turn(direct=True, device_id="hall")
     request = await ask(hass, entry, turn)
     async_expose_entity(hass, ASSISTANT, LAMP, False)
-    settled = await async_run_elsewhere(hass, policy, request, None)
+    settled = await async_answer_elsewhere(hass, policy, request, None, yes=True)
+    assert settled is not None
     assert settled.text.startswith("Something has changed since I asked")
     assert not handler.handled

@@ -8,7 +8,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 import pytest
 
-from custom_components.home_agent.policy.policy import Decision, Lists, Rules, Verdict, rules_from_options
+from custom_components.home_agent.policy.policy import Decision, Rules, Verdict, rules_from_options
 from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.turn.plan import ActionClass, Plan, ServiceCall
@@ -112,16 +112,16 @@ def lists(**named: str) -> dict[str, tuple[str, ...]]:
 def test_order_of_the_rules(
     make_turn: MakeTurn, plan: Plan, listed: dict[str, tuple[str, ...]], decision: Decision, owner: str
 ) -> None:
-    rules = Rules(Lists(**listed) if owner == "house" else Lists())
+    rules = Rules(**listed) if owner == "house" else Rules()
     turn = make_turn(profile=Profile(**listed if owner == "profile" else {}))  # type: ignore[arg-type]
     assert rules.decide(turn, TOOL, plan) == decision
 
 
 def test_a_profile_cannot_take_back_what_the_house_always_asks(make_turn: MakeTurn) -> None:
     turn = make_turn(profile=Profile(never_ask=("lock", "light")))
-    rules = Rules(Lists(always_ask=("lock.door",), never_offer=("light",)))
+    rules = Rules(always_ask=("lock.door",), never_offer=("light",))
     assert rules.decide(turn, TOOL, UNLOCK).action is Verdict.REFUSE
-    assert Rules(Lists(always_ask=("lock.door",))).decide(turn, TOOL, UNLOCK) == ask("unlock", "always_ask")
+    assert Rules(always_ask=("lock.door",)).decide(turn, TOOL, UNLOCK) == ask("unlock", "always_ask")
 
 
 def test_text_from_outside_asks_for_what_is_sensitive_and_says_why(make_turn: MakeTurn) -> None:
@@ -140,13 +140,13 @@ def test_all_reasons_of_a_plan_are_told(make_turn: MakeTurn) -> None:
 
 
 def test_sentences_of_the_house_have_no_tool(make_turn: MakeTurn) -> None:
-    rules = Rules(Lists(never_ask=("lock",), always_ask=("light.turn_on",)))
+    rules = Rules(never_ask=("lock",), always_ask=("light.turn_on",))
     assert rules.decide(make_turn(), None, UNLOCK) == ALLOW
     assert rules.decide(make_turn(), None, LIGHT) == ask("always_ask")
 
 
 def test_tools_that_are_not_offered() -> None:
-    rules = Rules(Lists(never_offer=("weather", "light")))
+    rules = Rules(never_offer=("weather", "light"))
     profile = Profile(never_offer=("script__*",))
     offered = [name for name in ("ha_control", "weather", "script__bell") if rules.offers(profile, Named(name))]
     assert offered == ["ha_control"]
@@ -174,7 +174,5 @@ def test_tools_whose_every_call_asks(listed: dict[str, tuple[str, ...]], asks: s
 
 def test_rules_of_the_options() -> None:
     options: dict[str, object] = {"always_confirm": ["cover"], "never_confirm": ["lock.shed"], "never_offer": ["x"]}
-    assert rules_from_options(options).home == Lists(
-        always_ask=("cover",), never_ask=("lock.shed",), never_offer=("x",)
-    )
+    assert rules_from_options(options) == Rules(always_ask=("cover",), never_ask=("lock.shed",), never_offer=("x",))
     assert rules_from_options({"always_confirm": None}) == Rules()

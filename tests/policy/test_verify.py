@@ -153,7 +153,7 @@ async def test_nobody_looks_when_that_is_off(hass: HomeAssistant, add_entity: Ad
 
 async def test_reading_is_not_acting(hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     turn, notes, args = make_turn(), Notes(), {"entity_id": add_entity("light.a", "off")}
-    assert await run(hass, Writes(journal=notes), turn, Recorder(ActionClass.READ), args) == {"done": True}
+    assert await run(hass, Writes(note=notes.async_add), turn, Recorder(ActionClass.READ), args) == {"done": True}
     assert not turn.record.acted
     assert not notes.written
 
@@ -170,7 +170,7 @@ async def test_what_raised_is_noted_with_what_shows_of_it(
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        await run(hass, Writes(journal=notes), turn, Half(), args)
+        await run(hass, Writes(note=notes.async_add), turn, Half(), args)
     [written] = notes.written
     assert (written.success, written.before["light.a"].state) == (False, "off")
     assert written.outcomes == {"light.a": Outcome.REACHED if state == "on" else Outcome.FAILED}

@@ -123,7 +123,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
-    policy = policy_from_options(hass, entry.options, journal, rules, offered.async_all)
+    policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, offered.custom)
     routes.async_offer(agents_as_routes)
     registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)

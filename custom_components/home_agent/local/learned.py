@@ -42,7 +42,7 @@ from ..languages.phrases import (
     read_answer,
 )
 from ..policy.confirmation import Call
-from ..policy.effects import effect_from_dict, kind_of
+from ..policy.effects import KINDS, effect_from_dict
 from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.policy import Policy, Verdict
 from ..policy.proposals import ProposalKind, has_room
@@ -350,7 +350,7 @@ async def async_observe(
 ) -> None:
     """Count the words of a turn that the model has answered, if they and all that it did for them may be learned."""
     actions = _actions_of(turn, journal) if phrases.after and _may_teach(turn) else ()
-    effects = tuple(effect for action in actions for effect in action.effects if kind_of(effect).repeats(effect))
+    effects = tuple(effect for action in actions for effect in action.effects if KINDS[effect.kind].repeats(effect))
     if not effects or not _may_be_learned(turn, actions, effects) or not all(_is_verified(hass, turn, actions)):
         return
     try:
@@ -441,7 +441,7 @@ def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry
         for effect in action.effects:
             for item in effect.subjects:
                 outcome, before = action.outcomes.get(item), action.before.get(item)
-                yield kind_of(effect).is_proven(hass, effect, item, outcome, before, began)
+                yield KINDS[effect.kind].is_proven(hass, effect, item, outcome, before, began)
 
 
 def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
@@ -532,7 +532,7 @@ def _effects_for(
 
 def _are_alike(one: State, other: State, effect: Effect) -> bool:
     """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
-    traits = (ATTR_DEVICE_CLASS,) if kind_of(effect).suits_all(effect) else _TRAITS
+    traits = (ATTR_DEVICE_CLASS,) if KINDS[effect.kind].suits_all(effect) else _TRAITS
     return one.domain == other.domain and all(
         one.attributes.get(trait) == other.attributes.get(trait) for trait in traits
     )

@@ -43,10 +43,7 @@ _OF_AN_ENTITY = frozenset({"area", "entity_id", "last_changed", "name", "outcome
 
 
 def masked(parameters: Mapping[str, object]) -> dict[str, object]:
-    """Return parameters that may be kept: numbers, ids and names of the home; everything else is replaced. Never raises.
-
-    The name of a parameter that reads like no name may be what was said, too.
-    """
+    """Return parameters with only numbers, ids and names of the home; all else is replaced, in keys as well. Never raises."""
     return {
         name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, value, named=name in _NAMING)
         for key, value in islice(parameters.items(), MAX_ITEMS)
@@ -86,8 +83,12 @@ def _kept(of: str, value: object, *, named: bool = False, depth: int = 0) -> obj
             return value
         case int():
             return value if abs(value) < MAX_NUMBER else MASK
+        case str() if value in _CHOICES or _QUANTITY.fullmatch(value) or (named and _NAME.fullmatch(value)):
+            return value[:MAX_TEXT]
         case str():
-            return value[:MAX_TEXT] if _is_plain(value, named=named) else MASK
+            ids = [_ID.fullmatch(part.strip()) for part in value.split(",")]
+            are_ids = all(found and (not found[1] or "*" in found[1] or found[1] in _DOMAINS) for found in ids)
+            return value[:MAX_TEXT] if are_ids else MASK
         case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
             return "…"
         case Mapping():
@@ -98,11 +99,3 @@ def _kept(of: str, value: object, *, named: bool = False, depth: int = 0) -> obj
         case list() | tuple():
             return [_kept("", item, named=named, depth=depth + 1) for item in value[:MAX_ITEMS]]
     return MASK
-
-
-def _is_plain(text: str, *, named: bool) -> bool:
-    """Return whether a text is an id or several, a quantity, or a choice that is the same in every home."""
-    if text in _CHOICES or _QUANTITY.fullmatch(text) or (named and _NAME.fullmatch(text)):
-        return True
-    ids = [_ID.fullmatch(part.strip()) for part in text.split(",")]
-    return all(match and (not match[1] or "*" in match[1] or match[1] in _DOMAINS) for match in ids)

@@ -1,7 +1,4 @@
-"""Where a question can be answered besides the conversation: on phones and, by administrators, in Repairs.
-
-A phone's answer is an event with the user of that phone; it counts when that user asked, or is an administrator.
-"""
+"""Channels for the answer to a question besides the conversation: phones and, for administrators, Repairs."""
 
 import asyncio
 from dataclasses import replace
@@ -27,8 +24,7 @@ from .policy import Policy
 from .questions import async_question
 
 REPAIRS = "repairs"
-OWN_PHONES = "mobile_app"
-MOBILE_APP = "mobile_app"
+OWN_PHONES = MOBILE_APP = "mobile_app"
 NOTIFY = "notify"
 EVENT = "mobile_app_notification_action"
 CONFIRM = "HOME_AGENT_CONFIRM_"
@@ -64,17 +60,14 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
 
 
 async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
-    """Put the question that a turn has to end with, wherever it can be answered, and return it.
-
-    Raises `HomeAssistantError` when the turn has none any more.
-    """
+    """Put the question that a turn ends with on all its channels, and return it. Raises `HomeAssistantError` if it has none."""
     confirmations = policy.confirmations
     if (confirmation := confirmations.of(turn)) is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
     with_pin = bool(confirmations.pin_for(confirmation))
-    if turn.delegated:  # it ends here; the outermost turn puts the question
-        return await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
     question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
+    if turn.delegated:  # it ends here; the outermost turn puts the question
+        return question
     if turn.user is None:  # the owners of the phones that were named may answer
         named = {_service_of(hass, channel) for channel in turn.confirm_via}
         confirmation.deciders = frozenset(
@@ -110,10 +103,7 @@ def is_channel(hass: HomeAssistant, channel: str) -> bool:
 
 
 async def async_reaches_others(hass: HomeAssistant, channel: str, user: User | None) -> bool:
-    """Return whether a channel is the phone of another user who may not answer; such a phone gets no question.
-
-    The owner of any phone may answer what an automation asks, and an administrator may ask anyone.
-    """
+    """Return whether a channel is the phone of a user who may not answer; automations and administrators may ask any phone."""
     if user is None or user.is_admin or (service := _service_of(hass, channel)) is None:
         return False
     for phone in hass.config_entries.async_entries(MOBILE_APP):
@@ -139,21 +129,17 @@ async def _async_phone_answered(
     answer = await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
     if answer is not None and (answer.done or not yes) and answer.origin is not AnswerOrigin.MODEL:
         return  # what another agent has answered was waited for
-    text = await _async_wrong_pin(hass, policy, confirmation, pin) if answer is None else answer.text
+    if answer is not None:
+        text = answer.text
+    else:
+        key = "confirm_pin_wrong" if pin.strip() else "confirm_pin_missing"
+        if policy.confirmations.locks_out(confirmation):
+            key = "confirm_pin_locked"
+        elif not confirmation.tries_left:
+            key = "confirm_pin_cancelled"
+        text = await async_text(hass, confirmation.turn.speaks, key)
     again = confirmation if policy.confirmations.get(request_id) is not None else None
     await _async_tell(hass, user, text, event.context, again)
-
-
-async def _async_wrong_pin(hass: HomeAssistant, policy: Policy, confirmation: Confirmation, pin: str) -> str:
-    """Return why a PIN did not do."""
-    confirmations, key = policy.confirmations, "confirm_pin_wrong"
-    if confirmations.locks_out(confirmation):
-        key = "confirm_pin_locked"
-    elif not confirmation.tries_left:
-        key = "confirm_pin_cancelled"
-    elif not pin.strip():
-        key = "confirm_pin_missing"
-    return await async_text(hass, confirmation.turn.speaks, key)
 
 
 async def _async_tell(
@@ -164,8 +150,7 @@ async def _async_tell(
     if again is not None:
         data = await _async_notification(hass, again, with_pin=True)
         data["message"] = f"{text} {again.question}"
-    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.data.get("user_id") == user.id)
-    services = dict.fromkeys(name for entry in phones if (name := _service_of_phone(hass, entry)))
+    services = _services_of_user(hass, user.id)
     await asyncio.gather(*(_async_notify(hass, service, data, context) for service in services))
 
 
@@ -201,15 +186,16 @@ def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
     services: dict[str, None] = {}
     for channel in turn.confirm_via:
         if channel == OWN_PHONES:
-            owned = (
-                entry
-                for entry in hass.config_entries.async_entries(MOBILE_APP)
-                if entry.data.get("user_id") == turn.context.user_id
-            )
-            services |= dict.fromkeys(name for entry in owned if (name := _service_of_phone(hass, entry)))
+            services |= _services_of_user(hass, turn.context.user_id)
         elif channel != REPAIRS and (service := _service_of(hass, channel)):
             services[service] = None
     return list(services)
+
+
+def _services_of_user(hass: HomeAssistant, user_id: str | None) -> dict[str, None]:
+    """Return the notify actions of a user's phones."""
+    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.data.get("user_id") == user_id)
+    return dict.fromkeys(name for entry in phones if (name := _service_of_phone(hass, entry)))
 
 
 def _service_of(hass: HomeAssistant, channel: str) -> str | None:
@@ -227,7 +213,7 @@ def _service_of(hass: HomeAssistant, channel: str) -> str | None:
 
 
 def _service_of_phone(hass: HomeAssistant, entry: ConfigEntry) -> str | None:
-    """Return the notify action of a phone; Home Assistant names it after the device. None when another's phone has that name."""
+    """Return the notify action of a phone, which is named after the device; None if another user's phone has that name."""
     service = _name_of_phone(entry)
     return service if hass.services.has_service(NOTIFY, service) and not _is_of_several(hass, service) else None
 

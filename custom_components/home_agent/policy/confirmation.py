@@ -36,7 +36,6 @@ ASKED = "The user is now being asked to confirm this. Nothing was done yet; call
 NOBODY = "This needs confirmation, but no one here can confirm it. Nothing was done; do not try again."
 
 _ABOUT = {UNLOCK: "unlock", OPEN_DOOR: "open", OPEN_VALVE: "open", DISARM: "disarm"}
-"""What people call what is asked."""
 
 type ConversationPlace = tuple[str, str]
 """Conversation id and profile."""
@@ -113,7 +112,6 @@ class Confirmation:
 
     id: str
     turn: Turn
-    """Who asked for it, from where, in which language."""
     calls: list[Call] = field(default_factory=list)
     question: str = ""
     """As it was put; empty until then, and no answer counts before."""
@@ -293,10 +291,7 @@ class Confirmations:
 
     @callback
     def read(self, turn: Turn) -> tuple[Turn, ConfirmationReply | None]:
-        """Return the turn without digits that could be a PIN, whether one was asked for or not, and the answer in its words.
-
-        None if they are no answer; no answer from the user who was asked cancels the question.
-        """
+        """Return the turn without digits that could be a PIN, and the answer in its words. Other words cancel the question."""
         text, reply = self._reply_in(turn) if self.waiting or self.late else (turn.text, None)
         if self.pins.are_set:
             text = self.pins.conceal(text, turn.language)
@@ -336,10 +331,7 @@ class Confirmations:
 
     @callback
     def is_answered(self, place: ConversationPlace, asked: tuple[str | None, ...], text: str, language: str) -> bool:
-        """Return whether words of another conversation answer this one's question, if they come from the user who was asked.
-
-        Other words of that user drop the question.
-        """
+        """Return whether words in another conversation answer the question of this one. Other words of that user drop it."""
         waiting, late = self.at(place), self.late.get(place)
         confirmation = waiting or (late[0] if late is not None and late[1] > dt_util.utcnow() else None)
         if confirmation is None or confirmation.asked != asked or not any(asked):

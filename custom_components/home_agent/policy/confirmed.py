@@ -63,14 +63,6 @@ async def async_answer_elsewhere(
     digits = read_answer(pin, asked.language, with_pin=True).digits
     if confirmations.pin_for(confirmation) and not confirmations.accepts_pin(confirmation, digits):
         return None
-    return await async_run_elsewhere(hass, policy, confirmation, user)
-
-
-async def async_run_elsewhere(
-    hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None
-) -> Answer:
-    """Run what was confirmed outside the conversation, in the name of the user who asked."""
-    asked = confirmation.turn
     owner = await hass.auth.async_get_user(asked.context.user_id) if asked.context.user_id else None
     record = replace(
         asked.record,

@@ -1,7 +1,6 @@
-"""What a scene, a script or an automation that is run sets off: the changes of other entities in its context, or in one that descends from it.
+"""What a scene, a script or an automation that is run sets off: changes of other entities in its context, or in one below it.
 
-A service call tells nothing of what a scene or a script does. Its changes carry the context of the call, those of automations that
-follow one whose parent it is. They are watched for some seconds, longer while anything still runs or is under way.
+They are watched for some seconds, longer while anything still runs or is under way.
 """
 
 import asyncio
@@ -56,10 +55,7 @@ class Following:
         runners: Iterable[str],
         within: Sequence[Narrowing] = (),
     ) -> None:
-        """Watch what `runners` do from now on; `direct` are entities that the write itself is about, known anyway.
-
-        `within` is what the turn knows of the home; a change of a state comes from another turn, or none.
-        """
+        """Watch what `runners` do in the part `within` of the home; `direct` are the entities of the write itself."""
         self.before: dict[str, State] = {}
         """Of what was set off, as it was."""
         self.after: dict[str, State] = {}
@@ -127,8 +123,11 @@ class Following:
         if context.id not in self._contexts:
             if context.parent_id in self._contexts and len(self._contexts) < MAX_CONTEXTS:
                 self._contexts.add(context.id)
-            elif not self._arrives(entity_id, context):
-                return
+            else:  # something that is under way tells by itself how far it is
+                last = self.after.get(entity_id)
+                moves = last is not None and last.state in _UNDER_WAY
+                if not moves or context.user_id is not None or context.parent_id is not None:
+                    return
         old, new = event.data["old_state"], event.data["new_state"]
         if old is None or new is None or not is_controllable(entity_id):
             return
@@ -148,11 +147,6 @@ class Following:
             self.before[entity_id], self.after[entity_id] = first, new
         if self._tell is not None:
             self._tell(self, entity_id)
-
-    def _arrives(self, entity_id: str, context: Context) -> bool:
-        """Return whether something that is under way tells by itself how far it is."""
-        last = self.after.get(entity_id)
-        return last is not None and last.state in _UNDER_WAY and context.user_id is None and context.parent_id is None
 
 
 async def async_still(hass: HomeAssistant, entity_ids: Iterable[str], seconds: float) -> None:

@@ -48,10 +48,8 @@ CHANGES_NOTHING = QUESTIONS | {
     intent.INTENT_NEVERMIND, intent.INTENT_RESPOND, intent.INTENT_GET_CURRENT_DATE, intent.INTENT_GET_CURRENT_TIME,
     intent.INTENT_TIMER_STATUS,
 }  # fmt: skip
-"""Intents that change nothing."""
 _SETS_LIGHT = "HassLightSet"
 _REMOVES = "HassListRemoveItem"
-"""The intent that removes an item from a list."""
 _TICKS_OFF = "HassShoppingListCompleteItem"
 """The intent that Home Assistant's sentences have for removing from the shopping list as well; it only ticks off."""
 _SHOPPING = "shopping_list"
@@ -109,8 +107,7 @@ class Recognised:
 def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
     """Return what handling the intent comes to, with the actions that its handler is known to take.
 
-    Raises `ToolError` for a delayed command of a user with limits, for a group that reaches what is not exposed, and for a name
-    that only things have of which the user may know nothing.
+    Raises `ToolError` for a delayed command of a user with limits, a group with hidden members, and a hidden name.
     """
     plan = _plan_of(hass, turn, recognised)
     if isinstance(plan, Mismatch) or not (names := _HANDLED.get(recognised.name, ())):
@@ -131,8 +128,10 @@ def _plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | 
     handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
     if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
         return Plan(action=ActionClass.WRITE)
-    if handler.platforms == {_SHOPPING}:
-        return _shopping_plan(hass, recognised)
+    if handler.platforms == {_SHOPPING}:  # which asks for no exposure
+        if not (lists := _shopping_lists(hass)):
+            raise ToolError("entity_not_found", target=_SHOPPING)
+        return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
     constraints = _constraints(handler, recognised)
     if not constraints.has_constraints:
         return Plan(action=ActionClass.WRITE)
@@ -202,13 +201,6 @@ def _mismatch(
     )
 
 
-def _shopping_plan(hass: HomeAssistant, recognised: Recognised) -> Plan:
-    """Return the plan of an intent of the shopping list, whose handler asks for no exposure. Raises `ToolError` without a list."""
-    if not (lists := _shopping_lists(hass)):
-        raise ToolError("entity_not_found", target=_SHOPPING)
-    return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
-
-
 def _shopping_lists(hass: HomeAssistant) -> tuple[str, ...]:
     return tuple(
         entry.entity_id
@@ -218,10 +210,9 @@ def _shopping_lists(hass: HomeAssistant) -> tuple[str, ...]:
 
 
 def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str]) -> Plan:
-    """Return what the automations come to that wait for these sentences of an owner's; each is judged by its contents.
+    """Return the plan of the automations that wait for these sentences, exposed or not; an unknown one may do anything.
 
-    It does not matter whether they are exposed. If it is unknown who waits for a sentence, it may do anything. Raises
-    `ToolError` for a user who may not control one of them.
+    Raises `ToolError` for a user who may not control one of them.
     """
     reasons: dict[str, None] = {}
     inside: list[ServiceCall] = []

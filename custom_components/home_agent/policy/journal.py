@@ -1,7 +1,7 @@
 """The journal: the actions of the last days, in one private file that only this home has.
 
-Kept for a week, 500 entries at most; of one action at most 2,000 entities, of all together 20,000. Beyond that the oldest entries
-leave of whoever has most. What was said is in it, codes are not.
+It keeps a week, 500 entries at most; of one action at most 2,000 entities, of all together 20,000. Beyond that, the oldest entries
+of the user with the most are dropped. What was said is in it, codes are not.
 """
 
 from collections import Counter
@@ -23,13 +23,14 @@ from ..support.bounds import without_surplus
 from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.kept import Kept
 from ..support.masking import SECRET
+from ..support.rows import as_row, from_row
 from ..turn.events import ACTION_EXECUTED
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Outcome, Turn
-from .effects import captured_of, effect_from_dict, kind_of
-from .effects.effect import Before, Done
+from .effects import KINDS, effect_from_dict
+from .effects.effect import Before, SubjectChange
 from .following import Following
-from .write import WriteRecord
+from .write import WriteRecord, captured_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,6 @@ class JournalEntry:
     turn_id: str
     """Shared by the actions of one request: they are undone together."""
     profile: str
-    """Name of the profile."""
     tool: str
     subject: str | None
     """What it touched when it was not entities."""
@@ -74,7 +74,6 @@ class JournalEntry:
     restored: tuple[str, ...] = ()
     """Entities that were put back, or needed not be, while others were not."""
     tried: datetime | None = None
-    """When taking it back was tried last."""
     undone: datetime | None = None
     """When all of it was taken back."""
 
@@ -83,16 +82,16 @@ class JournalEntry:
         """The subjects that have to be back before all of it is undone."""
         return tuple(dict.fromkeys(subject for _, subject, _ in self.done()))
 
-    def done(self) -> Iterator[tuple[str, str, Done]]:
+    def done(self) -> Iterator[tuple[str, str, SubjectChange]]:
         """Yield what it did with each subject, after the name of the kind that can undo it."""
         calls: dict[str, list[Effect]] = {}
         set_off = frozenset(self.set_off)
         for effect in self.effects:
             for subject in effect.subjects:
-                if kind_of(effect).changes_states:
+                if KINDS[effect.kind].changes_states:
                     calls.setdefault(subject, []).append(effect)
                     continue
-                done = Done(
+                done = SubjectChange(
                     effects=(effect,),
                     success=self.success,
                     outcome=self.outcomes.get(subject),
@@ -101,7 +100,7 @@ class JournalEntry:
                 )
                 yield effect.kind, subject, done
         for subject, before in self.before.items():
-            done = Done(
+            done = SubjectChange(
                 effects=calls.get(subject, ()),
                 success=self.success,
                 outcome=self.outcomes.get(subject),
@@ -114,32 +113,12 @@ class JournalEntry:
 
     def as_dict(self) -> JsonObjectType:
         """Return its form on the disk."""
-        return {
-            "id": self.id,
-            "when": self.when.isoformat(),
-            "user_id": self.user_id,
-            "device_id": self.device_id,
-            "conversation_id": self.conversation_id,
-            "turn_id": self.turn_id,
-            "profile": self.profile,
-            "tool": self.tool,
-            "subject": self.subject,
-            "words": self.words,
-            "calls": [effect.as_dict() for effect in self.effects],
+        row = as_row(self)
+        return row | {
+            "calls": row["effects"],
+            "effects": row.pop("outcomes"),
             "before": _as_dict(self.before),
             "after": _as_dict(self.after),
-            "captured": {kind: dict(found) for kind, found in self.captured.items()},
-            "left": {kind: dict(found) for kind, found in self.left.items()},
-            "effects": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
-            "success": self.success,
-            "left_out": self.left_out,
-            "set_off": list(self.set_off),
-            "runners": list(self.runners),
-            "hidden": self.hidden,
-            "unseen": self.unseen,
-            "restored": list(self.restored),
-            "tried": self.tried.isoformat() if self.tried else None,
-            "undone": self.undone.isoformat() if self.undone else None,
         }
 
     def as_told(self, knows: Callable[[str], bool] = lambda _: True) -> JsonObjectType:
@@ -179,44 +158,17 @@ class JournalEntry:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JournalEntry:
-        """Return the entry. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is not one."""
-        return cls(
-            id=str(data["id"]),
-            when=_moment(data["when"]),
-            user_id=data["user_id"],
-            device_id=data["device_id"],
-            conversation_id=str(data["conversation_id"]),
-            turn_id=str(data["turn_id"]),
-            profile=str(data["profile"]),
-            tool=str(data["tool"]),
-            subject=data["subject"],
-            words=str(data["words"]),
+        """Return the entry. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if the data is invalid."""
+        return from_row(
+            cls,
+            data,
             effects=tuple(effect_from_dict(item) for item in data["calls"]),
             before=_snapshots(data["before"]),
             after=_snapshots(data["after"]),
             captured=_captured(data.get("captured", {})),
             left=_captured(data.get("left", {})),
             outcomes={entity_id: Outcome(value) for entity_id, value in data["effects"].items()},
-            success=bool(data["success"]),
-            left_out=int(data["left_out"]),
-            set_off=_names(data.get("set_off", ())),
-            runners=_names(data.get("runners", ())),
-            hidden=int(data.get("hidden", 0)),
-            unseen=bool(data.get("unseen")),
-            restored=_names(data.get("restored", ())),
-            tried=_moment(data["tried"]) if data.get("tried") else None,
-            undone=_moment(data["undone"]) if data["undone"] else None,
         )
-
-
-def _moment(text: str) -> datetime:
-    if (found := dt_util.parse_datetime(text)) is None or found.tzinfo is None:
-        raise ValueError(text)
-    return found
-
-
-def _names(data: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(str(item) for item in data)
 
 
 def _captured(data: Mapping[str, Any]) -> dict[str, dict[str, Before]]:
@@ -318,7 +270,7 @@ class ActionJournal(Kept[JournalEntry]):
             tool=record.tool_name,
             subject=plan.subject,
             words=(_without_codes(asked, plan.effects) if any(codes) else asked.text)[:MAX_WORDS],
-            effects=tuple(kind_of(effect).kept(effect, kept) for effect in plan.effects),
+            effects=tuple(KINDS[effect.kind].kept(effect, kept) for effect in plan.effects),
             before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
             after={entity_id: snapshot(state) for entity_id, state in now.items()},
             captured=record.captured,

@@ -1,16 +1,14 @@
-"""The owner's PINs: which yes takes one, and which digits of other words are taken out before they are stored or sent.
+"""The owner's PINs: which yes takes one, and which digits are masked in other words. Also, how many codes tool calls may try.
 
-Besides: how many codes of locks and alarms may be tried by tool calls.
-
-A mask that appears only for a PIN would reveal it by trying numbers, so only a few are compared. While
-there are more, every number as long as a PIN is masked, whichever it is.
+A mask that appears only for a PIN would reveal it by trying numbers, so only a few are compared. Above that, every
+number as long as a PIN is masked.
 """
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 import hmac
-from itertools import islice, permutations
+from itertools import permutations
 from secrets import token_bytes
 
 from homeassistant.util import dt as dt_util
@@ -121,7 +119,8 @@ class Pins:
         runs = [(run, numbers) for run in digit_runs(text, language) if (numbers := self._numbers(run))]
         hidden, others = set[int](), set[str]()
         for index, (_, numbers) in enumerate(runs):
-            if len(numbers) > MOST or self._has_secret(numbers):
+            # a set of all digests: it takes as long whether there is a PIN among them or not
+            if len(numbers) > MOST or not self._secrets.isdisjoint({self._digest(number) for number in numbers}):
                 hidden.add(index)
             else:
                 others.update(numbers)
@@ -137,13 +136,17 @@ class Pins:
         return "".join([*pieces, text[end:]])
 
     def _numbers(self, run: Sequence[Digits]) -> list[str]:
-        """Return the parts of a run that are as long as a PIN, at most `MOST` + 1 of them."""
-        parts = _parts(run, max(self._lengths))
-        return list(islice((number for number in parts if len(number) in self._lengths), MOST + 1))
-
-    def _has_secret(self, numbers: Iterable[str]) -> bool:
-        """Return whether there are PINs among numbers; it takes as long whichever they are."""
-        return not self._secrets.isdisjoint({self._digest(number) for number in numbers})
+        """Return what neighbouring groups of a run are together, if as long as a PIN, at most `MOST` + 1: "47 11" is 4711, too."""
+        longest, numbers = max(self._lengths), list[str]()
+        for first in range(len(run)):
+            number = ""
+            for group in run[first : first + longest]:  # each has a digit at least
+                number += group.value
+                if len(number) > longest or len(numbers) > MOST:
+                    break
+                if len(number) in self._lengths:
+                    numbers.append(number)
+        return numbers
 
     def _may_tell(self, numbers: Iterable[str]) -> bool:
         """Return whether these numbers may be shown to be no PIN now; one that was shown tells nothing new."""
@@ -154,14 +157,3 @@ class Pins:
             return False
         self._shown |= dict.fromkeys(new, now)
         return True
-
-
-def _parts(run: Sequence[Digits], longest: int) -> Iterator[str]:
-    """Yield what neighbouring groups of a run are together: "47 11" is 47, 11 and 4711."""
-    for first in range(len(run)):
-        number = ""
-        for group in run[first : first + longest]:  # each has a digit at least
-            number += group.value
-            if len(number) > longest:
-                break
-            yield number

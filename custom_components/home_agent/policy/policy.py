@@ -11,9 +11,9 @@ is allowed; the rest goes by its class.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum
 from functools import lru_cache
 import time
 from typing import Any
@@ -46,21 +46,18 @@ from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked, masked_result
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
-from .effects import kind_of
+from .effects import KINDS
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
-from .write import DEFAULT_SECONDS, Journal, Writes, already_result, already_so
+from .write import DEFAULT_SECONDS, NoteWrite, Writes, already_result, already_so
 
-LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = (
     "The arguments are not a JSON object, or nested too deeply. Nothing was done. Call the tool again with valid JSON."
 )
 TIMED_OUT = "No answer within {seconds} seconds. It is unknown whether the action happened: query the state."
-UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
 UNKNOWN = "unknown_tool"
 """What a tool that does not exist is called in the log and in events."""
 MAX_NAME = 64  # characters of a tool that does not exist, when a model is told so
-NOT_ALLOWED = "The user is not allowed to do this."
 TOO_MANY_CODES = "Too many different codes were tried lately; no other one is accepted today. Nothing was done. Do not try again: tell the user."
 
 type ToolSource = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
@@ -68,11 +65,11 @@ type ToolSource = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
 
 
 class ToolNotFoundError(ToolRefusal):
-    """Nobody has a tool of that name."""
+    """There is no tool of that name."""
 
 
 class ToolArgumentsError(ToolRefusal):
-    """The arguments are none, or not those that the tool takes."""
+    """The arguments are invalid."""
 
 
 class ToolLimitError(ToolRefusal):
@@ -80,18 +77,14 @@ class ToolLimitError(ToolRefusal):
 
 
 LISTED = "always_ask"
-"""The owner's list says so."""
 
 
-class Verdict(StrEnum):
-    """What becomes of a call."""
+class Verdict(IntEnum):
+    """What becomes of a call; the strictest has the highest number."""
 
-    ALLOW = "allow"
-    ASK = "ask"
-    REFUSE = "refuse"
-
-
-_STRICTNESS = (Verdict.ALLOW, Verdict.ASK, Verdict.REFUSE)
+    ALLOW = 0
+    ASK = 1
+    REFUSE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,61 +98,52 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lists:
-    """What an owner has named: entity ids, domains, services and tools; `*` stands for anything."""
+class Rules:
+    """The lists of the home: entity ids, domains, services and tools; `*` stands for anything.
+
+    A profile adds its own. What the home always asks about, no profile can take back.
+    """
 
     always_ask: tuple[str, ...] = ()
     never_ask: tuple[str, ...] = ()
     never_offer: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The lists of the home; a profile adds its own. What the home always asks about, no profile can take back."""
-
-    home: Lists = field(default_factory=Lists)
 
     def offers(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether a model is told of a tool at all."""
         names = (tool.name, tool.stands_for or tool.name, tool.entity_id or tool.name)
         if ALL not in profile.allowed_tools and _names(profile.allowed_tools, ()).first(names) is None:
             return False
-        return _names(self.home.never_offer, profile.never_offer).first(names) is None
+        return _names(self.never_offer, profile.never_offer).first(names) is None
 
     def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether every call of a tool needs a yes in any conversation."""
         names = (tool.name, tool.stands_for or tool.name)
-        if _names(self.home.always_ask, profile.always_ask).first(names) is not None:
+        if _names(self.always_ask, profile.always_ask).first(names) is not None:
             return True
-        spared = _names(self.home.never_ask, profile.never_ask).first((*names, tool.entity_id or tool.name))
+        spared = _names(self.never_ask, profile.never_ask).first((*names, tool.entity_id or tool.name))
         return tool.always_asks and spared is None
 
     def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
-        profile, home = turn.profile, self.home
+        profile = turn.profile
         tool_name = (tool.name, tool.stands_for or tool.name) if tool else ()
         actions = tuple(effect.action for effect in plan.effects)
         changes = plan.action is not ActionClass.READ
-        is_listed = home.never_offer or profile.never_offer or home.always_ask or profile.always_ask
+        is_listed = self.never_offer or profile.never_offer or self.always_ask or profile.always_ask
         touched = (*tool_name, *_touched(plan)) if changes and is_listed else tool_name
-        if home.never_offer or profile.never_offer:
-            refused = _names(home.never_offer, profile.never_offer).first(touched)
-            if refused is not None:
-                return Decision(Verdict.REFUSE, subject=refused)
+        if (refused := _names(self.never_offer, profile.never_offer).first(touched)) is not None:
+            return Decision(Verdict.REFUSE, subject=refused)
         if profile.changes_within and changes:
             for part in profile.changes_within:
-                outside = _outside(_names(part, ()), plan, tool_name)
-                if outside is not None:
+                if (outside := _outside(_names(part, ()), plan, tool_name)) is not None:
                     return Decision(Verdict.REFUSE, subject=outside)
-        listed = False
-        if home.always_ask or profile.always_ask:
-            listed = _names(home.always_ask, profile.always_ask).first(touched) is not None
+        listed = _names(self.always_ask, profile.always_ask).first(touched) is not None
         sensitive = plan.action is ActionClass.SENSITIVE
         tainted = sensitive and bool(turn.record.taints)
         if not (listed or sensitive or plan.insists):
             return Decision(Verdict.ALLOW)
         if not (listed or tainted or plan.insists):
-            spared = _names(home.never_ask, profile.never_ask)
+            spared = _names(self.never_ask, profile.never_ask)
             # a plan that does not say what is sensitive is about more than the entities it names
             if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)
@@ -179,11 +163,9 @@ def rules_from_options(options: Mapping[str, object]) -> Rules:
         return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
     return Rules(
-        Lists(
-            always_ask=listed(CONF_ALWAYS_CONFIRM),
-            never_ask=listed(CONF_NEVER_CONFIRM),
-            never_offer=listed(CONF_NEVER_OFFER),
-        )
+        always_ask=listed(CONF_ALWAYS_CONFIRM),
+        never_ask=listed(CONF_NEVER_CONFIRM),
+        never_offer=listed(CONF_NEVER_OFFER),
     )
 
 
@@ -195,20 +177,20 @@ def _names(home: tuple[str, ...], profile: tuple[str, ...]) -> Names:
 def _touched(plan: Plan) -> tuple[str, ...]:
     """Return the names of everything that a plan does and changes: entities and actions."""
     calls = (*plan.effects, *plan.handled)
-    actions = (name for call in calls for name in kind_of(call).names(call))
+    actions = (name for call in calls for name in KINDS[call.kind].names(call))
     called = (subject for call in calls for subject in call.subjects)
     return (*plan.targets, *actions, *called, *plan.reached)
 
 
 def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
-    """Return the first thing that a plan changes and that is none of these; None: all of it is.
+    """Return the first thing that a plan changes and that is not among the names; None if all are.
 
-    An action is, by its own name or by that of every entity it is for. What is about no entity is named by the tool itself.
+    An action is, by its own name or by that of every entity it is for. Without entities, the tool's name counts.
     """
     calls = (*plan.effects, *plan.handled)
     if not (calls or plan.targets or plan.reached):
         return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
-    by_name = {call.service for call in calls if any(name in names for name in kind_of(call).names(call))}
+    by_name = {call.service for call in calls if any(name in names for name in KINDS[call.kind].names(call))}
     for call in calls:
         if call.service not in by_name and not call.entity_ids:
             return call.action
@@ -269,10 +251,7 @@ class Policy:
     async def async_call_by_code(
         self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], chat_log: ChatLog, *, known: bool
     ) -> llm.ToolResult | None:
-        """Return the envelope of a call that code makes, not a model; None: it waits for a yes.
-
-        Call and result stand in the chat log then, `known` where the model has the tool and so is told of them.
-        """
+        """Return the envelope of a call by code, None if it waits for a yes. `known`: the model has the tool and sees it."""
         call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
         result = await self.async_call(turn, tool, call)
         if turn.record.request_id is not None:
@@ -284,10 +263,7 @@ class Policy:
     async def async_call(
         self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, *, confirmed: Plan | None = None
     ) -> llm.ToolResult:
-        """Return the envelope of a call: success, result, error.
-
-        `tool` is None if there is none of that name; `confirmed` is the plan that has the user's yes.
-        """
+        """Return the envelope of a call: success, result, error. `tool` is None for an unknown name, `confirmed` has the yes."""
         hass, started = self._hass, time.perf_counter()
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
         for asking in turn.lineage:
@@ -337,9 +313,12 @@ class Policy:
         for asking in turn.lineage:
             limit = asking.profile.max_calls_per_turn * asking.record.shares
             if asking.record.calls_started > limit:
-                raise ToolLimitError(LIMIT_REACHED.format(limit=limit))
+                raise ToolLimitError(
+                    f"The limit of {limit} tool calls for one request is reached. Answer with what you know."
+                )
         if tool is None:
-            raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name[:MAX_NAME]))
+            name = tool_input.tool_name[:MAX_NAME]
+            raise ToolNotFoundError(f"There is no tool '{name}'. Use only the tools you were given.")
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise ToolArgumentsError(BROKEN_ARGUMENTS)
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
@@ -378,15 +357,9 @@ class Policy:
             raise ToolLimitError(TOO_MANY_CODES)
 
     def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
-        """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do.
-
-        For a delegated call the strictest rules of all turns in its lineage count.
-        """
-        decision = self.rules.decide(turn, tool, plan)
-        for asking in turn.lineage[1:]:
-            above = self.rules.decide(asking, tool, plan)
-            if _STRICTNESS.index(above.action) > _STRICTNESS.index(decision.action):
-                decision = above
+        """Return whether to ask, by the strictest rules in the lineage. Raises `ToolError` for what the owner never allows."""
+        decisions = [self.rules.decide(asking, tool, plan) for asking in turn.lineage]
+        decision = max(decisions, key=lambda found: found.action)  # the turn's own of those that are as strict
         if decision.action is Verdict.REFUSE:
             target = decision.subject
             if plan.targets and target in _touched(plan) and "." in target and self._hass.states.get(target) is None:
@@ -400,13 +373,10 @@ async def _nothing(_turn: Turn) -> Sequence[HomeAgentTool]:
 
 
 def _told(err: Exception) -> tuple[str, str | None]:
-    """Return the class name of an error for events and logs, and its text for the model; None if the error is unexpected.
-
-    Foreign errors are reported as our class.
-    """
+    """Return the class of an error for logs, ours for a foreign one, and its text for the model; None if unexpected."""
     match err:
         case Unauthorized():
-            return ToolPermissionError.__name__, NOT_ALLOWED
+            return ToolPermissionError.__name__, "The user is not allowed to do this."
         case probatio.Invalid():
             return ToolArgumentsError.__name__, str(err)
         case HomeAssistantError():
@@ -417,13 +387,13 @@ def _told(err: Exception) -> tuple[str, str | None]:
 def policy_from_options(
     hass: HomeAssistant,
     options: Mapping[str, Any],
-    journal: Journal | None = None,
+    note: NoteWrite | None = None,
     rules: Rules | None = None,
     offered: ToolSource | None = None,
 ) -> Policy:
-    """Return the policy of an entry's options; what is written is noted in the journal."""
+    """Return the policy of an entry's options."""
     confirmations = Confirmations(hass, int(options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), options.get(CONF_PINS))
-    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), journal=journal)
+    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), note=note)
     return Policy(hass, rules or rules_from_options(options), confirmations, writes, offered)
 
 
@@ -440,8 +410,8 @@ type Notify = Callable[[HomeAssistant, Profile, bool], None]
 class Throttle:
     """Stops automations that talk to a profile in a loop.
 
-    A script that a person started talks in that person's name, but in one context; each message of a person has its own. More
-    than a person can say is refused from anyone, as a program may have the token of a person.
+    A script talks in the name of the person who started it, but in one context. A program may also have a person's token, so
+    more than a person can say is refused as well.
     """
 
     def __init__(self, hass: HomeAssistant, notify: Notify, limit: int = THROTTLE_TURNS) -> None:
@@ -456,10 +426,7 @@ class Throttle:
 
     @callback
     def admit(self, turn: Turn) -> None:
-        """Return when the turn may go on; raises `HomeAgentError` when there were too many in the last minute.
-
-        What a person, a voice device or a satellite says one by one is refused only where it cannot be a person's.
-        """
+        """Return if the turn may go on. Raises `HomeAgentError` above the limit per minute, which is higher for people."""
         profile, now = turn.profile, time.monotonic()
         while self._turns:  # forget old speakers; only those are looked at
             oldest, turns = next(iter(self._turns.items()))
@@ -516,10 +483,7 @@ class Throttle:
 
 @callback
 def async_record(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
-    """Keep the call on the turn, write the audit line and fire the event.
-
-    An error is told by its class: its sentence may quote what was said.
-    """
+    """Keep the call on the turn, write the audit line and fire the event; an error by its class, as its text may quote a user."""
     turn.record.calls.append(record)
     AUDIT.info(
         "Tool %s: %s in %d ms (conversation %s, user %s%s)",

@@ -1,7 +1,6 @@
 """What waits for an administrator: one limit for all kinds, one issue in Repairs for each, and one flow (repairs.py).
 
-A kind is kept rows with a status (turn/proposal.py), a text for each, and what approving and declining them does. It is added
-while the entry is loaded: taught names in `policy/teaching.py`, learned phrases in `local/learned.py`.
+Kinds are added while the entry is loaded: taught names (policy/teaching.py) and learned phrases (local/learned.py).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -1,7 +1,6 @@
-"""The question before a sensitive action, and what is said after it: built by code, from what the home says now.
+"""The question before a sensitive action, and the answer after it: built by code, never a model's sentence.
 
-Nothing in it is a model's sentence. What a tool is called with may be a model's words; those are quoted and cut. What an effect
-does is described by its kind (policy/effects/).
+An effect is described by its kind (policy/effects/).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.plan import DELEGATED, TAINTED, Effect, Plan
 from ..turn.turn import Turn
 from .confirmation import Call
-from .effects import KINDS, kind_of
+from .effects import KINDS
 from .effects.effect import Moment
 from .effects.wording import (
     MAX_NAMES,
@@ -34,7 +33,6 @@ from .effects.wording import (
 )
 
 _CODE = "services.unlock.fields.code.name"
-"""What Home Assistant calls the code of a lock."""
 _WHY = {
     "unlock": "confirm_why_access",
     "open_door": "confirm_why_access",
@@ -49,10 +47,9 @@ MAX_INSIDE = 4
 
 
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
-    """Return what is asked, in the language of the turn: what is true now, then the question.
+    """Return the question in the language of the turn: what is true now, then what is asked.
 
-    A language without translations of ours gets Home Assistant's names for states and actions, or English if those do not say
-    all of it.
+    Without our translations, Home Assistant's names for states and actions are used, or English if those say too little.
     """
     if not await async_has_text(hass, turn.speaks, TOLD_BY):
         try:
@@ -69,7 +66,7 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     states = await async_state_sentences(hass, language, touched, already)
     if len(touched) == len(states) == len(calls) == 1 and len(calls[0].plan.effects) == 1 and not calls[0].plan.inside:
         [effect] = calls[0].plan.effects
-        text = await kind_of(effect).async_describe_it(hass, language, effect) or text
+        text = await KINDS[effect.kind].async_describe_it(hass, language, effect) or text
     question = await async_text(hass, language, "confirm_question", actions=capitalised(text))
     said = [*states, question]
     if any(TAINTED in call.why for call in calls):
@@ -88,7 +85,7 @@ async def _async_plain_question(hass: HomeAssistant, language: str, calls: Seque
     said = [await async_plain_state(hass, language, state) for state in touched]
     if not all(call.plan.effects for call in calls):
         raise NoWordsError
-    told = [await kind_of(item).async_describe_plainly(hass, language, item) for item in effects]
+    told = [await KINDS[item.kind].async_describe_plainly(hass, language, item) for item in effects]
     said.append(f"{'; '.join(told)}?")
     if with_pin:
         said.append(f"{await async_own_text(hass, language, 'services', LOCK_DOMAIN, _CODE)}?")
@@ -122,7 +119,7 @@ async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Cal
             parts = [await async_text(hass, language, "confirm_tool", tool=tool) + details]
     if plan.inside:
         inside = [
-            await kind_of(item).async_describe_inside(hass, language, item, turn.user)
+            await KINDS[item.kind].async_describe_inside(hass, language, item, turn.user)
             for item in plan.inside[:MAX_INSIDE]
         ]
         told = await async_more(hass, language, inside, len(plan.inside))
@@ -145,8 +142,8 @@ def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
     for call in calls:
         effects = call.plan.effects
         if any(effect.entity_ids for effect in effects):
-            touched |= dict.fromkeys(item for effect in effects for item in kind_of(effect).shown(effect))
-        elif all(kind_of(effect).changes_states for effect in effects):
+            touched |= dict.fromkeys(item for effect in effects for item in KINDS[effect.kind].shown(effect))
+        elif all(KINDS[effect.kind].changes_states for effect in effects):
             touched |= dict.fromkeys(call.plan.targets)
     return [state for entity_id in touched if (state := hass.states.get(entity_id)) is not None]
 
@@ -154,16 +151,15 @@ def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
 async def _async_all(
     hass: HomeAssistant, language: str, effects: Iterable[Effect], moment: Moment = Moment.ASKED
 ) -> list[str]:
-    return [await kind_of(effect).async_describe(hass, language, effect, moment) for effect in effects]
+    return [await KINDS[effect.kind].async_describe(hass, language, effect, moment) for effect in effects]
 
 
 async def async_result(
     hass: HomeAssistant, language: str, key: str, calls: Sequence[Call], done: Sequence[tuple[Call, JsonObjectType]]
 ) -> str:
-    """Return what is said after a yes: the sentence `key`, what the touched entities are now, what was named, kept or forgotten.
+    """Return what is said after a yes: the sentence `key`, the states of the entities, what was named, kept or forgotten.
 
-    `done` are the calls that succeeded, with their results. A language without translations of ours gets Home Assistant's words
-    for the states instead.
+    `done` are the calls that succeeded, with their results.
     """
     touched = _touched(hass, calls)
     has_words = await async_has_text(hass, language, key)
@@ -211,14 +207,11 @@ async def async_done(hass: HomeAssistant, language: str, effects: Sequence[Effec
 
 
 async def async_already(hass: HomeAssistant, language: str, plan: Plan) -> str:
-    """Return what is said of a plan that asks for what is so already, as "Front Door is already unlocked".
-
-    In a language without a sentence of ours it is the state in Home Assistant's words.
-    """
+    """Return the answer to a plan whose goal is reached already, such as "Front Door is already unlocked"."""
     said: list[str] = []
     for effect in plan.effects:
         states = [state for item in effect.entity_ids if (state := hass.states.get(item)) is not None]
-        own = await kind_of(effect).async_already(hass, language, effect, states)
+        own = await KINDS[effect.kind].async_already(hass, language, effect, states)
         if own is not None:
             said += own
         elif await async_has_text(hass, language, "confirm_already"):

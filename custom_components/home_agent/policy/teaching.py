@@ -5,7 +5,6 @@ conversation; the names of other users are proposed, and wait in Repairs.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, cast, override
 import unicodedata
 
@@ -46,6 +45,7 @@ from .effects.name_change import ADD_NAME, NAME_CHANGES, PROPOSE_NAME, REMOVE_NA
 from .policy import Policy
 from .proposals import ProposalKind, has_room
 from .tool import HomeAgentTool
+from .write import EffectTool
 
 NAME = "teach_name"
 MAX_NAME = 50  # characters
@@ -75,10 +75,7 @@ class TeachName(HomeAgentTool):
     )
     wire_parameters: JsonObjectType = {  # noqa: RUF012 - never changed
         "type": "object",
-        "properties": {
-            "target": {"type": "string"},
-            "name": {"type": "string"},
-        },
+        "properties": {"target": {"type": "string"}, "name": {"type": "string"}},
         "required": ["target", "name"],
     }
 
@@ -121,7 +118,8 @@ class TeachName(HomeAgentTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Do it; the result says whether the thing has the name now, or administrators are asked."""
-        change = await _async_do(hass, plan, turn)
+        [change] = cast(Sequence[NameChange], plan.effects)
+        await NAME_CHANGES.async_execute(hass, change, change.target, turn.context)
         told: JsonObjectType = {"target": change.target, "name": change.name}
         if change.service == PROPOSE_NAME:
             return {**told, "status": ProposalStatus.PROPOSED.value, "note": PROPOSED}
@@ -153,7 +151,7 @@ class TeachName(HomeAgentTool):
             raise ToolError("name_taken_by", name=quoted, target=_title(hass, known[0]))
 
 
-class ForgetName(HomeAgentTool):
+class ForgetName(EffectTool):
     """Takes a taught name away again; for the action, no model is offered it."""
 
     name = "forget_taught_name"
@@ -170,19 +168,6 @@ class ForgetName(HomeAgentTool):
         """Return the name to be removed."""
         change = NameChange(service=REMOVE_NAME, data={"target": args["target"], "name": args["name"]})
         return Plan(action=ActionClass.WRITE, effects=(change,))
-
-    @override
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Do it."""
-        change = await _async_do(hass, plan, turn)
-        return {"target": change.target, "name": change.name}
-
-
-async def _async_do(hass: HomeAssistant, plan: Plan, turn: Turn) -> NameChange:
-    """Do the one thing that a plan says, and return it."""
-    [change] = cast(Sequence[NameChange], plan.effects)
-    await NAME_CHANGES.async_execute(hass, change, change.target, turn.context)
-    return change
 
 
 class NameTools:
@@ -204,10 +189,9 @@ class NameTools:
 async def async_answer_teaching(
     hass: HomeAssistant, policy: Policy, names: NameTools, turn: Turn, chat_log: ChatLog
 ) -> Answer | None:
-    """Teach a name where the words of the turn say so for certain; None where they may say something else.
+    """Teach a name if the turn says so in one of the sentences of the language, about a known thing; None otherwise.
 
-    Certain is: one of the sentences of the language, about a thing of the home by one of its names, word by word. It stands in
-    the chat log as a call that code has made.
+    It stands in the chat log as a call that code has made.
     """
     tool = names.tool
     said = taught_in(turn.text, turn.language) if names.enabled and turn.profile.remembers else ()
@@ -236,6 +220,14 @@ def proposed_names(hass: HomeAssistant, policy: Policy, teach: TeachName, profil
     """Return the proposed names as what administrators decide on; they are given through a profile."""
     names = taught_names_of(hass)
 
+    async def async_in_words(row: TaughtName) -> str:
+        user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
+        language, target, name = hass.config.language, _title(hass, row.target), f"“{row.name}”"
+        thing = target if row.target.startswith((AREA, FLOOR)) else f"{target} ({row.target})"
+        if user is None or not user.name:
+            return await async_text(hass, language, "name_question", target=thing, name=name)
+        return await async_text(hass, language, "name_question_of", target=thing, name=name, user=user.name)
+
     async def async_approve(rows: Sequence[TaughtName]) -> str | None:
         faults = [await _async_approve(hass, policy, teach.approved(), profile, row) for row in rows]
         return "\n".join(fault for fault in faults if fault) or None
@@ -245,30 +237,14 @@ def proposed_names(hass: HomeAssistant, policy: Policy, teach: TeachName, profil
             names.async_note(row.target, row.name, ProposalStatus.DECLINED, row.user_id)
 
     return ProposalKind(
-        key=issues.NAMES_PROPOSED,
-        kept=names,
-        text=partial(_async_proposal_text, hass),
-        approve=async_approve,
-        decline=decline,
+        key=issues.NAMES_PROPOSED, kept=names, text=async_in_words, approve=async_approve, decline=decline
     )
-
-
-async def _async_proposal_text(hass: HomeAssistant, row: TaughtName) -> str:
-    user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
-    language, target = hass.config.language, _title(hass, row.target)
-    thing = target if row.target.startswith((AREA, FLOOR)) else f"{target} ({row.target})"
-    if user is None or not user.name:
-        return await async_text(hass, language, "name_question", target=thing, name=f"“{row.name}”")
-    return await async_text(hass, language, "name_question_of", target=thing, name=f"“{row.name}”", user=user.name)
 
 
 async def _async_approve(
     hass: HomeAssistant, policy: Policy, tool: TeachName, profile: Profile, row: TaughtName
 ) -> str | None:
-    """Give a thing the proposed name in the name of the user who proposed it; return why that failed, or None.
-
-    The user's permissions and the meaning of the name are checked as they are now.
-    """
+    """Give a thing a proposed name in the name of its proposer, with the permissions of now; return why that failed, or None."""
     user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
     turn = Turn(
         profile=profile,

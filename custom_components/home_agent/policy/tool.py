@@ -32,10 +32,9 @@ class PendingResult:
 
 
 class HomeAgentTool(llm.Tool):
-    """A tool whose effects are known before it runs.
+    """A tool whose effects are known before it runs: the policy checks everything in its plan first.
 
-    The policy (policy/policy.py) calls `plan`, checks exposure, permission and confirmation of everything in it, and
-    then `run`. Neither may raise anything but `HomeAssistantError`; `ToolError` carries the sentence for the model.
+    `plan` and `run` raise nothing but `HomeAssistantError`; `ToolError` carries the sentence for the model.
     """
 
     integration = DOMAIN
@@ -50,11 +49,10 @@ class HomeAgentTool(llm.Tool):
     judges_calls = False
     """Its plans tell sensitive calls from ordinary ones; otherwise what its annotations say holds for every call."""
     stands_for: str = ""
-    """The name of the tool that it is another name of: a list of the owner may name either, and actions are kept under that one."""
+    """The tool that it is another name of; a list of the owner may name either, and actions are kept under that one."""
     example: str = ""
-    """A sentence that it answers."""
     entity_id: str | None = None
-    """The entity that it is, where it is one: a list of the owner may name either."""
+    """Its entity, if it stands for one; a list of the owner may name either."""
     wire_parameters: JsonObjectType
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
     stands_alone = False
@@ -76,7 +74,7 @@ class HomeAgentTool(llm.Tool):
         return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
 
     async def async_title(self, hass: HomeAssistant, language: str) -> str:
-        """Return what people are told that it is called, in a language; its name where it has no title."""
+        """Return its title in a language, or its name if it has no title."""
         return await async_text(hass, language, self.title_key) if self.title_key else self.title or self.name
 
     def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -22,8 +22,8 @@ from ..support.localize import async_error_text, async_text
 from ..turn import events
 from ..turn.plan import ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
-from .effects import KINDS, UNKNOWN_KIND, kind_of
-from .effects.effect import Done, Fate, Moment, Undoing
+from .effects import KINDS
+from .effects.effect import Fate, Moment, SubjectChange, Undoing
 from .following import async_still, is_running
 from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy
@@ -75,7 +75,7 @@ class Reversal:
         ]
         result: JsonObjectType = {"restored": rows}
         if undone:
-            result["undone"] = [kind_of(effect).told(hass, effect) for effect in undone]
+            result["undone"] = [KINDS[effect.kind].told(hass, effect) for effect in undone]
         for key, names in (
             ("already", self.told[Fate.ALREADY]),
             ("changed_since", [*self.told[Fate.CHANGED], *self.meanwhile(outcomes)]),
@@ -100,7 +100,7 @@ class Reversal:
         return [
             effect
             for effect in self.effects
-            if not kind_of(effect).changes_states and all(outcomes.get(item) in worked for item in effect.subjects)
+            if not KINDS[effect.kind].changes_states and all(outcomes.get(item) in worked for item in effect.subjects)
         ]
 
     def meanwhile(self, outcomes: Mapping[str, Outcome]) -> list[str]:
@@ -110,16 +110,13 @@ class Reversal:
     def _labels(self, subjects: Collection[str]) -> list[str]:
         """Return what subjects of the effects are called."""
         found = ((effect, item) for effect in self.effects for item in effect.subjects if item in subjects)
-        return [*dict.fromkeys(kind_of(effect).label(effect, item) for effect, item in found)]
+        return [*dict.fromkeys(KINDS[effect.kind].label(effect, item) for effect, item in found)]
 
 
 def reversal_of(
     hass: HomeAssistant, actions: Sequence[JournalEntry], user: User | None = None, *, force: bool = False
 ) -> Reversal:
-    """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
-
-    What the user may no longer control cannot be restored; the rest can.
-    """
+    """Return the way back from some actions, newest first, as far as the user may. `force`: also from later changes."""
     way = Reversal(actions=actions)
     way.told[Fate.IMPOSSIBLE] += [
         action.subject or action.words or action.tool for action in actions if action.success and not action.touched
@@ -130,7 +127,7 @@ def reversal_of(
         for found, runners in ((way.running, running), (way.unseen, action.runners if action.unseen else ())):
             known = [item for item in runners if item in action.before or is_exposed(hass, item, user)]
             found += known or ([action.words or action.tool] if runners else [])
-    touched: dict[str, dict[str, list[Done]]] = {}
+    touched: dict[str, dict[str, list[SubjectChange]]] = {}
     for action in actions:
         restored = frozenset(action.restored)
         for kind, subject, done in action.done():
@@ -139,7 +136,7 @@ def reversal_of(
     for kind, subjects in touched.items():
         asked = Undoing(hass=hass, user=user, force=force, subjects=subjects.keys())
         for subject, found_done in subjects.items():
-            if (back := KINDS.get(kind, UNKNOWN_KIND).way_back(asked, subject, found_done)) is None:
+            if (back := KINDS[kind].way_back(asked, subject, found_done)) is None:
                 continue
             way.effects += back.effects
             if back.fate is not Fate.BACK:
@@ -175,10 +172,7 @@ class HaUndo(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the effects that restore. Raises `ToolError` when there is nothing to undo.
-
-        A script that still runs is given a moment: what it does afterwards would stay.
-        """
+        """Return the effects that restore; a running script is given a moment. Raises `ToolError` if nothing can be undone."""
         way = self.way(hass, args, turn)
         if way.running and (left := PATIENCE - turn.record.duration_ms / 1000) > 0:
             await async_still(hass, [item for action in way.actions for item in action.runners], left)
@@ -209,10 +203,7 @@ class HaUndo(HomeAgentTool):
         return PendingResult(render=render, failed=pending.failed)
 
     def way(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Reversal:
-        """Return the way back from what is meant: one action, or all of the last request of which something is left to undo.
-
-        What was tried and cannot be done any better is passed over. Raises `ToolError` when there is nothing.
-        """
+        """Return the way back from one action, or from the last request. Raises `ToolError` if nothing can be undone."""
         sees, action_id = self._sees or seen_by(turn), args.get("action_id")
         found = [item for item in self._journal.newest_first(sees) if item.undone is None and item.tool != NAME]
         if action_id is not None:
@@ -246,7 +237,7 @@ class UndoTools:
 
 
 def seen_by(turn: Turn) -> Sees:
-    """Return what the words of a turn can mean: the user's own actions; where no user is known, the conversation's or device's."""
+    """Return what "undo that" can mean: the actions of the user, or without a known user of the conversation or device."""
     if (user_id := turn.context.user_id) is not None:
         return lambda action: action.user_id == user_id
     device_id = turn.device_id
@@ -261,10 +252,7 @@ def seen_by(turn: Turn) -> Sees:
 async def async_answer_undo(
     hass: HomeAssistant, policy: Policy, journal: ActionJournal, turn: Turn, chat_log: ChatLog
 ) -> Answer:
-    """Undo what was done last, under the policy; the words of the turn ask for it.
-
-    It stands in the chat log as a call that code has made. Each entity has its sentence in the language of the turn.
-    """
+    """Undo the last request as a call that code has made, and return a sentence for each entity in the language of the turn."""
     tool = HaUndo(journal)
     try:
         plan = await tool.plan(hass, {}, turn)
@@ -289,7 +277,7 @@ async def _async_words(hass: HomeAssistant, language: str, result: Mapping[str, 
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
     already = result.get("already", ())
-    sentences = [await kind_of(item).async_describe(hass, language, item, Moment.UNDONE) for item in effects]
+    sentences = [await KINDS[item.kind].async_describe(hass, language, item, Moment.UNDONE) for item in effects]
     sentences += [
         await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (

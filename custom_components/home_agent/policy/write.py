@@ -5,11 +5,11 @@ tool returns is waited for, up to the limit.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 import time
-from typing import Any, Protocol, override
+from typing import Any, override
 
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -23,8 +23,8 @@ from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
 from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
-from .effects import captured_of, kind_of
-from .effects.effect import Before, Watch
+from .effects import KINDS
+from .effects.effect import Before, EffectWatch, captured
 from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
@@ -55,7 +55,7 @@ class PlanBuilder:
         about = () if effect.entity_ids else effect.subjects
         key = (effect.kind, effect.action, repr(sorted(effect.data.items())), *about)
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
-        found = kind_of(effect).judge(self.hass, effect)
+        found = KINDS[effect.kind].judge(self.hass, effect)
         self._reached |= dict.fromkeys(found.reached)
         if found.reasons:
             self._reasons |= dict.fromkeys(found.reasons)
@@ -86,16 +86,13 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
 
 
 def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:
-    """Return which subjects of a plan are already in the state that all of its effects request.
-
-    None if something is started: the question is about what it does, not about its own state.
-    """
+    """Return the subjects that are already as all effects of a plan request; none if it starts something."""
     if plan.inside:
         return ()
     found: dict[str, bool] = {}
     for effect in plan.effects:
         for subject in effect.subjects:
-            found[subject] = found.get(subject, True) and kind_of(effect).is_so(hass, effect, subject) is True
+            found[subject] = found.get(subject, True) and KINDS[effect.kind].is_so(hass, effect, subject) is True
     return tuple(subject for subject, is_so in found.items() if is_so)
 
 
@@ -104,6 +101,16 @@ def already_result(hass: HomeAssistant, plan: Plan) -> JsonValueType:
     executed = _by_place(plan.effects)
     result = _result(hass, executed, {}, {subject: Outcome.REACHED for _, subject in executed})
     return {**result, "note": ALREADY} if isinstance(result, dict) else result
+
+
+def captured_of(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[str, Before]]:
+    """Return what kinds capture now of the subjects of effects, by kind and subject."""
+    found: dict[str, dict[str, Before]] = {}
+    for effect in effects:
+        for subject in effect.subjects:
+            if (before := captured(KINDS[effect.kind], hass, effect, subject)) is not None:
+                found.setdefault(effect.kind, {}).setdefault(subject, before)
+    return found
 
 
 def _by_place(effects: Iterable[Effect]) -> dict[Place, list[Effect]]:
@@ -118,9 +125,8 @@ def _by_place(effects: Iterable[Effect]) -> dict[Place, list[Effect]]:
 async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context: Context) -> PendingResult:
     """Execute effects in their order; the result has the new states, their outcomes, and what failed with which error.
 
-    Subject by subject, as Home Assistant's own intents call services: an error then belongs to one of them, also an
-    unexpected one. All subjects of an effect are begun at once, but in slices: there may be thousands. Raises
-    `ToolRefusal` if nothing worked.
+    Each subject has a call and an error of its own. All subjects of an effect are begun at once, but in slices: there may
+    be thousands. Raises `ToolRefusal` if nothing worked.
     """
     failed: dict[Place, str] = {}
     held_back: list[DidNotRun] = []
@@ -129,7 +135,7 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
     async def execute(effect: Effect, subject: str) -> None:
         place = (effect.kind, subject)
         try:
-            await kind_of(effect).async_execute(hass, effect, subject, context)
+            await KINDS[effect.kind].async_execute(hass, effect, subject, context)
         except (HomeAssistantError, probatio.Invalid) as err:
             error = str(err) or type(err).__name__
             held_back.extend([err] if isinstance(err, DidNotRun) else ())
@@ -167,7 +173,7 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
 
 def _label(executed: Mapping[Place, Sequence[Effect]], place: Place) -> str:
     effect = executed[place][0]
-    return kind_of(effect).label(effect, place[1])
+    return KINDS[effect.kind].label(effect, place[1])
 
 
 def _result(
@@ -179,7 +185,7 @@ def _result(
     """Return the rows of the subjects that effects were executed on, and the errors of those that failed."""
     worked = [place for place in executed if place not in failed]
     rows: list[JsonValueType] = [
-        kind_of(executed[place][0]).row(hass, executed[place], place[1], outcomes.get(place[1], Outcome.DONE))
+        KINDS[executed[place][0].kind].row(hass, executed[place], place[1], outcomes.get(place[1], Outcome.DONE))
         for place in worked[:MAX_RESULTS]
     ]
     if len(executed) == 1:
@@ -198,7 +204,6 @@ def _result(
 DEFAULT_SECONDS = 2
 RESERVE = 0.5  # seconds of a tool's time that are left when waiting ends
 HAPPENED = frozenset({Outcome.REACHED, Outcome.CHANGED, Outcome.DONE})
-OUTCOME = "outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,13 +224,8 @@ class WriteRecord:
     """Watches what it sets off, when that is not what it is about: a scene, a script, an automation that is run."""
 
 
-class Journal(Protocol):
-    """Where writes are noted."""
-
-    @callback
-    def async_add(self, record: WriteRecord) -> None:
-        """Take note of a write."""
-        ...
+type NoteWrite = Callable[[WriteRecord], None]
+"""Takes note of a write."""
 
 
 class EffectTool(HomeAgentTool):
@@ -243,15 +243,12 @@ class Writes:
 
     seconds: float = DEFAULT_SECONDS
     """The time that entities have to follow; 0 turns verification off."""
-    journal: Journal | None = None
+    note: NoteWrite | None = None
 
     async def async_run(
         self, hass: HomeAssistant, turn: Turn, tool: HomeAgentTool, args: dict[str, Any], plan: Plan
     ) -> JsonValueType:
-        """Return the result of a tool whose plan may happen; of a write, once it is known what came of it.
-
-        Raises what the tool raises.
-        """
+        """Return the result of a tool whose plan may happen; of a write, with its outcomes. Raises what the tool raises."""
         if plan.action is ActionClass.READ:
             try:
                 result = await tool.run(hass, args, plan, turn)
@@ -276,7 +273,7 @@ class Writes:
         outcomes = await write.async_outcomes()
         if not outcomes or not (result is None or isinstance(result, dict)):
             return result
-        return {OUTCOME: {entity_id: outcome.value for entity_id, outcome in outcomes.items()}, **(result or {})}
+        return {"outcome": {entity_id: outcome.value for entity_id, outcome in outcomes.items()}, **(result or {})}
 
 
 class Write:
@@ -291,13 +288,13 @@ class Write:
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
         self._captured = captured_of(hass, plan.effects)
-        runners = [item for effect in plan.effects for item in kind_of(effect).started(effect)]
-        shows = not plan.effects or any(kind_of(effect).changes_states for effect in plan.effects)
+        runners = [item for effect in plan.effects for item in KINDS[effect.kind].started(effect)]
+        shows = not plan.effects or any(KINDS[effect.kind].changes_states for effect in plan.effects)
         targets = plan.targets if shows else ()  # else their states do not change
         concerned = dict.fromkeys((*targets, *(item for effect in plan.effects for item in effect.entity_ids)))
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}
         runners += [item for item in concerned if item.partition(".")[0] in RUNNERS]
-        watched = bool(runners) and writes.journal is not None
+        watched = bool(runners) and writes.note is not None
         self._following = Following(hass, turn.context, concerned, runners, turn.within) if watched else None
 
     @callback
@@ -331,8 +328,8 @@ class Write:
     def _end(self, outcomes: Mapping[str, Outcome], *, success: bool) -> None:
         entity_ids = {item for effect in self._plan.effects for item in effect.entity_ids}
         self._turn.record.outcomes.update({item: outcome for item, outcome in outcomes.items() if item in entity_ids})
-        if self._writes.journal is not None:
-            self._writes.journal.async_add(
+        if self._writes.note is not None:
+            self._writes.note(
                 WriteRecord(
                     turn=self._turn,
                     tool_name=self._tool_name,
@@ -357,16 +354,16 @@ class Verification:
         by_kind: dict[str, list[Effect]] = {}
         for effect in effects:
             by_kind.setdefault(effect.kind, []).append(effect)
-        self._watches: list[Watch[Any]] = [kind_of(found[0]).watch(hass, found) for found in by_kind.values()]
+        self._watches: list[EffectWatch[Any]] = [KINDS[found[0].kind].watch(hass, found) for found in by_kind.values()]
 
     async def async_settle(self, seconds: float, failed: Collection[str] = ()) -> None:
         """Return when there is nothing to wait for any more, after `seconds` at the latest."""
-        waiting: set[tuple[Watch[Any], str]] = set()
+        waiting: set[tuple[EffectWatch[Any], str]] = set()
         stops: list[CALLBACK_TYPE] = []
         arrived = asyncio.Event()
 
         @callback
-        def look(watch: Watch[Any], subject: str) -> None:
+        def look(watch: EffectWatch[Any], subject: str) -> None:
             if watch.is_settled(subject):
                 waiting.discard((watch, subject))
             if not waiting:

@@ -1,6 +1,6 @@
 """A kind of effect that only these tests know: a note with the subject `note:<id>` is written, and a tool that writes it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, override
 
@@ -14,7 +14,7 @@ from homeassistant.util.json import JsonObjectType
 import probatio
 
 from custom_components.home_agent.home.actions import Judgement
-from custom_components.home_agent.policy.effects.effect import Before, EffectKind, Moment, Watch
+from custom_components.home_agent.policy.effects.effect import Before, EffectKind, EffectWatch, Moment
 from custom_components.home_agent.policy.write import EffectTool, async_plan_of
 from custom_components.home_agent.turn.plan import Effect, Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Turn
@@ -41,7 +41,7 @@ class NoteWritten(Effect):
         return (f"note:{self.data['note']}",)
 
 
-class NoteWatch(Watch[NoteWritten]):
+class NoteWatch(EffectWatch[NoteWritten]):
     """Notes that may be written a little later."""
 
     @override
@@ -52,16 +52,12 @@ class NoteWatch(Watch[NoteWritten]):
 class NoteKind(EffectKind[NoteWritten]):
     """Notes in `hass.data`."""
 
-    name = NoteWritten.kind
+    effect = NoteWritten
     why: ClassVar = {"diary": "confirm_why_listed"}
 
     def __init__(self) -> None:
         self.delay = 0.0
         self.lost = False
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> NoteWritten:
-        return NoteWritten.from_dict(data)
 
     @override
     def judge(self, hass: HomeAssistant, effect: NoteWritten) -> Judgement:

@@ -31,7 +31,7 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
     async def async_tools(self: UndoTools, *args: Any) -> Any:
         return (*await offered(self, *args), tool)
 
-    monkeypatch.setitem(KINDS, kind.name, kind)
+    monkeypatch.setitem(KINDS, kind.effect.kind, kind)
     monkeypatch.setattr(UndoTools, "async_tools", async_tools)
     return kind
 
@@ -234,7 +234,7 @@ async def test_a_release_that_does_not_know_it_keeps_it_and_all_the_rest(
     llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": BED}), text("It is on."))
     await say(hass, "Bed light, please", "c1", context=Context(user_id=admin.user_id))
     await write(hass, llm_server, Context(user_id=admin.user_id), "", note="list", text="eggs")
-    monkeypatch.delitem(KINDS, kind.name)
+    monkeypatch.delitem(KINDS, kind.effect.kind)
     await restart(hass, entry)
     assert [[call["action"] for call in action["calls"]] for action in await actions(hass)] == [
         ["notes.write"],
@@ -244,7 +244,7 @@ async def test_a_release_that_does_not_know_it_keeps_it_and_all_the_rest(
     assert answer == "I can't undo this: Please note something."
     answer = speech(await say(hass, "undo", "c1", context=Context(user_id=admin.user_id)))
     assert (answer, state_of(hass, BED)) == ("I've put Bed Light back.", "off")
-    monkeypatch.setitem(KINDS, kind.name, kind)
+    monkeypatch.setitem(KINDS, kind.effect.kind, kind)
     await restart(hass, entry)
     assert speech(await say(hass, "undo", "c1", context=Context(user_id=admin.user_id))) == "The list is gone."
     assert notes == {}

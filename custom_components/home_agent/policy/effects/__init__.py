@@ -1,33 +1,26 @@
 """Kinds of effects: everything that an action of Home Agent can change, and how."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from homeassistant.core import HomeAssistant
-
-from ...turn.plan import Effect
-from .effect import Before, EffectKind, UnknownKind, captured
-from .name_change import NAME_CHANGES
+from ...turn.plan import Effect, ServiceCall
+from .effect import EffectKind, UnknownKind
+from .name_change import NAME_CHANGES, NameChange
 from .service_call import SERVICE_CALLS
 
-KINDS: dict[str, EffectKind[Any]] = {kind.name: kind for kind in (SERVICE_CALLS, NAME_CHANGES)}
-"""By the name that is written to the disk. A new kind is one more entry."""
-UNKNOWN_KIND = UnknownKind()
+
+class _Kinds(dict[str, EffectKind[Any]]):
+    """Kinds by `Effect.kind`, as it is written to the disk."""
+
+    unknown = UnknownKind()
+
+    def __missing__(self, key: str) -> EffectKind[Any]:
+        """Return the kind that stands for those of newer releases."""
+        return self.unknown
 
 
-def kind_of(effect: Effect) -> EffectKind[Any]:
-    """Return the kind of an effect."""
-    return KINDS.get(effect.kind, UNKNOWN_KIND)
-
-
-def captured_of(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[str, Before]]:
-    """Return what kinds capture now of the subjects of effects, by kind and subject."""
-    found: dict[str, dict[str, Before]] = {}
-    for effect in effects:
-        for subject in effect.subjects:
-            if (before := captured(kind_of(effect), hass, effect, subject)) is not None:
-                found.setdefault(effect.kind, {}).setdefault(subject, before)
-    return found
+KINDS = _Kinds({ServiceCall.kind: SERVICE_CALLS, NameChange.kind: NAME_CHANGES})
+"""A new kind is one more entry."""
 
 
 def effect_from_dict(data: Mapping[str, Any]) -> Effect:
@@ -36,6 +29,6 @@ def effect_from_dict(data: Mapping[str, Any]) -> Effect:
     Releases before kinds were written down stored service calls and changes of names, told apart by their action.
     """
     is_name = f"{data['domain']}.{data['service']}" in NAME_CHANGES.activity
-    name = data.get("kind", NAME_CHANGES.name if is_name else SERVICE_CALLS.name)
-    effect: Effect = KINDS.get(str(name), UNKNOWN_KIND).read(data)
+    kind = KINDS[str(data.get("kind", NameChange.kind if is_name else ServiceCall.kind))]
+    effect: Effect = kind.effect.from_dict(data)
     return effect

@@ -1,8 +1,4 @@
-"""What the policy asks of every kind of effect.
-
-A kind is an `EffectKind` in `KINDS` (policy/effects/__init__.py). What most kinds share is done here: a new kind reads its
-effects, says why they need a yes, captures what was before, executes, checks and reverses them, and describes them.
-"""
+"""What the policy asks of every kind of effect. A kind is an `EffectKind` in `KINDS`, and what most kinds share is done here."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -61,7 +57,6 @@ class Undoing:
     force: bool
     """Whether what was changed since is undone, too."""
     subjects: Collection[str]
-    """Everything that is undone together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +70,10 @@ class WayBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class SubjectChange:
     """What one action of the journal did with one subject."""
 
     effects: Sequence[Effect]
-    """Its effects of one kind on the subject."""
     success: bool
     outcome: Outcome | None = None
     captured: Before | None = None
@@ -88,14 +82,13 @@ class Done:
     """The same, captured afterwards."""
     before: Snapshot | None = None
     after: Snapshot | None = None
-    """The state of an entity."""
     named: bool = True
     """Whether the action was about it; False if a scene or a script changed it."""
     sets_off: bool = False
     """Whether the action changed other entities by a scene, a script or an automation."""
 
 
-class Watch[E: Effect]:
+class EffectWatch[E: Effect]:
     """The subjects of some effects of one kind, since just before they were executed."""
 
     def __init__(self, hass: HomeAssistant, kind: EffectKind[E], effects: Iterable[E]) -> None:
@@ -130,18 +123,13 @@ class Watch[E: Effect]:
 class EffectKind[E: Effect](ABC):
     """One kind of effect."""
 
-    name: ClassVar[str]
-    """`Effect.kind`, as it is written to the disk."""
+    effect: ClassVar[type[Any]]
     changes_states: ClassVar[bool] = False
     """Whether the states of the plan's targets tell what became of it."""
     why: ClassVar[Mapping[str, str]] = {}
     """By reason of `judge`, the translation key of the sentence that explains why a yes is needed."""
     activity: ClassVar[Mapping[str, str]] = {}
     """By action, the translation key of its name in Activity; Home Assistant's own name if there is none."""
-
-    @abstractmethod
-    def read(self, data: Mapping[str, Any]) -> E:
-        """Read an effect from the disk. Raises `KeyError`, `TypeError` or `ValueError` if the data is invalid."""
 
     @abstractmethod
     def judge(self, hass: HomeAssistant, effect: E) -> Judgement:
@@ -167,7 +155,7 @@ class EffectKind[E: Effect](ABC):
         """Return the effects that undo an effect, from what was captured before it; None if it cannot be undone."""
         return None
 
-    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
         """Return how a subject is undone, from what actions did with it, newest first; None if nothing has to be said."""
         newest, oldest = done[0], done[-1]
         effect: Any = oldest.effects[0]
@@ -179,9 +167,9 @@ class EffectKind[E: Effect](ABC):
             fate = Fate.CHANGED
         return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=self.label(effect, subject))
 
-    def watch(self, hass: HomeAssistant, effects: Iterable[E]) -> Watch[E]:
+    def watch(self, hass: HomeAssistant, effects: Iterable[E]) -> EffectWatch[E]:
         """Return the means to find out what becomes of effects; to be called before they are executed."""
-        return Watch(hass, self, effects)
+        return EffectWatch(hass, self, effects)
 
     def is_proven(
         self,
@@ -277,11 +265,7 @@ class UnknownEffect(Effect):
 class UnknownKind(EffectKind[UnknownEffect]):
     """Stands for the kinds of newer releases."""
 
-    name = UnknownEffect.kind
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> UnknownEffect:
-        return UnknownEffect.from_dict(data)
+    effect = UnknownEffect
 
     @override
     def judge(self, hass: HomeAssistant, effect: UnknownEffect) -> Judgement:

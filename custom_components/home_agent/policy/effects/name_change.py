@@ -14,7 +14,7 @@ from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...turn.plan import NAMING, Effect
 from ...turn.proposal import ProposalStatus
-from .effect import Before, Done, EffectKind, Fate, Moment, Undoing, WayBack
+from .effect import Before, EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
 from .wording import MAX_NAME, cut
 
 ADD_NAME = "add_name"
@@ -66,7 +66,7 @@ _TEXTS: Mapping[str, Mapping[Moment, str]] = {
 class NameChangeKind(EffectKind[NameChange]):
     """Names are kept in Home Assistant's registries; no state shows them."""
 
-    name = NameChange.kind
+    effect = NameChange
     why: ClassVar = {NAMING: "confirm_why_naming"}
     activity: ClassVar = {
         f"{DOMAIN}.{ADD_NAME}": "activity_add_name",
@@ -74,10 +74,6 @@ class NameChangeKind(EffectKind[NameChange]):
         f"{DOMAIN}.{PROPOSE_NAME}": "activity_propose_name",
         f"{DOMAIN}.{WITHDRAW_NAME}": "activity_withdraw_name",
     }
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> NameChange:
-        return NameChange.from_dict(data)
 
     @override
     def judge(self, hass: HomeAssistant, effect: NameChange) -> Judgement:
@@ -121,7 +117,7 @@ class NameChangeKind(EffectKind[NameChange]):
         return ()
 
     @override
-    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
         """Return how the names that a thing was given are undone, one by one."""
         changes: list[Any] = [effect for one in done if one.success for effect in one.effects]
         if not changes:

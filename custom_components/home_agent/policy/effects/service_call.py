@@ -1,7 +1,6 @@
 """A call of an action of Home Assistant: run for each entity, verified by its state, undone from the state before.
 
-The home is asked what became of a call, not the service that was called. Each entity has an expectation (home/actions.py). What
-has not come true when the call returns is waited for, by state changes; what is under way is not waited for.
+What has not come true when the call returns is waited for; what is under way is not.
 """
 
 import asyncio
@@ -49,7 +48,7 @@ from ...support.localize import async_own_text, async_text
 from ...turn.plan import ServiceCall
 from ...turn.turn import Outcome
 from ..following import is_running
-from .effect import Done, EffectKind, Fate, Moment, Undoing, Watch, WayBack
+from .effect import EffectKind, EffectWatch, Fate, Moment, SubjectChange, Undoing, WayBack
 from .wording import NoWordsError, async_details, async_phrase, async_word, capitalised, cut, name_of, value_in_words
 
 _COLOUR = frozenset({*COLOURS, "color_mode"})
@@ -73,7 +72,7 @@ _PHRASES = {
 """What a service is called in a question, and for the one thing that was just named; others by Home Assistant's own name."""
 
 
-class StateWatch(Watch[ServiceCall]):
+class StateWatch(EffectWatch[ServiceCall]):
     """Entities as they were before some calls, and what has become of them."""
 
     def __init__(self, hass: HomeAssistant, kind: EffectKind[ServiceCall], effects: Iterable[ServiceCall]) -> None:
@@ -138,12 +137,8 @@ def _expected(before: State | None, calls: Iterable[ServiceCall]) -> Expectation
 class ServiceCallKind(EffectKind[ServiceCall]):
     """Calls of actions of Home Assistant on entities."""
 
-    name = ServiceCall.kind
+    effect = ServiceCall
     changes_states = True
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> ServiceCall:
-        return ServiceCall.from_dict(data)
 
     @override
     def judge(self, hass: HomeAssistant, effect: ServiceCall) -> Judgement:
@@ -172,11 +167,8 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         return all(state is not None and is_so(hass, state, effect) for state in states)
 
     @override
-    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
-        """Return how an entity is brought back to its state before the oldest action.
-
-        None for a group whose members are brought back, and for a scene, a script or an automation whose changes are.
-        """
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
+        """Return how an entity is restored; None for a group whose members are, and for a runner whose changes are."""
         hass, user, now = asked.hass, asked.user, asked.hass.states.get(subject)
         calls: list[Any] = [call for one in done for call in one.effects]
         only_ran = bool(calls) and all(_run_of(call) is not None for call in calls)
@@ -317,11 +309,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
 
     @override
     async def async_describe_plainly(self, hass: HomeAssistant, language: str, effect: ServiceCall) -> str:
-        """Return a call with the names of its entities and its parameters.
-
-        Home Assistant names actions twice: for automations of a device, in more languages and with a place for the name, and as
-        services.
-        """
+        """Return a call with its entities and parameters, in the words of device automations, which exist in more languages."""
         domains = {entity_id.partition(".")[0] for entity_id in effect.entity_ids} or {effect.domain}
         if len(domains) > 1:
             raise NoWordsError
@@ -403,7 +391,7 @@ class _Trace:
     """It was in the requested state before, so that nothing has to be undone."""
 
     @classmethod
-    def of(cls, entity_id: str, done: Sequence[Done]) -> _Trace:
+    def of(cls, entity_id: str, done: Sequence[SubjectChange]) -> _Trace:
         """Return the trace of actions, newest first."""
         before, after = done[-1].before, done[0].after
         assert before is not None  # of an entity the journal always keeps the state
@@ -418,10 +406,7 @@ class _Trace:
         return cls(before, after, expected, moved | _covered(expected), was_so=reached and not moved)
 
     def was_changed_since(self, now: State) -> bool:
-        """Return whether the entity is neither as the actions left it nor as requested.
-
-        A shutter that has arrived meanwhile, or a light that was slow, is as requested.
-        """
+        """Return whether the entity is neither as the actions left it nor as requested, such as a late shutter."""
         if self.after is None:
             return False
         different = {

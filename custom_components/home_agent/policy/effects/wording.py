@@ -1,7 +1,4 @@
-"""Parts of sentences about entities, values and texts, in questions and in what is said after them.
-
-Nothing in them is a model's sentence. Values and texts that a model may have written are quoted and cut.
-"""
+"""Parts of sentences in questions and answers. Values and texts that a model may have written are quoted and cut."""
 
 from collections.abc import Collection, Mapping, Sequence
 import re
@@ -42,28 +39,20 @@ async def async_spoken(hass: HomeAssistant, language: str) -> str:
 async def async_state_sentences(
     hass: HomeAssistant, language: str, states: Sequence[State], already: Collection[str] = ()
 ) -> list[str]:
-    """Return a sentence for each of the first entities: what it is now, or is already.
-
-    Entities whose state says nothing are left out, such as a list or a button.
-    """
+    """Return a sentence for each of the first entities with its state; entities whose state says nothing are left out."""
     said: list[str] = []
     for state in states[:MAX_NAMES]:
         if not DOMAINS.get(state.domain, UNKNOWN).state_is_told:
             continue
         key = "confirm_becomes" if state.state in _ON_THE_WAY else "confirm_is"
         key = "confirm_already" if state.entity_id in already else key
-        words = await async_state(hass, language, state)
+        words = state.state
+        for kind in ("_", state.attributes.get(ATTR_DEVICE_CLASS)):  # as Home Assistant's own pages show it
+            path = f"entity_component.{kind}.state.{state.state}"
+            if found := await async_own_text(hass, language, "entity_component", state.domain, path):
+                words = found[:1].lower() + found[1:]
         said.append(await async_text(hass, language, key, name=name_of(state), state=words))
     return said
-
-
-async def async_state(hass: HomeAssistant, language: str, state: State) -> str:
-    """Return a state in words, as Home Assistant's own pages show it."""
-    for kind in (state.attributes.get(ATTR_DEVICE_CLASS), "_"):
-        path = f"entity_component.{kind}.state.{state.state}"
-        if words := await async_own_text(hass, language, "entity_component", state.domain, path):
-            return words[:1].lower() + words[1:]
-    return state.state
 
 
 async def async_plain_state(hass: HomeAssistant, language: str, state: State) -> str:
