@@ -13,8 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ..support.rows import as_row, from_row
 
 MAX_CONTENT = 1000  # characters
-ALL: Final = "*"
-"""Every owner; no user has this id."""
+ALL: Final = "*"  # every owner; no user has this id
 TAINTED = "tainted"
 """Key of the metadata under which stands what brought outside text into the conversation that a memory comes from."""
 _NOTHING: Mapping[str, JsonValueType] = MappingProxyType({})
