@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from homeassistant.components import conversation
 from homeassistant.components.conversation import (
-    HOME_ASSISTANT_AGENT,
     AssistantContent,
     Content,
     SystemContent,
@@ -33,7 +33,7 @@ from ..turn.turn import Owner, Turn
 from .conversations import Conversation, Conversations, Role, StoredMessage, is_given, kept_messages
 from .turn_part import Baseline, Estimate, KnownState, TurnPart, render_turn_part
 
-HOME_AGENTS = frozenset({HOME_ASSISTANT_AGENT, "homeassistant"})
+HOME_AGENTS = frozenset({conversation.HOME_ASSISTANT_AGENT, "homeassistant"})
 """Home Assistant's own agent, by both of its ids: its results are sentences of the home."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MAX_SPOKEN_OF = 12  # entities
@@ -83,11 +83,9 @@ class Round:
 
 
 def fit_results(rounds: Sequence[Round], room: int, estimate: Estimate, *, shorter: bool = False) -> None:
-    """Cut results that were not sent before where they are too long for `room`, in tokens for all that is sent.
+    """Cut new results that are too long for `room`, the tokens of all that is sent; short results leave theirs to long ones.
 
-    A server that is sent too much either refuses it or, worse, silently leaves out the beginning: the instructions. With
-    `shorter` the results of the newest round are cut to at most half of what they were sent with: the model said that it
-    was too much. What short ones leave of the room is for the long ones.
+    With `shorter` the results of the newest round are cut to at most half of what was sent: the model said it was too much.
     """
     due: list[tuple[int, int, Round, ToolResultContent]] = []
     for one in rounds:
@@ -131,8 +129,7 @@ def _text(item: Content) -> str:
 class History:
     """What one owner said in a conversation, which is told to no other user.
 
-    Home Assistant forgets a conversation after five minutes, and at every restart. What is kept goes before its new chat
-    log in each request, or into the owner's prompt where that asks for it, never both; once chosen it stays the same.
+    Stored messages go before the chat log in each request, or into the owner's prompt if that asks for them, never both.
     """
 
     conversation_id: str
@@ -151,10 +148,7 @@ class History:
     """What was said in rounds that are not sent any more; empty: there is none."""
 
     def tell(self) -> Sequence[StoredMessage]:
-        """Return what was said before the session, for a prompt that has it as text: then it is not sent as rounds.
-
-        Nothing when it is already sent as rounds. The prompt is made before the first request, so this comes first.
-        """
+        """Return the stored messages for a prompt, so that they are not sent as rounds; empty if they already are."""
         if self.restored:
             return ()
         self.told_in_prompt = True
@@ -176,7 +170,7 @@ class History:
         if self.restored is not None:
             return self.restored
         rounds: list[Round] = []
-        known: str | None = None
+        known = ""
         sent = self.messages and not self.told_in_prompt
         for question, *answers in _newest(self.messages, limit, budget, estimate) if sent else []:
             when = question.at.astimezone(zone) if zone is not None else dt_util.as_local(question.at)
@@ -210,7 +204,7 @@ def _newest(
 
 
 def _told_of(item: Content, tools: Collection[str]) -> Sequence[Content]:
-    """Return an answer with the calls of these tools alone, or one of their results; nothing of what is about others."""
+    """Return an answer with only the calls of these tools, or one of their results; else nothing."""
     if isinstance(item, ToolResultContent):
         return (item,) if item.tool_name in tools else ()
     if not isinstance(item, AssistantContent):
@@ -317,14 +311,12 @@ class Transcript:
     """The same conversation as those were told it who answer parts of it: by what each is called, and who talks."""
     busy: bool = False
     summing_up: asyncio.Task[None] | None = None
-    _place: int = 0
-    """Of the newest user message in the chat log."""
+    _place: int = 0  # of the newest user message in the chat log
 
     def open_round(self, owner: Owner, content: Sequence[Content]) -> Round:
-        """Return the round that the newest message of a chat log begins; take over its rounds before that one.
+        """Return the round that the newest message of a chat log begins; take over its earlier rounds.
 
-        Home Assistant 2026.10 lets others into a conversation; they have a history of their own. It does not keep a turn
-        that failed: what was told with it is gone as well.
+        Home Assistant 2026.10 lets other users into a conversation, and does not keep failed turns.
         """
         self.owner, self.history = owner, self.histories[owner]
         before, known = self.rounds, 0
@@ -370,10 +362,7 @@ class Transcript:
         self.history.dropped += [one for one in dropped if one in self.rounds]
 
     def _is_sent(self, one: Round) -> bool:
-        """Return whether the user who talks now said it, and a model should know of it.
-
-        What another agent heard is theirs if no other user gets in.
-        """
+        """Return whether a round is sent: only the talking user's own; another agent's only if no other user gets in."""
         if one.failed and not any(isinstance(item, ToolResultContent) for item in one.answers):
             return False
         if one.speaker is None or self.owner is None:
@@ -381,22 +370,18 @@ class Transcript:
         return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
 
     def as_told_to(self, name: str, tools: Collection[str]) -> Transcript:
-        """Return the conversation as another model is told it that does a share of its turns; call it where a turn begins.
+        """Return the conversation for another model that answers some of its turns; call it at the beginning of a turn.
 
-        What people said and were answered, with the calls of these tools and their results, and nothing else of what other
-        models were told. What is told with it is kept: the next time it begins with the same words.
+        It has the messages and answers, and only the calls of these tools. It is kept, so that the next request begins with the
+        same words.
         """
         assert self.owner is not None, "no message was said yet"
         key = (name, self.owner)
         if (told := self.routed.get(key)) is None:
-            history = History(
-                conversation_id=self.history.conversation_id,
-                start=self.cleared_at(self.owner),
-                messages=self.history.messages,
-            )
-            told = self.routed[key] = Transcript(
-                self.speakers, histories={self.owner: history}, history=history, owner=self.owner
-            )
+            own, start = self.history, self.cleared_at(self.owner)
+            history = History(conversation_id=own.conversation_id, start=start, messages=own.messages)
+            histories = {self.owner: history}
+            told = self.routed[key] = Transcript(self.speakers, histories=histories, history=history, owner=self.owner)
         told.history.summary = self.history.summary
         known = {id(one.question): one for one in told.rounds}
         told.rounds = []
@@ -411,7 +396,7 @@ class Transcript:
         return told
 
     def drop_with(self, told: Transcript) -> None:
-        """Drop here what another model is not sent any more that is asked in every turn: it is summed up here."""
+        """Drop the rounds that another model, asked in every turn, is not sent any more; they are summed up here."""
         self.history.dropped += [one for one in told.history.dropped if one.at >= self.history.start]
         self.history.start = max(self.history.start, told.history.start)
         told.history.dropped.clear()
@@ -484,8 +469,7 @@ def begin_round(
             found = conversations.find(turn, conversation_id, anew=cleared != BEGINNING)
         if found is not None:
             begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
-            history.conversation_id = found.id
-            history.messages = found.since(begin).messages
+            history.conversation_id, history.messages = found.id, found.since(begin).messages
             if history.messages:  # words of a web page are no safer for being kept
                 transcript.taints |= found.taints
     return transcript.open_round(owner, content)
@@ -493,16 +477,17 @@ def begin_round(
 
 @callback
 def keep_round(turn: Turn, transcript: Transcript, conversations: Conversations) -> tuple[int, Conversation] | None:
-    """Keep the newest round, which was answered, and return how many messages it has and the conversation it was added to.
+    """Store the newest, answered round; return its number of messages, and its conversation.
 
-    None: nothing is kept, as the history was cleared meanwhile, or the profile keeps none.
+    None if the history was cleared meanwhile, or the profile keeps none.
     """
     said = transcript.rounds[-1]
     if said.at < transcript.cleared_at(turn.owner):
         return None
     messages = kept_messages([said.question, *said.answers])
-    stored_as = transcript.history.conversation_id
-    kept = conversations.add(turn, stored_as, messages, transcript.taints) if messages else None
+    if not messages:
+        return None
+    kept = conversations.add(turn, transcript.history.conversation_id, messages, transcript.taints)
     return (len(messages), kept) if kept else None
 
 
@@ -550,7 +535,7 @@ class Transcripts:
 
     @callback
     def of_owner(self, owner: Owner) -> tuple[str, Transcript] | None:
-        """Return the newest conversation in which they were the last to speak, with its id; None: they do not talk."""
+        """Return the newest conversation in which the owner spoke last, with its id; None without one."""
         theirs = [
             (key[0], one)
             for key, one in self._transcripts.items()
@@ -560,13 +545,8 @@ class Transcripts:
 
     @callback
     def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
-        """Let one conversation, or all, start anew with their next message; return how many there were.
-
-        With `user_id` only those of this user. Home Assistant keeps its chat log until the session ends; nothing in it is
-        sent any more.
-        """
-        meant = [one for key, one in self._transcripts.items() if conversation_id in (None, key[0])]
-        return sum([one.forget(user_id) for one in meant])
+        """Let one conversation, or all, start anew with their next message, with `user_id` only this user's; return how many."""
+        return sum(one.forget(user_id) for key, one in self._transcripts.items() if conversation_id in (None, key[0]))
 
     @callback
     def async_renew_instructions(self) -> None:
