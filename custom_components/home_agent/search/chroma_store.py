@@ -33,16 +33,12 @@ INDEX_TIMEOUT = 30.0  # seconds for one request of the index
 MAX_ANSWER = 64 * 1024 * 1024  # bytes; a page of long documents has a few
 RETRY_DELAY = 1.0  # seconds until a request of the index is repeated
 
-KEY, DIGEST = "home_agent_key", "home_agent_digest"
-"""Our metadata: the embedder's key of a collection, the digest of a document."""
+KEY, DIGEST = "home_agent_key", "home_agent_digest"  # metadata: embedder's key of a collection, digest of a document
 BATCH = 200  # documents in one request
 PAGE = 1000  # documents in one answer
 COSINE = "cosine"
 
-_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-"""Status of a proxy whose server is away."""
-
-type JSON = dict[str, Any]
+_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)  # of a proxy
 
 
 class ChromaApi:
@@ -135,12 +131,9 @@ class ChromaApi:
 @dataclass(frozen=True, slots=True)
 class _Collection:
     id: str
-    space: str
-    """`cosine`, `l2` or `ip`."""
-    key: str | None
-    """None if another program made it; it must not be changed then."""
-    dimension: int | None
-    """None if it is empty."""
+    space: str  # `cosine`, `l2` or `ip`
+    key: str | None  # None if another program made it; it must not be changed then
+    dimension: int | None  # None if it is empty
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
@@ -166,8 +159,7 @@ class ChromaStore:
         self._known: dict[str, _Collection] = {}
         self.health = RetrievalBreaker(STORE, self._api.title, reporter, logs=logs)
         self._reporter = reporter
-        self._is_foreign = False
-        """Whether the issue of a collection of another program is raised."""
+        self._is_foreign = False  # whether the issue of a collection of another program is raised
 
     async def async_open(self) -> None:
         """Check server, token and database."""
@@ -200,17 +192,7 @@ class ChromaStore:
                     "ids": ids,
                     "embeddings": vectors[start : start + BATCH].copy(),
                     "documents": [plain_text(document.text) for document in batch],
-                    "metadatas": [
-                        {
-                            **outdated.get(plain_text(item.id), {}),
-                            **{
-                                plain_text(key): plain_text(value) if isinstance(value, str) else value
-                                for key, value in item.metadata.items()
-                            },
-                            DIGEST: item.digest,
-                        }
-                        for item in batch
-                    ],
+                    "metadatas": [outdated.get(plain_text(item.id), {}) | _metadata(item) for item in batch],
                 }
                 await self._async_at(found, "upsert", body, collection)
 
@@ -230,7 +212,7 @@ class ChromaStore:
             if found is None or found.key != key:
                 return {}
             return {
-                item: str((metadata or {}).get(DIGEST, ""))
+                item: str(metadata.get(DIGEST, ""))
                 async for item, metadata, _ in self._async_pages(found, collection, "metadatas")
             }
 
@@ -239,14 +221,10 @@ class ChromaStore:
         async with self._watched(now=True):
             if (found := await self._async_collection(collection, anew=True)) is None:
                 return []
+            pages = self._async_pages(found, collection, "metadatas", "documents")
             return [
-                Document(
-                    id=item,
-                    text=text or "",
-                    metadata=_without_digest(metadata),
-                    digest=(metadata or {}).get(DIGEST, ""),
-                )
-                async for item, metadata, text in self._async_pages(found, collection, "metadatas", "documents")
+                Document(id=item, text=text or "", metadata=_without_digest(metadata), digest=metadata.get(DIGEST, ""))
+                async for item, metadata, text in pages
             ]
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
@@ -346,15 +324,16 @@ class ChromaStore:
 
     async def _async_pages(
         self, found: _Collection, name: str, *include: str
-    ) -> AsyncGenerator[tuple[str, Mapping[str, Any] | None, str | None]]:
-        """Yield id, metadata and text of all documents; None for what is not in `include`."""
+    ) -> AsyncGenerator[tuple[str, Mapping[str, Any], str | None]]:
+        """Yield id, metadata and text of all documents; empty metadata and None if they are not in `include`."""
         offset = 0
         while True:
             page = await self._async_at(found, "get", {"limit": PAGE, "offset": offset, "include": include}, name)
             ids = page["ids"]
             nothing = [None] * len(ids)
-            for row in zip(ids, page.get("metadatas") or nothing, page.get("documents") or nothing, strict=True):
-                yield row
+            rows = zip(ids, page.get("metadatas") or nothing, page.get("documents") or nothing, strict=True)
+            for item, metadata, text in rows:
+                yield item, metadata or {}, text
             offset += len(ids)
             if len(ids) < PAGE:
                 return
@@ -365,16 +344,27 @@ class ChromaStore:
 
 def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
     """Return the matches of a query; with a similarity in the cosine space only."""
-    found = []
     rows = (answer[key][0] for key in ("ids", "documents", "metadatas", "distances"))
-    for item, text, metadata, distance in zip(*rows, strict=True):
-        similarity = min(1.0, 1.0 - distance) if space == COSINE else None
-        known = _without_digest(metadata)
-        found.append(
-            DocumentMatch(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity)
+    return [
+        DocumentMatch(
+            id=item,
+            text=text or "",
+            metadata=_without_digest(metadata or {}),
+            distance=float(distance),
+            similarity=min(1.0, 1.0 - distance) if space == COSINE else None,
         )
-    return found
+        for item, text, metadata, distance in zip(*rows, strict=True)
+    ]
 
 
-def _without_digest(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (metadata or {}).items() if key != DIGEST}
+def _metadata(document: Document) -> dict[str, Any]:
+    """Return the metadata of a document for the server."""
+    metadata = {
+        plain_text(key): plain_text(value) if isinstance(value, str) else value
+        for key, value in document.metadata.items()
+    }
+    return {**metadata, DIGEST: document.digest}
+
+
+def _without_digest(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != DIGEST}

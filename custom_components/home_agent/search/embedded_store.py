@@ -42,8 +42,7 @@ class _Matrix:
     """The vectors of a collection in memory."""
 
     ids: list[str]
-    rows: dict[str, int]
-    """Row by id."""
+    rows: dict[str, int]  # row by id
     vectors: VectorRows
 
 
@@ -60,8 +59,7 @@ class EmbeddedStore:
         self._hass = hass
         self._database = file_of(hass)
         self._matrices: dict[str, _Matrix] = {}
-        self._generation = 0
-        """Generation of the file that they were read from."""
+        self._generation = 0  # generation of the file that they were read from
         self.health = RetrievalBreaker(STORE, self._database.path.name, reporter)
 
     async def async_open(self) -> None:
@@ -92,6 +90,7 @@ class EmbeddedStore:
 
     def _upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
         name, dimension = plain_text(collection), int(vectors.shape[1])
+        ids = [plain_text(document.id) for document in documents]
         with self._database.lock:
             with self._database.writing() as connection:
                 known = _collection(connection, name)
@@ -103,19 +102,12 @@ class EmbeddedStore:
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
                 connection.executemany(
                     _UPSERT,
-                    (
-                        (
-                            name,
-                            plain_text(document.id),
-                            document.digest,
-                            plain_text(document.text),
-                            json.dumps(dict(document.metadata)),
-                            vector.astype("<f4").tobytes(),
-                        )
-                        for document, vector in zip(documents, vectors, strict=True)
-                    ),
+                    [
+                        (name, item, doc.digest, plain_text(doc.text), json.dumps(dict(doc.metadata)), vector.tobytes())
+                        for item, doc, vector in zip(ids, documents, vectors.astype("<f4"), strict=True)
+                    ],
                 )
-            self._upsert_in_memory(collection, [plain_text(document.id) for document in documents], vectors)
+            self._upsert_in_memory(collection, ids, vectors)
 
     def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: VectorRows) -> None:
         """Update the vectors in memory, if they are loaded."""
@@ -203,19 +195,17 @@ class EmbeddedStore:
             matrix = self._matrix(connection, collection, known[1])
             # `@` starts threads, which on a busy machine wait for each other longer than the sum takes.
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
-            rows = _greatest(similarities, limit)
             query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
             matches: list[DocumentMatch] = []
-            for row in rows:
+            for row in _greatest(similarities, limit):
                 item, similarity = matrix.ids[row], min(1.0, float(similarities[row]))
                 # Another program may have deleted it.
                 if (found := connection.execute(query, (name, item)).fetchone()) is not None:
-                    distance, metadata = 1.0 - similarity, json.loads(found[1])
-                    matches.append(
-                        DocumentMatch(
-                            id=item, text=found[0], metadata=metadata, distance=distance, similarity=similarity
-                        )
+                    text, metadata, distance = found[0], json.loads(found[1]), 1.0 - similarity
+                    match = DocumentMatch(
+                        id=item, text=text, metadata=metadata, distance=distance, similarity=similarity
                     )
+                    matches.append(match)
             return matches
 
         return await self._async_read(nearest)

@@ -252,12 +252,10 @@ class EndpointEmbedder:
         """Prepare; nothing is sent."""
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)
-        self._masks = settings.embedding_leaves_the_house
-        """Whether personal data is masked."""
+        self._masks = settings.embedding_leaves_the_house  # whether personal data is masked
         self._batch = max(1, settings.embedding_batch)
         self._cache = EmbeddingCache(hass, settings.embedding_model)
-        self._length: int | None = None
-        """Dimension of the newest vectors."""
+        self._length: int | None = None  # dimension of the newest vectors
         self._asking: dict[tuple[str, ...], asyncio.Task[VectorRows]] = {}
         """Requests of turns by their texts; they go on after a turn's time-out."""
         self.key = f"model {settings.embedding_model}"

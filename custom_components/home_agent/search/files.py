@@ -117,13 +117,7 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentS
     `language`, the home's, tells the encoding of texts that are not UTF-8.
     """
     kind = PurePosixPath(path).suffix.casefold()
-    limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
-    try:
-        content = content_of(folder, path, limit)
-    except OSError as err:
-        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
-    if len(content) > limit:
-        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    content = _content(folder, path, MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES)
     if kind in PDF:
         sections = sections_of_pdf(content, path)
     else:
@@ -144,16 +138,21 @@ def document_text(folder: Path, path: str, language: str = "en") -> str:
 
     Links in its path are not followed, not even new ones since the folder was listed.
     """
-    try:
-        content = content_of(folder, path, MAX_DOCUMENT_BYTES)
-    except OSError as err:
-        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
-    if len(content) > MAX_DOCUMENT_BYTES:
-        raise KnowledgeError("knowledge_too_large", path=path, limit=str(MAX_DOCUMENT_BYTES // 1_000_000))
-    text = _decoded(content, path, language).replace("\x00", "").strip()
+    text = _decoded(_content(folder, path, MAX_DOCUMENT_BYTES), path, language).replace("\x00", "").strip()
     if not text:
         raise KnowledgeError("knowledge_empty", path=path)
     return text
+
+
+def _content(folder: Path, path: str, limit: int) -> bytes:
+    """Return the content. Raises `KnowledgeError` for more than `limit` bytes, and if `content_of` raises."""
+    try:
+        content = content_of(folder, path, limit)
+    except OSError as err:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    if len(content) > limit:
+        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    return content
 
 
 def content_of(folder: Path, path: str, limit: int) -> bytes:

@@ -7,6 +7,7 @@ documents are embedded again.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 import re
@@ -78,28 +79,21 @@ class HomeIndex:
         """Whether entities have vectors; without an embedding model they are not searched."""
         self._languages = languages
         self._documents: Mapping[str, EntityDocument] = {}
-        self._read: HomeSnapshot | None = None
-        """The indexed home."""
+        self._read: HomeSnapshot | None = None  # the indexed home
         self._ranker: Ranker | None = None
         self._ranking = asyncio.Lock()
         self._syncing = asyncio.Lock()
-        self._synced: Mapping[str, EntityDocument] | None = None
-        """The documents in the store; None: unknown."""
+        self._synced: Mapping[str, EntityDocument] | None = None  # the documents in the store; None: unknown
         self._words_task: asyncio.Task[None] | None = None
         self._vectors_task: asyncio.Task[None] | None = None
         self._cancel_retry: CALLBACK_TYPE | None = None
-        self._ended = False
-        """Whether the entry was unloaded: running tasks start nothing new."""
-        self._by_hand = 0
-        """Number of running actions, which write to the store themselves and return the result."""
+        self._ended = False  # whether the entry was unloaded: running tasks start nothing new
+        self._by_hand = 0  # number of running actions, which write to the store themselves and return the result
         self._build_ms = 0
         self._anew = False
-        self._asked = False
-        """Whether an update of the words is due."""
-        self._again: set[str] = set()
-        """Entities to read again without a known change."""
-        self._failed = False
-        """Whether the failure of the index was logged."""
+        self._asked = False  # whether an update of the words is due
+        self._again: set[str] = set()  # entities to read again without a known change
+        self._failed = False  # whether the failure of the index was logged
 
     @callback
     def async_start(self) -> None:
@@ -298,11 +292,17 @@ class HomeIndex:
             try:
                 if anew:
                     await self._vectors.embedder.async_forget()
-                counts = await self._async_write_changes(has, entities, progress) if has and entities else None
+                counts = None
+                if has and entities:
+                    gone, changed = _difference(has, entities)
+                    documents = [item.document() async for item in in_slices(changed)]
+                    with suppress(StoreRefusedError):  # then all documents are compared
+                        await self._vectors.async_change(name, documents, gone, progress.async_advance)
+                        counts = Counts.between(has, entities)
                 if counts is None:
                     wanted = entities.values() if self._embeds else ()
-                    documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
-                    counts = await self._vectors.async_sync(name, documents, progress.async_advance, anew=anew)
+                    all_of_them = {item.entity_id: item.document() async for item in in_slices(wanted)}
+                    counts = await self._vectors.async_sync(name, all_of_them, progress.async_advance, anew=anew)
             except BaseException as err:
                 self._synced = None
                 progress.async_end("failed")
@@ -313,21 +313,6 @@ class HomeIndex:
                 progress.async_end("completed")
             self._synced = entities
             return counts
-
-    async def _async_write_changes(
-        self,
-        has: Mapping[str, EntityDocument],
-        entities: Mapping[str, EntityDocument],
-        progress: events.IndexProgress,
-    ) -> Counts | None:
-        """Write the differences to the store; None if it refuses them, so that all documents must be compared."""
-        gone, changed = _difference(has, entities)
-        documents = [item.document() async for item in in_slices(changed)]
-        try:
-            await self._vectors.async_change(self.settings.collection, documents, gone, progress.async_advance)
-        except StoreRefusedError:
-            return None
-        return Counts.between(has, entities)
 
     @callback
     def _retry_later(self) -> None:

@@ -49,8 +49,7 @@ class Lexicon:
         self._by_folded: dict[str, int] = {}
         self._by_gram: dict[str, list[int]] = {}
         self._alike: dict[str, Alike] = {}
-        self._used: Flags = np.zeros(0, dtype=np.bool_)
-        """By number; what came later is used."""
+        self._used: Flags = np.zeros(0, dtype=np.bool_)  # by number; what came later is used
 
     def use(self, used: Flags) -> None:
         """Let only these words be found: a word that no entity has any more would still count as something that was said."""

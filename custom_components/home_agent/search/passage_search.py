@@ -41,8 +41,7 @@ _WITHIN = 0.7  # share of a word covered by a longer one with it inside ("lock" 
 _LONG_ENOUGH = 4  # least letters of a word inside another one
 _UNKNOWN = 0.5  # weight of a word that no passage has
 
-NAMED = "^"
-"""Sign of the mark of a name."""
+NAMED = "^"  # sign of the mark of a name
 
 type Marks = Mapping[str, float]
 """Subjects of a word or a passage, with the share, 0 to 1, by which a passage about it covers the word."""
@@ -57,17 +56,14 @@ class WordIndex:
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """Index the texts, by id."""
-        self._ids: list[str | None] = []
-        """By number; None for deleted passages."""
+        self._ids: list[str | None] = []  # by number; None for deleted passages
         self._numbers: dict[str, int] = {}
         self._hashes: dict[str, int] = {}
         self._where: dict[str, list[int]] = {}
         self._forms: dict[str, list[str]] = defaultdict(list)
         self._gone: list[int] = []
-        self._listed = ""
-        """All words, separated by line breaks; empty when outdated."""
-        self._arrays: dict[str, DocumentPlaces] = {}
-        """Arrays of lists in `_where`, until those change."""
+        self._listed = ""  # all words, separated by line breaks; empty when outdated
+        self._arrays: dict[str, DocumentPlaces] = {}  # arrays of lists in `_where`, until those change
         self.change((), texts or {})
 
     def difference(self, texts: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -249,17 +245,13 @@ class PassageSearch:
         self._hass = hass
         self._vectors = vectors
         self._settings = settings
-        self._passages: Mapping[str, Passage] = {}
-        """Passages to find by words, by id."""
-        self._own: frozenset[str] = frozenset()
-        """The owner's collections."""
+        self._passages: Mapping[str, Passage] = {}  # passages to find by words, by id
+        self._own: frozenset[str] = frozenset()  # the owner's collections
         self._external: dict[str, _ExternalCollection] = {}
         """Additional collections, read only without an embedding model."""
-        self._skipped: set[str] = set()
-        """Additional collections that are missing or unusable; each is logged once."""
+        self._skipped: set[str] = set()  # additional collections that are missing or unusable; each is logged once
         self._words = WordIndex()
-        self._wording = asyncio.Lock()
-        """Held while the executor reads or changes the words."""
+        self._wording = asyncio.Lock()  # held while the executor reads or changes the words
         self._doubts: dict[str, RetrievalError | None] = {}
         self.is_empty = not settings.additional_collections
         """Whether there is nothing to search."""

@@ -11,12 +11,9 @@ from .lexical import Flags, Floats, LexicalIndex, Table
 from .model import FoundEntity, Query
 from .request import Request, Spoken, request_of
 
-CLOSE = 0.7
-"""Share of the best score from which on an entity fits about as well as the best one: all of these are told."""
-FEW = 6
-"""So many are told even when they fit less well: what was meant may have been said badly."""
-LEAST = 0.35
-"""Share of the best score below which nothing is told."""
+CLOSE = 0.7  # share of the best score from which on an entity fits about as well as the best one: all of these are told
+FEW = 6  # so many are told even when they fit less well: what was meant may have been said badly
+LEAST = 0.35  # share of the best score below which nothing is told
 MAX_GROUP = 120  # entities of a group that the request names come along even beyond the limit
 
 # How much a word says.
@@ -150,8 +147,15 @@ class Scoring:
         self.table = table
         self.request = request
         self._rooms = {name for name, text in enumerate(table.place_texts) if text in request.rooms}
-        for spoken in request.spoken:
-            self._leave_other_rooms(spoken)
+        in_rooms = {number for name in self._rooms for number in table.place_texts[name]}
+        folded = table.lexicon.folded
+        for spoken in request.spoken:  # "Küche" does not mean a "Waschküche" if the home has a kitchen under any name
+            if not in_rooms.isdisjoint(spoken.alike):
+                spoken.alike = {
+                    number: how
+                    for number, how in spoken.alike.items()
+                    if folded(number) == spoken.folded or not folded(number).endswith(spoken.folded)
+                }
         self.place_words: frozenset[str] = frozenset()
         """Words of the places that were named."""
         self.places = self._places()
@@ -171,16 +175,6 @@ class Scoring:
             into = self.noun if spoken.is_noun else self.verb
             np.maximum(into, kind, out=into)
         self.said = said / np.float32(max(total, _ENOUGH))
-
-    def _leave_other_rooms(self, spoken: Spoken) -> None:
-        """Let "Küche" not stand for a "Waschküche" where the home has a kitchen, by whatever name."""
-        if any(number in self.table.place_texts[name] for name in self._rooms for number in spoken.alike):
-            word, folded = spoken.folded, self.table.lexicon.folded
-            spoken.alike = {
-                number: how
-                for number, how in spoken.alike.items()
-                if folded(number) == word or not folded(number).endswith(word)
-            }
 
     def _places(self) -> list[int]:
         """Return the places that were named in full, and keep their words; "master bedroom" is not "bedroom"."""

@@ -23,21 +23,17 @@ _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
 _MEASURED = 0.4  # what is measured, in an order
 _CONTROLLED = frozenset({".tv", ".speaker", ".receiver", ".projector", ".outlet", ".switch"})
-"""Classes of what is told to do something, whatever its domain: a television, a speaker, an outlet."""
+"""Classes of things that take orders, in any domain: a television, a speaker, an outlet."""
 _ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
 _THING = 0.75  # the same thing under another name, or what it is for
 _LINKS = ("s", "n", "en", "er", "es", "e")
 
 
 @cache
-def _value() -> re.Pattern[str]:
-    units = unit_words()
-    return re.compile(rf"\d+(?:[.,]\d+)?\s*(?:[%°℃℉]|{units['%']}|{units['°']})")
-
-
-@cache
-def _degrees() -> re.Pattern[str]:
-    return re.compile(rf"\d\s*(?:[°℃℉]|{unit_words()['°']})")
+def _values() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds percentages and degrees, and degrees alone."""
+    percent, degrees = (unit_words()[unit] for unit in "%°")
+    return re.compile(rf"\d+(?:[.,]\d+)?\s*(?:[%°℃℉]|{percent}|{degrees})"), re.compile(rf"\d\s*(?:[°℃℉]|{degrees})")
 
 
 @dataclass(slots=True)
@@ -77,8 +73,8 @@ class Request:
 
 def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     """Return a text as a request to this home."""
-    plain = normalized(text)
-    said = runs(_value().sub(" ", plain))[:MAX_SPOKEN]
+    plain, (value, degrees) = normalized(text), _values()
+    said = runs(value.sub(" ", plain))[:MAX_SPOKEN]
     folded = [fold(run) for run in said]
     phrases: dict[int, dict[str, float]] = {}
     for start, length, kinds in language.phrases(folded):
@@ -93,7 +89,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
             if item.folded in language.fillers and item.folded in language.nouns:
                 item.kinds, item.is_noun, item.factor = language.kinds[item.folded], True, 1.0
                 break
-    if _degrees().search(plain):
+    if degrees.search(plain):
         spoken.append(Spoken("°", "°", kinds=_HEATED, is_noun=True))
     asking = [language.asking.get(word, 0.0) for word in folded]
     mode = sum(asking) / max(1.0, sum(map(abs, asking)))
@@ -243,9 +239,11 @@ class _QueryReader:
     def measure_nothing(self, spoken: Sequence[Spoken]) -> None:
         """Let words for what is measured name no kind in an order: "power on the dryer" is about no sensor."""
         for item in spoken:
-            if item.is_noun and all(_is_measured(kind) for kind in item.kinds):
-                item.is_noun = False
-                item.factor = _MEASURED
+            measured = [
+                kind.startswith((".", "sensor", "binary_sensor")) and kind not in _CONTROLLED for kind in item.kinds
+            ]
+            if item.is_noun and all(measured):
+                item.is_noun, item.factor = False, _MEASURED
                 item.alike = self.lexicon.alike(item.word)
                 item.kinds = {kind: _MEASURED * sure for kind, sure in item.kinds.items()}
 
@@ -255,8 +253,3 @@ def _parts(name: str) -> list[str]:
     if name.isascii() or not is_unspaced(name):
         return name.split()
     return [fold(piece) for piece in pieces(unicodedata.normalize("NFC", name))]
-
-
-def _is_measured(kind: str) -> bool:
-    """Return whether a kind is of what measures something."""
-    return kind.startswith((".", "sensor", "binary_sensor")) and kind not in _CONTROLLED

@@ -21,11 +21,9 @@ from ..support.errors import KnowledgeError
 from ..support.localize import async_error_text
 from .files import DOCUMENT_ENDINGS, document_text, documents_in
 
-FOLDER = ("home_agent", "docs")
-"""The owner's folder in Home Assistant's configuration."""
+FOLDER = ("home_agent", "docs")  # the owner's folder in Home Assistant's configuration
 SHIPPED = Path(__file__).parents[1] / "docs" / "user"
-VARIABLE = "DOCS_USER_DIR"
-"""Environment variable that names another folder instead of the shipped one."""
+VARIABLE = "DOCS_USER_DIR"  # environment variable that names another folder instead of the shipped one
 
 MAX_LENGTH = 40_000  # characters of all documents in one prompt
 MAX_NAMES = 100  # documents in the tool's description

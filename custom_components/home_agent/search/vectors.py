@@ -22,8 +22,7 @@ QUERY_TIMEOUT = 1.5  # seconds; a turn is waiting, and the search by words is do
 LEAVE_TIMEOUT = 10.0  # seconds for all collections of a former store; the settings form is waiting
 PAUSE = 20.0  # seconds after a slow query in which turns make no other
 
-OTHER_LENGTH = "store_dimension"
-"""Key of a store's error for vectors of another length."""
+OTHER_LENGTH = "store_dimension"  # key of a store's error for vectors of another length
 
 type Store = EmbeddedStore | ChromaStore
 """Documents and their vectors, in collections of one vector length; both have the same methods.
@@ -71,12 +70,10 @@ class Vectors:
         self.embedder = embedder
         self._opening = asyncio.Lock()
         self._is_open = False
-        self._ended = False
-        """Whether writing has ended."""
+        self._ended = False  # whether writing has ended
         self._writing = asyncio.Lock()
         self._slow_until = 0.0
-        self._outdated: set[str] = set()
-        """Collections with vectors of another length than the embedder's."""
+        self._outdated: set[str] = set()  # collections with vectors of another length than the embedder's
 
     @classmethod
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
