@@ -182,13 +182,10 @@ def _labels(value: Any) -> list[str]:
 class HeardTurn:
     """What one speaker said in a conversation, of which something may be remembered."""
 
-    turn: Turn
-    """The newest."""
-    ask: AskAgain | None
-    """None if another model answered than the one that is asked."""
+    turn: Turn  # the newest
+    ask: AskAgain | None  # None if another model answered than the one that is asked
     endpoint: Endpoint
-    exchanges: list[tuple[str, str]]
-    """What was said and answered since the last time, oldest first."""
+    exchanges: list[tuple[str, str]]  # what was said and answered since the last time, oldest first
     tries: int = 0
 
 
@@ -200,8 +197,7 @@ class Extractor:
     entry: ConfigEntry[Any]
     memories: Memories
     settings: MemorySettings
-    endpoints: Mapping[str, Endpoint]
-    """By subentry id."""
+    endpoints: Mapping[str, Endpoint]  # by subentry id
     transcripts: Transcripts
     home: Home
     _waiting: dict[tuple[str, Owner], HeardTurn] = field(default_factory=dict)
@@ -405,8 +401,7 @@ class Figures:
     stored: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    rejected: Counter[str] = field(default_factory=Counter)
-    """How many for which reason."""
+    rejected: Counter[str] = field(default_factory=Counter)  # how many for which reason
     error: str | None = None
 
     def as_event(self) -> dict[str, object]:

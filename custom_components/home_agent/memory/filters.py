@@ -48,8 +48,7 @@ class _FilterPatterns:
     done: re.Pattern[str]
     states: re.Pattern[str]
     lasting: re.Pattern[str]  # what makes a state one that lasts, and an action one that is repeated
-    reasons: re.Pattern[str]
-    """What makes a state one that is meant to be; a finished action stays one, with any reason."""
+    reasons: re.Pattern[str]  # what makes a state one that is meant to be; a finished action stays one, with any reason
     dates: re.Pattern[str]
     denials: re.Pattern[str]
     vague: re.Pattern[str]

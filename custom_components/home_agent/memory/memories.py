@@ -197,10 +197,9 @@ class Memories(Kept[Memory]):
     ) -> list[FoundMemory]:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
-        Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
-        (`previous`). What is found counts as used, unless `counts_as_used` is False. `is_sparing` leaves out two fifths where
-        most are equally near, and as near as others for which there is no room: it is chance which of them are found. Never
-        raises for a store or an endpoint that is away: memories are found by their words then.
+        Both default to the owner's settings. If a short text finds nothing, the `previous` message is added. `is_sparing` leaves
+        out two fifths if most are equally near, and as near as others without room. Never raises for an unavailable store or
+        endpoint.
         """
         await self.async_load()
         least = self.settings.min_importance if min_importance is None else min_importance

@@ -62,8 +62,7 @@ class Recall:
         """Search in `used`, the memories by id."""
         self._hass = hass
         self._used = used
-        self.means: MemoryMeans | None = None
-        """None while no entry is loaded: memories are found by their words then."""
+        self.means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
         self._words = WordIndex()
         self._wording = asyncio.Lock()  # held while the words are read or changed: both happen in the executor
         self._indexing: asyncio.Task[None] | None = None

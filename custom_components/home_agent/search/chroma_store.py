@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -49,14 +49,12 @@ class ChromaApi:
         self.title = f"Chroma ({settings.chroma_host}:{settings.chroma_port})"
         self._hass = hass
         self._session = async_get_clientsession(hass, verify_ssl=settings.chroma_verify_ssl)
-        try:
-            scheme = "https" if settings.chroma_tls else "http"
+        scheme = "https" if settings.chroma_tls else "http"
+        path = ("api/v2/tenants", settings.chroma_tenant, "databases", settings.chroma_database)
+        self._root: URL | None = None
+        with suppress(ValueError):
             server = URL.build(scheme=scheme, host=settings.chroma_host, port=settings.chroma_port)
-        except ValueError:
-            self._root: URL | None = None
-        else:
-            tenant, database = settings.chroma_tenant, settings.chroma_database
-            self._root = server.joinpath("api/v2/tenants", tenant, "databases", database)
+            self._root = server.joinpath(*path)
         token = settings.chroma_token.strip()
         self._headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
 
@@ -65,7 +63,7 @@ class ChromaApi:
     ) -> Any | None:
         """Send JSON, which may hold arrays, and return the answer; None if the collection does not exist.
 
-        With `patient`, for requests outside a turn, there is more time, and a second attempt.
+        `patient` requests, outside a turn, have more time and a second attempt.
         """
         if self._root is None:
             raise self._error("store_unreachable", "InvalidURL")
@@ -120,9 +118,8 @@ class ChromaApi:
             return None
         if "dimension" in said:
             raise StoreRefusedError(store=self.title, collection="", detail=f"HTTP {status}")
-        if status == HTTPStatus.NOT_FOUND and said:
-            raise self._error("store_database", f"HTTP {status}")
-        raise self._error("store_answer", f"HTTP {status}")
+        database_is_missing = status == HTTPStatus.NOT_FOUND and said
+        raise self._error("store_database" if database_is_missing else "store_answer", f"HTTP {status}")
 
     def _error(self, key: str, detail: str) -> StoreError:
         return StoreError(key, store=self.title, detail=detail)
@@ -146,10 +143,7 @@ class _Collection:
 
 
 class ChromaStore:
-    """The store on a server. It creates collections with cosine distance, and reads others, too.
-
-    Documents are written in batches; if the connection is lost between two, the digests tell which ones are missing.
-    """
+    """The store on a server. It creates collections with cosine distance, and reads others, too."""
 
     def __init__(
         self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues, *, logs: bool = True
@@ -229,11 +223,8 @@ class ChromaStore:
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
         """Return the nearest documents, nearest first; None if the collection is missing."""
-        body = {
-            "query_embeddings": [[float(value) for value in vector]],
-            "n_results": limit,
-            "include": ["documents", "metadatas", "distances"],
-        }
+        include, wanted = ["documents", "metadatas", "distances"], [float(value) for value in vector]
+        body = {"query_embeddings": [wanted], "n_results": limit, "include": include}
         async with self._watched():
             for _ in range(2):
                 if (found := await self._async_collection(collection)) is None:

@@ -247,9 +247,8 @@ class EmbeddedStore:
 
 def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
     """Return key and vector length of a collection."""
-    known: tuple[str, int] | None = connection.execute(
-        "SELECT key, dimension FROM collections WHERE name=?", (name,)
-    ).fetchone()
+    query = "SELECT key, dimension FROM collections WHERE name=?"
+    known: tuple[str, int] | None = connection.execute(query, (name,)).fetchone()
     return known
 
 

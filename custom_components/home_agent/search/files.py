@@ -1,7 +1,4 @@
-"""Files in the owner's folder of documents, and their text. These functions are slow: call them in the executor.
-
-They read nothing outside the folder: no link is followed, no path leads out of it.
-"""
+"""Files in the owner's folder of documents, and their text: slow, and nothing outside the folder, also not by links."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,8 +1,7 @@
 """The index of the home's entities, kept up to date, and the search in it.
 
-Words are indexed in memory, in the background once Home Assistant has started, and updated a moment after a registry, an exposure
-or an alias changes. States are not indexed. With an embedding endpoint each entity also has a vector in the store; only changed
-documents are embedded again.
+Words are indexed in memory and in the background; states are not indexed. With an embedding endpoint each entity also has a
+vector in the store.
 """
 
 import asyncio
@@ -50,11 +49,9 @@ class IndexReport:
 
     entities: int
     ready: bool
-    vectors: bool
-    """Whether entities have vectors at all."""
+    vectors: bool  # whether entities have vectors at all
     vectors_current: bool
-    build_ms: int
-    """Milliseconds of the newest change."""
+    build_ms: int  # milliseconds of the newest change
 
 
 class HomeIndex:
@@ -137,8 +134,7 @@ class HomeIndex:
     async def async_find(self, query: Query) -> list[FoundEntity]:
         """Return the best entities first, at most `query.limit` besides members of a named group.
 
-        Waits up to `CATCH_UP` for the newest changes. Before the first index, only literal names are found.
-        Never raises for failures of a store or an endpoint.
+        Before the first index, only literal names are found. Never raises for failures of a store or an endpoint.
         """
         snapshot = await self._home.async_get()
         if self._read is not snapshot:
@@ -153,7 +149,7 @@ class HomeIndex:
     async def async_reindex(self, *, anew: bool = False) -> Counts:
         """Read the home again and update words and vectors; with `anew` all documents are embedded again.
 
-        Raises `RetrievalError` if the vectors could not be written; the words are up to date then.
+        Raises `RetrievalError` if the vectors could not be written.
         """
         before = self._documents
         self._anew |= anew
@@ -165,8 +161,7 @@ class HomeIndex:
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
         """Update one entity; return its document, None if it is not exposed.
 
-        Only this entity and pending changes are read, embedded and written. Raises `RetrievalError` if its vector could not
-        be written.
+        Raises `RetrievalError` if its vector could not be written.
         """
         await self._home.async_look_at(entity_id)
         self._again.add(entity_id)
@@ -235,8 +230,16 @@ class HomeIndex:
                 entities = (snapshot.entities[entity_id] for entity_id in again if entity_id in snapshot.entities)
                 read = {item.entity_id: entity_document(self._hass, item, snapshot.areas) for item in entities}
                 documents = {**self._documents, **read}
+            gone, changed = _difference(self._documents, documents)
             try:
-                await self._async_index_words(documents)
+                if self._ranker is None or self._anew or len(gone) + len(changed) >= MANY:
+                    self._anew = False
+                    await async_load_numpy(self._hass)
+                    ranking = await async_import_module(self._hass, f"{__package__}.ranking")
+                    self._ranker = await self._hass.async_add_executor_job(ranking.Ranker, documents.values())
+                else:
+                    async with self._ranking:
+                        await self._hass.async_add_executor_job(self._ranker.change, gone, changed)
             except RetrievalError as err:  # numpy is missing; literal names can still be found
                 if not self._failed:
                     LOGGER.warning("The home cannot be indexed: %s", err)
@@ -252,17 +255,6 @@ class HomeIndex:
     def _has_news_for_store(self) -> bool:
         """Return whether the store is outdated; without vectors it is emptied once, as there may be old ones."""
         return self._synced is None or (self._embeds and self._synced is not self._documents)
-
-    async def _async_index_words(self, documents: Mapping[str, EntityDocument]) -> None:
-        gone, changed = _difference(self._documents, documents)
-        if self._ranker is None or self._anew or len(gone) + len(changed) >= MANY:
-            self._anew = False
-            await async_load_numpy(self._hass)
-            ranking = await async_import_module(self._hass, f"{__package__}.ranking")
-            self._ranker = await self._hass.async_add_executor_job(ranking.Ranker, documents.values())
-            return
-        async with self._ranking:
-            await self._hass.async_add_executor_job(self._ranker.change, gone, changed)
 
     @callback
     def _update_vectors(self, _now: object = None) -> None:
@@ -282,9 +274,9 @@ class HomeIndex:
             )
 
     async def _async_sync(self, *, anew: bool = False) -> Counts:
-        """Write changed documents to the store; return the counts. Raises `RetrievalError`.
+        """Write changed documents to the store, which is only read if its documents are unknown; return the counts.
 
-        If the store's documents are known, nothing is read from it.
+        Raises `RetrievalError`.
         """
         async with self._syncing:
             entities, has = self._documents, None if anew else self._synced

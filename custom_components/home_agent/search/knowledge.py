@@ -185,7 +185,7 @@ class Knowledge:
     async def async_add(self, entry: AddedDocument) -> tuple[Document, ...]:
         """Add a document, or replace the one with its key; return its passages.
 
-        Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
+        Raises `KnowledgeError` if it is unusable; the old one stays then.
         """
         if entry.collection in self._reserved or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
@@ -289,7 +289,7 @@ class Knowledge:
         kept = tuple(sorted(known, key=lambda item: int(item.id.rpartition("-")[2])))
         whole = all(item.metadata.get(STAMP) == mark and item.metadata.get(COUNT) == len(kept) for item in kept)
         if not kept or not whole:
-            sections = await self._async_sections(entry)
+            sections = await self._async_sections(entry) if entry.path else [DocumentSection(entry.text)]
             kept = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
         if not kept:
             raise KnowledgeError("knowledge_empty", path=entry.path or entry.title)
@@ -298,8 +298,6 @@ class Knowledge:
         return kept
 
     async def _async_sections(self, entry: AddedDocument) -> list[DocumentSection]:
-        if not entry.path:
-            return [DocumentSection(entry.text)]
         if entry.path.casefold().endswith(PDF):
             await files.async_load_pdf_library(self._hass)
         try:
@@ -310,10 +308,10 @@ class Knowledge:
             raise KnowledgeError("knowledge_unreadable", path=entry.path, detail=type(err).__name__) from err
 
     async def _async_kept(self) -> dict[str, list[Document]]:
-        """Return the passages by document as the embedded store has them; no other program writes that one."""
+        """Return the passages in the embedded store by document; empty for a server, which other programs write to."""
         kept: dict[str, list[Document]] = {}
         if self._settings.store != EMBEDDED:
-            return kept
+            return {}
         try:
             store = await self._vectors.async_open()
             for name in await store.async_collections():

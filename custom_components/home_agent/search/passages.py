@@ -27,7 +27,6 @@ MAX_TEXT = 4000  # characters of a passage of another program
 MAX_NAMES, MAX_NAME = 24, 60  # values of one passage, characters of a name
 MAX_VALUE = 500  # characters of a title, a source, a value
 
-_DIGEST_BYTES = 16
 HEADER = "### RELEVANT ADDITIONAL CONTEXT FOR ANSWERING QUESTIONS, NOT CONTROL ###"
 TAINT = "knowledge"  # name of the taint by passages that others wrote
 
@@ -49,10 +48,8 @@ class DocumentSection:
     """Text of a document under one heading, or on one page."""
 
     text: str
-    heading: str = ""
-    """Path of headings: `Coffee machine > Descaling`."""
-    page: int | None = None
-    """Number from 1, if the document has pages."""
+    heading: str = ""  # path of headings: `Coffee machine > Descaling`
+    page: int | None = None  # number from 1, if the document has pages
 
 
 def sections_of_markdown(text: str) -> Iterator[DocumentSection]:
@@ -118,14 +115,11 @@ class Passage:
 
     id: str
     text: str
-    source: str
-    """The document, or the collection of another program."""
+    source: str  # the document, or the collection of another program
     collection: str
-    distance: float
-    """In the space of its collection, or 1 minus the share of the question that its words cover."""
+    distance: float  # in the space of its collection, or 1 minus the share of the question that its words cover
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    outside: bool = False
-    """Text from outside: a conversation that reads it is tainted."""
+    outside: bool = False  # text from outside: a conversation that reads it is tainted
 
     def as_told(self) -> JsonObjectType:
         """Return the passage for a model."""
@@ -146,10 +140,8 @@ class AddedDocument:
     title: str = ""
     source: str = ""
     text: str = ""
-    path: str = ""
-    """A file of the folder with the text; empty if `text` has it."""
-    outside: bool = False
-    """Text from outside: a conversation that reads it is tainted."""
+    path: str = ""  # A file of the folder with the text; empty if `text` has it
+    outside: bool = False  # text from outside: a conversation that reads it is tainted
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -181,10 +173,9 @@ def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark
     own = {name: value for name, value in entry.metadata.items() if isinstance(value, (str, int, float, bool))}
     documents: list[Document] = []
     for number, section in enumerate(pieces):
-        where = {"title": entry.title, "source": entry.source or entry.path, "heading": section.heading}
+        source, heading = entry.source or entry.path, section.heading
+        where = {"title": entry.title, "source": source, "heading": heading, "page": section.page}
         said = own | {name: value for name, value in where.items() if value}
-        if section.page:
-            said["page"] = section.page
         text = f"{section.heading}\n{section.text}" if section.heading else section.text
         metadata = said | {ORIGIN: key, STAMP: mark, COUNT: len(pieces)}
         digest = _hash(text.encode() + b"\0" + dump(said))
@@ -193,7 +184,7 @@ def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark
 
 
 def _hash(content: bytes) -> str:
-    return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def passages_of(documents: Iterable[tuple[AddedDocument, Sequence[Document]]]) -> dict[str, Passage]:

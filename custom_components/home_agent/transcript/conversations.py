@@ -74,8 +74,7 @@ class StoredCall:
     """A tool call. What it returned is not kept, only whether it worked; so the two are never apart."""
 
     name: str
-    arguments: Mapping[str, Any]
-    """As the model wrote them; calls with a secret in them are not kept at all."""
+    arguments: Mapping[str, Any]  # as the model wrote them; calls with a secret in them are not kept at all
     success: bool
 
 
@@ -83,11 +82,9 @@ class StoredCall:
 class StoredMessage:
     """One message. A round begins with the user's; the agent's follow."""
 
-    id: str
-    """A ULID."""
+    id: str  # A ULID
     role: Role
-    text: str
-    """Codes masked, cut at `MAX_TEXT`; may be empty for an agent that only called tools."""
+    text: str  # codes masked, cut at `MAX_TEXT`; may be empty for an agent that only called tools
     at: datetime
     calls: tuple[StoredCall, ...] = ()
 
@@ -115,15 +112,11 @@ class StoredMessage:
 class Conversation:
     """What was said in one conversation, oldest first; whole rounds."""
 
-    id: str
-    """The id that the first caller used, or got."""
+    id: str  # the id that the first caller used, or got
     owner: Owner
-    persists: bool = True
-    """Whether it is written to the disk."""
-    aliases: tuple[str, ...] = ()
-    """Ids that Home Assistant gave it later, newest last."""
-    device_id: str | None = None
-    """Where it was last talked."""
+    persists: bool = True  # whether it is written to the disk
+    aliases: tuple[str, ...] = ()  # ids that Home Assistant gave it later, newest last
+    device_id: str | None = None  # where it was last talked
     taints: frozenset[str] = frozenset()
     """Tools whose results brought text from outside into it: words may repeat what came from there."""
     messages: tuple[StoredMessage, ...] = ()

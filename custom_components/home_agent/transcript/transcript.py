@@ -50,11 +50,9 @@ class Round:
     """A user message, what followed it, and what the model was told with both."""
 
     question: UserContent
-    speaker: Owner | None = None
-    """None: another agent heard it."""
+    speaker: Owner | None = None  # none: another agent heard it
     at: datetime
-    answers: list[Content] = field(default_factory=list)
-    """What follows it in the chat log."""
+    answers: list[Content] = field(default_factory=list)  # what follows it in the chat log
     part: TurnPart | None = None
     endpoint_id: str = ""
     """Subentry id of the model that was asked with it; no other one ever read the message as it was said."""
@@ -62,8 +60,7 @@ class Round:
     """What the model was told behind an answer, by its place among the answers."""
     results: dict[int, ToolResultContent] = field(default_factory=dict)
     """Results of tools as they were sent, by their place among the answers: long ones are cut."""
-    failed: bool = False
-    """It got an error instead of an answer: neither is sent again, unless something was done in it."""
+    failed: bool = False  # it got an error instead of an answer: neither is sent again, unless something was done in it
 
     @property
     def sent_answers(self) -> Sequence[Content]:
@@ -132,20 +129,16 @@ class History:
     Stored messages go before the chat log in each request, or into the owner's prompt if that asks for them, never both.
     """
 
-    conversation_id: str
-    """The stored conversation that goes on; its own id where nothing was kept."""
+    conversation_id: str  # the stored conversation that goes on; its own id where nothing was kept
     start: datetime = BEGINNING
     """Rounds before this moment are not sent any more: they were trimmed, or the history was cleared."""
     messages: Sequence[StoredMessage] = ()
     """What was said before the session: oldest first, whole rounds, none older than the profile allows."""
-    told_in_prompt: bool = False
-    """The owner's prompt has these messages as text: they are not sent as rounds as well."""
-    restored: Sequence[Round] | None = None
-    """The rounds that are made of them; None: not decided yet."""
+    told_in_prompt: bool = False  # the owner's prompt has these messages as text: they are not sent as rounds as well
+    restored: Sequence[Round] | None = None  # the rounds that are made of them; None: not decided yet
     dropped: list[Round] = field(default_factory=list)
     """Rounds that are not sent any more and are not yet in the summary."""
-    summary: str = ""
-    """What was said in rounds that are not sent any more; empty: there is none."""
+    summary: str = ""  # what was said in rounds that are not sent any more; empty: there is none
 
     def tell(self) -> Sequence[StoredMessage]:
         """Return the stored messages for a prompt, so that they are not sent as rounds; empty if they already are."""
@@ -243,8 +236,7 @@ def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
 class Speakers:
     """Who said what in one conversation, to any of our profiles; no user is sent what another one said."""
 
-    guarded: bool = True
-    """Whether only the user who began the conversation gets into it."""
+    guarded: bool = True  # whether only the user who began the conversation gets into it
     said: list[tuple[UserContent, Owner]] = field(default_factory=list)
     """Messages and who said them, the newest last; one that is not here was heard by another agent."""
     taints: set[str] = field(default_factory=set)
@@ -255,25 +247,20 @@ class Speakers:
 class Instructions:
     """The rendered instructions: a clock in them does not change what a conversation begins with."""
 
-    owner: Owner
-    """Whom they were written for."""
+    owner: Owner  # whom they were written for
     text: str = ""
-    personal: bool = False
-    """Whether a template was filled in for the owner: another one gets their own."""
+    personal: bool = False  # whether a template was filled in for the owner: another one gets their own
     told: Mapping[str, KnownState] = field(default_factory=dict)
     """The states in them, as the model knows them from there."""
-    states: str = ""
-    """The same as text."""
+    states: str = ""  # the same as text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
     """What is decided with the first turn of a conversation: what was sent stays as it is."""
 
-    mode: ContextMode | None = None
-    """How states are told."""
-    window: int | None = None
-    """Tokens of prompt and answer together."""
+    mode: ContextMode | None = None  # how states are told
+    window: int | None = None  # tokens of prompt and answer together
     instructions: Instructions | None = None
     baseline: Baseline | None = None
     """The states in the system message; they stay as they are while the home has the same entities."""
@@ -286,25 +273,17 @@ class Transcript:
     speakers: Speakers = field(default_factory=Speakers)
     rounds: list[Round] = field(default_factory=list)
     """Those in Home Assistant's chat log, in its order; the newest is last."""
-    histories: dict[Owner, History] = field(default_factory=dict)
-    """Of everybody who talks in it."""
+    histories: dict[Owner, History] = field(default_factory=dict)  # of everybody who talks in it
     added: dict[Owner, str] = field(default_factory=dict)
     """What callers of Assist added to the instructions, for everybody who talks in it."""
-    history: History = field(default_factory=lambda: History(conversation_id=""))
-    """Of the user who talks now."""
-    owner: Owner | None = None
-    """Who talks now."""
-    cleared: datetime = BEGINNING
-    """When the history of everybody was cleared."""
-    cleared_by: dict[str, datetime] = field(default_factory=dict)
-    """When a user cleared their own."""
+    history: History = field(default_factory=lambda: History(conversation_id=""))  # of the user who talks now
+    owner: Owner | None = None  # who talks now
+    cleared: datetime = BEGINNING  # when the history of everybody was cleared
+    cleared_by: dict[str, datetime] = field(default_factory=dict)  # when a user cleared their own
     fixed: Fixed = Fixed()
-    map_limit: int | None = None
-    """Tokens of the home map since the model said that a request was too long."""
-    states_told_at: float | None = None
-    """Loop time of the newest states."""
-    spoken_of: list[str] = field(default_factory=list)
-    """Entity ids that were acted on or found, newest first."""
+    map_limit: int | None = None  # tokens of the home map since the model said that a request was too long
+    states_told_at: float | None = None  # loop time of the newest states
+    spoken_of: list[str] = field(default_factory=list)  # entity ids that were acted on or found, newest first
     taints: set[str] = field(default_factory=set)
     """Those of the conversation: all our profiles in it have the same ones, as they are sent the same words."""
     routed: dict[tuple[str, Owner], Transcript] = field(default_factory=dict)

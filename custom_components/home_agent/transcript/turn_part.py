@@ -28,33 +28,24 @@ class KnownState:
     """An entity as the model knows it."""
 
     text: str
-    state: State | None
-    """The state object the text was made from; None once the model was told that the entity is gone."""
+    state: State | None  # the state object the text was made from; None once the model was told that the entity is gone
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """States behind the home map, as they were when it was written; the same in all conversations since."""
 
-    home: HomeSnapshot
-    """What the user may see, of which it was made."""
-    told: Mapping[str, KnownState] = field(default_factory=dict)
-    """By entity id."""
+    home: HomeSnapshot  # what the user may see, of which it was made
+    told: Mapping[str, KnownState] = field(default_factory=dict)  # by entity id
     text: str = ""
-    home_map: str = ""
-    """The home map with the states in it; empty if they are in the text."""
-    tokens: int = 0
-    """Estimate for the text, and for what the states add to the home map."""
-    left_out: int = 0
-    """Number of entities without room."""
-    full_tokens: int = 0
-    """Estimate with the entities that were left out; 0 if there are none."""
-    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Chosen by the owner, by entity id."""
+    home_map: str = ""  # the home map with the states in it; empty if they are in the text
+    tokens: int = 0  # estimate for the text, and for what the states add to the home map
+    left_out: int = 0  # number of entities without room
+    full_tokens: int = 0  # estimate with the entities that were left out; 0 if there are none
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen by the owner, by entity id
     facts: Mapping[str, str] = field(default_factory=dict)
     """Date and language of most messages, which are not repeated with those messages."""
-    holds_until: float = 0.0
-    """End of its date, in seconds since 1970."""
+    holds_until: float = 0.0  # end of its date, in seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +56,14 @@ class TurnPart:
     told: Mapping[str, KnownState] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     """Date, area, user and language as they were told, and what was said in rounds that are not sent any more."""
-    items: Sequence[str] = ()
-    """Keys of the passages, memories and events in it."""
+    items: Sequence[str] = ()  # keys of the passages, memories and events in it
 
 
 @dataclass(frozen=True, slots=True)
 class KnownStates:
     """What the model knows from the parts that are still sent."""
 
-    entities: Mapping[str, KnownState] = field(default_factory=dict)
-    """In the order in which they were told last."""
+    entities: Mapping[str, KnownState] = field(default_factory=dict)  # in the order in which they were told last
     facts: Mapping[str, str] = field(default_factory=dict)
     items: frozenset[str] = frozenset()
     long_ago: Mapping[str, KnownState] = field(default_factory=dict)
