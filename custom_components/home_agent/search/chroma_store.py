@@ -100,10 +100,8 @@ class ChromaApi:
             raise self._error("store_unreachable", type(err).__name__) from err
         except BodyTooLong as err:
             raise self._error("store_answer", type(err).__name__) from err
-        return await self._async_read(status, b"".join(parts))
-
-    async def _async_read(self, status: int, raw: bytes) -> Any | None:
         try:
+            raw = b"".join(parts)
             answer = await self._hass.async_add_executor_job(orjson.loads, raw) if raw else {}
         except ValueError:
             answer = None
@@ -174,7 +172,17 @@ class ChromaStore:
         if not documents:
             return
         async with self._watched(now=True):
-            found = await self._async_prepared(collection, key, int(vectors.shape[1]))
+            dimension, found = int(vectors.shape[1]), await self._async_own(collection)
+            if found is not None and found.key == key and found.dimension not in (None, dimension):
+                raise self._refused("store_dimension", collection, f"{found.dimension}, {dimension}")
+            if found is not None and found.key != key:
+                await self._async_drop(collection)
+                found = None
+            if found is None:
+                new = {"name": collection, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
+                answer = await self._api.async_request("POST", "collections", body=new, patient=True)
+                found = _Collection.of(answer or {})
+            self._known.pop(collection, None)  # its dimension is known with the first documents
             for start in range(0, len(documents), BATCH):
                 batch = documents[start : start + BATCH]
                 ids = [plain_text(document.id) for document in batch]
@@ -266,20 +274,6 @@ class ChromaStore:
     async def _async_drop(self, collection: str) -> None:
         self._known.pop(collection, None)
         await self._api.async_request("DELETE", "collections", collection, patient=True)
-
-    async def _async_prepared(self, name: str, key: str, dimension: int) -> _Collection:
-        """Return our collection for vectors of this key; create or empty it if needed."""
-        found = await self._async_own(name)
-        if found is not None and found.key == key and found.dimension not in (None, dimension):
-            raise self._refused("store_dimension", name, f"{found.dimension}, {dimension}")
-        if found is not None and found.key != key:
-            await self._async_drop(name)
-            found = None
-        if found is None:
-            body = {"name": name, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
-            found = _Collection.of(await self._api.async_request("POST", "collections", body=body, patient=True) or {})
-        self._known.pop(name, None)  # its dimension is known with the first documents
-        return found
 
     async def _async_own(self, name: str) -> _Collection | None:
         """Return a collection of ours, None if it is missing. Raises `StoreRefusedError` if it is another program's."""

@@ -89,6 +89,8 @@ class EmbeddedStore:
             await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
 
     def _upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
+        import numpy as np
+
         name, dimension = plain_text(collection), int(vectors.shape[1])
         ids = [plain_text(document.id) for document in documents]
         with self._database.lock:
@@ -107,29 +109,21 @@ class EmbeddedStore:
                         for item, doc, vector in zip(ids, documents, vectors.astype("<f4"), strict=True)
                     ],
                 )
-            self._upsert_in_memory(collection, ids, vectors)
-
-    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: VectorRows) -> None:
-        """Update the vectors in memory, if they are loaded."""
-        import numpy as np
-
-        if (matrix := self._matrices.get(collection)) is None:
-            return
-        latest = {item: row for row, item in enumerate(ids)}
-        for item in latest.keys() & matrix.rows.keys():
-            matrix.vectors[matrix.rows[item]] = vectors[latest.pop(item)]
-        if latest:
-            matrix.rows |= {item: len(matrix.ids) + number for number, item in enumerate(latest)}
-            matrix.ids += latest
-            matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
+            if (matrix := self._matrices.get(collection)) is not None:
+                latest = {item: row for row, item in enumerate(ids)}
+                for item in latest.keys() & matrix.rows.keys():
+                    matrix.vectors[matrix.rows[item]] = vectors[latest.pop(item)]
+                if latest:
+                    matrix.rows |= {item: len(matrix.ids) + number for number, item in enumerate(latest)}
+                    matrix.ids += latest
+                    matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
 
     def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
         return StoreRefusedError(store=self._database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
-        gone = [(plain_text(collection), plain_text(item)) for item in ids]
-        if gone:
+        if gone := [(plain_text(collection), plain_text(item)) for item in ids]:
             await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
     async def async_drop(self, collection: str) -> None:

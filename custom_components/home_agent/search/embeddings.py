@@ -84,10 +84,7 @@ def digest_of(text: str) -> bytes:
 
 
 class EmbeddingCache:
-    """Vectors of one model by content, in memory and in a file, whose errors are ignored.
-
-    Methods other than `get` and `put` run in the executor.
-    """
+    """Vectors of one model by content, in memory and, ignoring errors, in a file. Only `get` and `put` are fast."""
 
     def __init__(self, hass: HomeAssistant, model: str) -> None:
         """Prepare; nothing is opened."""
@@ -113,8 +110,8 @@ class EmbeddingCache:
 
         found: dict[bytes, Vector] = {}
         with suppress(StoreError), self._database.reading() as connection:
+            query = "SELECT vector FROM vectors WHERE model=? AND digest=?"
             for digest in digests:
-                query = "SELECT vector FROM vectors WHERE model=? AND digest=?"
                 if (row := connection.execute(query, (self._model, digest)).fetchone()) is not None:
                     found[digest] = np.frombuffer(row[0], dtype="<f4").astype(np.float32)
         return found
@@ -254,10 +251,7 @@ class EndpointEmbedder:
         self.health = RetrievalBreaker(EMBEDDING, self._api.title, reporter)
 
     async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
-        """Return one normalized row per text. Raises `RetrievalError`.
-
-        `within` is the seconds that a turn waits: then there is one attempt, and none shortly after a failure.
-        """
+        """Return one normalized row per text, with one attempt if a turn waits `within` seconds. Raises `RetrievalError`."""
         await async_load_numpy(self._hass)
         import numpy as np
 

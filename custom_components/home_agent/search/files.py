@@ -70,10 +70,7 @@ def sections_of_pdf(content: bytes, path: str) -> list[DocumentSection]:
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    """Return a stamp (size and time) of each document by its path in the folder, sorted.
-
-    Links, hidden files and other kinds of files are left out. The caller reads at most `MAX_FILES` of them.
-    """
+    """Return a stamp (size and time) of each document by its sorted path, without links, hidden and other files."""
     found: dict[str, str] = {}
     for path, entry in _walk(folder, PurePosixPath(), 0):
         with suppress(OSError):  # gone in between
@@ -109,10 +106,7 @@ def path_within(folder: Path, name: str) -> str:
 
 
 def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentSection]:
-    """Return the text of a file in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
-
-    `language`, the home's, tells the encoding of texts that are not UTF-8.
-    """
+    """Return the text of a file in the folder. Raises `KnowledgeError` if it is too large, broken or empty."""
     kind = PurePosixPath(path).suffix.casefold()
     content = _content(folder, path, MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES)
     if kind in PDF:
@@ -131,10 +125,7 @@ def documents_in(folder: Path) -> list[str]:
 
 
 def document_text(folder: Path, path: str, language: str = "en") -> str:
-    """Return the content of a plain text in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
-
-    Links in its path are not followed, not even new ones since the folder was listed.
-    """
+    """Return the content of a plain text in the folder. Raises `KnowledgeError` if it is too large, broken or empty."""
     text = _decoded(_content(folder, path, MAX_DOCUMENT_BYTES), path, language).replace("\x00", "").strip()
     if not text:
         raise KnowledgeError("knowledge_empty", path=path)

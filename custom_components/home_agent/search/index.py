@@ -7,7 +7,7 @@ vector in the store.
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 import re
 import time
@@ -54,43 +54,37 @@ class IndexReport:
     build_ms: int  # milliseconds of the newest change
 
 
+@dataclass(eq=False, slots=True)
 class HomeIndex:
     """Finds the entities that a request is about; owned by the config entry."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry: ConfigEntry,
-        home: Home,
-        vectors: Vectors,
-        settings: RetrievalSettings,
-        languages: Languages,
-    ) -> None:
-        """Start empty."""
-        self._hass = hass
-        self._entry = entry
-        self._home = home
-        self._vectors = vectors
-        self.settings = settings
-        self._embeds = settings.embedding == ENDPOINT
+    _hass: HomeAssistant
+    _entry: ConfigEntry
+    _home: Home
+    _vectors: Vectors
+    settings: RetrievalSettings
+    _languages: Languages
+    _documents: Mapping[str, EntityDocument] = field(default_factory=dict)
+    _read: HomeSnapshot | None = None  # the indexed home
+    _ranker: Ranker | None = None
+    _ranking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _syncing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _synced: Mapping[str, EntityDocument] | None = None  # the documents in the store; None: unknown
+    _words_task: asyncio.Task[None] | None = None
+    _vectors_task: asyncio.Task[None] | None = None
+    _cancel_retry: CALLBACK_TYPE | None = None
+    _ended: bool = False  # whether the entry was unloaded: running tasks start nothing new
+    _by_hand: int = 0  # number of running actions, which write to the store themselves and return the result
+    _build_ms: int = 0
+    _anew: bool = False
+    _asked: bool = False  # whether an update of the words is due
+    _again: set[str] = field(default_factory=set)  # entities to read again without a known change
+    _failed: bool = False  # whether the failure of the index was logged
+
+    @property
+    def _embeds(self) -> bool:
         """Whether entities have vectors; without an embedding model they are not searched."""
-        self._languages = languages
-        self._documents: Mapping[str, EntityDocument] = {}
-        self._read: HomeSnapshot | None = None  # the indexed home
-        self._ranker: Ranker | None = None
-        self._ranking = asyncio.Lock()
-        self._syncing = asyncio.Lock()
-        self._synced: Mapping[str, EntityDocument] | None = None  # the documents in the store; None: unknown
-        self._words_task: asyncio.Task[None] | None = None
-        self._vectors_task: asyncio.Task[None] | None = None
-        self._cancel_retry: CALLBACK_TYPE | None = None
-        self._ended = False  # whether the entry was unloaded: running tasks start nothing new
-        self._by_hand = 0  # number of running actions, which write to the store themselves and return the result
-        self._build_ms = 0
-        self._anew = False
-        self._asked = False  # whether an update of the words is due
-        self._again: set[str] = set()  # entities to read again without a known change
-        self._failed = False  # whether the failure of the index was logged
+        return self.settings.embedding == ENDPOINT
 
     @callback
     def async_start(self) -> None:
@@ -159,20 +153,14 @@ class HomeIndex:
         return counts or Counts.between(before, self._documents)
 
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
-        """Update one entity; return its document, None if it is not exposed.
-
-        Raises `RetrievalError` if its vector could not be written.
-        """
+        """Update one entity; return its document, None if it is not exposed. Raises `RetrievalError` from the store."""
         await self._home.async_look_at(entity_id)
         self._again.add(entity_id)
         await self._async_by_hand()
         return self._documents.get(entity_id)
 
     async def _async_by_hand(self, *, anew: bool = False) -> Counts | None:
-        """Update words and vectors; return the counts of vectors, None without vectors.
-
-        Raises `RetrievalError` if they could not be written; that is repeated in the background.
-        """
+        """Update words and vectors; return the counts of vectors, None without. Raises `RetrievalError`, and tries again later."""
         self._by_hand += 1
         try:
             await asyncio.shield(self._update())

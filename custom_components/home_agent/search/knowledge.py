@@ -183,10 +183,7 @@ class Knowledge:
         return found
 
     async def async_add(self, entry: AddedDocument) -> tuple[Document, ...]:
-        """Add a document, or replace the one with its key; return its passages.
-
-        Raises `KnowledgeError` if it is unusable; the old one stays then.
-        """
+        """Add or replace a document; return its passages. Raises `KnowledgeError` if it is unusable; the old one stays then."""
         if entry.collection in self._reserved or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
         before = (await self._async_entries()).get(entry.key)

@@ -1,7 +1,6 @@
-"""What was said in the conversations of the entry: bounded in number, size and age, and kept in one private file.
+"""Messages and tool calls, without results, of the entry's conversations: bounded in number, size and age, in one private file.
 
-A conversation is found by its owner and an id; other owners are not told that it exists. It holds what was said and which tools
-were called, never what they returned.
+A conversation is found by its owner and an id, and by no other owner.
 """
 
 from collections import Counter
@@ -177,11 +176,8 @@ class Conversation:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], now: datetime) -> Self:
         """Return the conversation. Raises what `StoredMessage.from_dict` raises for invalid data."""
-        owner = Owner(
-            profile_id=str(data["profile_id"]),
-            user_id=_id_or_none(data["user_id"]),
-            device_id=_id_or_none(data["owner_device_id"]),
-        )
+        user_id, device_id = _id_or_none(data["user_id"]), _id_or_none(data["owner_device_id"])
+        owner = Owner(profile_id=str(data["profile_id"]), user_id=user_id, device_id=device_id)
         return cls(
             id=str(data["id"]),
             owner=owner,
@@ -301,10 +297,7 @@ class Conversations(Kept[Conversation]):
 
     @override
     def surplus(self) -> list[Conversation]:
-        """Return the oldest of owners who have too many, then the oldest of all.
-
-        Only owners who have talked since are looked at: what is old goes by the clock.
-        """
+        """Return the oldest of owners who have too many and talked since, then the oldest of all."""
         gone: dict[ConversationKey, Conversation] = {}
         for owner in self._due:
             if (many := self._of_owner[owner] - MAX_OF_OWNER) > 0:

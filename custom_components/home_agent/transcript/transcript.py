@@ -1,8 +1,7 @@
 """What was said in a conversation and what a model was told with it, round by round, as long as Home Assistant's session.
 
-A round is a user message with everything up to the next one, so a tool call and its result are never separated. What was
-told with a round is kept as it was sent, so that each request starts with the whole previous one; where a conversation is
-too long, about half of its rounds are dropped at once, and the prompt cache of the model holds for several turns again.
+A round is a user message with everything up to the next one. It is kept as it was sent, so that each request starts with the
+whole previous one; of a too long conversation about half is dropped at once, so that the model's prompt cache holds again.
 """
 
 import asyncio
@@ -64,10 +63,7 @@ class Round:
 
     @property
     def sent_answers(self) -> Sequence[Content]:
-        """The answers as they are sent: without the error in the end, with results as long as there was room.
-
-        A turn that was cancelled stands in the log of 2026.11 with an answer that begins with `Error: `.
-        """
+        """The answers as they are sent: without a final error, and with cut results."""
         answers = self.answers
         if self.failed and answers and isinstance(last := answers[-1], AssistantContent) and not last.tool_calls:
             answers = answers[:-1]
@@ -156,10 +152,7 @@ class History:
         tools: Collection[str],
         zone: tzinfo | None = None,
     ) -> Sequence[Round]:
-        """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included.
-
-        Their times are those of `zone`; None: of the home.
-        """
+        """Return the newest rounds, at most `limit` messages and about `budget` tokens, with the calls of these tools."""
         if self.restored is not None:
             return self.restored
         rounds: list[Round] = []
@@ -463,8 +456,7 @@ def keep_round(turn: Turn, transcript: Transcript, conversations: Conversations)
     said = transcript.rounds[-1]
     if said.at < transcript.cleared_at(turn.owner):
         return None
-    messages = kept_messages([said.question, *said.answers])
-    if not messages:
+    if not (messages := kept_messages([said.question, *said.answers])):
         return None
     kept = conversations.add(turn, transcript.history.conversation_id, messages, transcript.taints)
     return (len(messages), kept) if kept else None
