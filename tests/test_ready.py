@@ -18,8 +18,9 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.agent.ready import APART, IDLE
 from custom_components.home_agent.agent.runtime import RuntimeData
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, MemorySource
+from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, silence, text
@@ -316,7 +317,7 @@ async def test_what_nobody_has_asked_is_told_no_memory(
         Draft(content=said, source=MemorySource.SAID, owner=owner)
         for said, owner in ((key, None), (coffee, hass_owner_user.id))
     ]
-    await memories_of(hass).async_add(drafts)
+    await kept_of(hass, Memories).async_add(drafts)
     await hass.config_entries.async_reload(entry.entry_id)
     await read(hass)
     for words in ("hello", "where is the spare key?"):

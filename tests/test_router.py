@@ -25,8 +25,9 @@ from pytest_homeassistant_custom_component.common import (
 
 from custom_components.home_agent.agent.router import AT_ONCE
 from custom_components.home_agent.agent.segments import MOST, Segment, segments_of
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.policy.channels import CONFIRM
+from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.tools.extensions.extensions import RegisteredExtension, async_register_extension
 from custom_components.home_agent.turn import events
@@ -515,7 +516,7 @@ async def test_a_phone_is_asked_once_for_all_parts(world: World) -> None:
 
 async def test_what_is_said_after_a_yes_names_what_became_of_it(world: World) -> None:
     """Also where a tool has the name of a domain."""
-    await memories_of(world.hass).async_add([said("Alice drinks oat milk.", owner=world.alice.user_id)])
+    await kept_of(world.hass, Memories).async_add([said("Alice drinks oat milk.", owner=world.alice.user_id)])
     await lamps(world, always_ask=["forget_memory"])
     world.parts.plan(ROUTER, segments(Lamps="forget the oat milk"))
     world.parts.plan(ITSELF, tool_call("LAMPS_UPDATE_FORGET_MEMORY", {"query": "oat milk"}))
@@ -997,7 +998,7 @@ async def test_what_a_caller_adds_is_for_who_speaks_to_the_user(world: World) ->
 
 
 async def test_what_is_remembered_is_told_to_all(world: World) -> None:
-    await memories_of(world.hass).async_add([said("Alice drinks oat milk.", owner=world.alice.user_id)])
+    await kept_of(world.hass, Memories).async_add([said("Alice drinks oat milk.", owner=world.alice.user_id)])
     world.parts.plan(ROUTER, segments(ChefByte="say what milk Alice drinks"))
     world.parts.plan(CHEF, text("Oat milk."))
     world.parts.plan(SYNTHESIZER, text("You drink oat milk."))

@@ -16,11 +16,11 @@ from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
 
 from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
-from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, MemorySource, Scope
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.support.kept import kept_of, kept_things
 from custom_components.home_agent.support.text import spoken_words
 
 from .requests import Laid, estimate_tokens, steps
@@ -84,7 +84,7 @@ def kept(count: int) -> list[str]:
 async def remember(hass: HomeAssistant, entry: HomeAgentConfigEntry, count: int) -> None:
     """Let the house remember as many sentences, and nothing else."""
     await _start_ms(hass, entry, _stored(count))
-    await memories_of(hass).async_load()
+    await kept_of(hass, Memories).async_load()
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
@@ -123,9 +123,9 @@ async def memories(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str
     for _ in range(5):
         for question in (*QUESTIONS, *kept(10)):
             start = perf_counter_ns()
-            await memories_of(hass).async_find(question, scope, counts_as_used=False)
+            await kept_of(hass, Memories).async_find(question, scope, counts_as_used=False)
             searches.append((perf_counter_ns() - start) / 1e6)
-    count = len(memories_of(hass).of(None))
+    count = len(kept_of(hass, Memories).of(None))
     await remember(hass, entry, 0)
     none, many = _stored(0), _stored(MANY_MEMORIES)
     starts = [(await _start_ms(hass, entry, none), await _start_ms(hass, entry, many)) for _ in range(STARTS)]

@@ -11,11 +11,12 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.flows.fields import BASICS, SECTIONS
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.settings import presets
 from custom_components.home_agent.settings.presets import PRESETS, async_preset
 from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.kept import kept_of
 from tests.flows.forms import shown
 from tests.house import build_house, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
@@ -69,7 +70,7 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
     )
     options = {"default_profile_settings": in_parts(defaults)}
     entry = await set_up(hass, llm_server, options=options, more=[weather], model_first=False)
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     return entry
 
 

@@ -6,8 +6,9 @@ from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, MemorySource, Scope
+from custom_components.home_agent.support.kept import kept_of
 from tests.house import set_up
 
 HOUSE = Scope(owners=frozenset({None}), owner=None)
@@ -32,4 +33,4 @@ def asked(entry: MockConfigEntry) -> list[str]:
 async def memories(hass: HomeAssistant) -> Memories:
     """Return the memory of a home whose settings are the default ones."""
     await set_up(hass)
-    return memories_of(hass)
+    return kept_of(hass, Memories)

@@ -19,8 +19,9 @@ from pytest_homeassistant_custom_component.common import (
 from custom_components.home_agent.agent.runtime import RuntimeData
 from custom_components.home_agent.memory import extraction
 from custom_components.home_agent.memory.extraction import Extractor
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn import events
 from tests.house import part_of, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
@@ -84,7 +85,7 @@ async def asked(server: LLMServer, count: int) -> None:
 
 def contents(hass: HomeAssistant) -> set[str]:
     """Return what is remembered."""
-    return {memory.content for memory in memories_of(hass).of(None)}
+    return {memory.content for memory in kept_of(hass, Memories).of(None)}
 
 
 def data_of(heard: Sequence[Event[Any]]) -> dict[str, Any]:
@@ -102,7 +103,7 @@ async def test_of_eight_candidates_the_good_ones_are_stored_and_told_in_the_next
     first = await say(hass, SAID, context=speaker)
     await rest(hass)
     assert contents(hass) == GOOD
-    kept = memories_of(hass).of(None)
+    kept = kept_of(hass, Memories).of(None)
     assert {(memory.source.value, memory.owner, memory.source_conversation_id) for memory in kept} == {
         ("extracted", None, first.conversation_id)
     }
@@ -335,7 +336,7 @@ async def test_another_model_gets_the_words_alone_and_no_personal_data(
 ) -> None:
     options = {"memory": {"extraction": True, "extraction_llm": chosen}}
     await set_up(hass, llm_server, options=options, profile=profile, more=[other(llm_server, remote=True)])
-    await memories_of(hass).async_add([said("Grandma can be reached under ada@example.org about her tea")])
+    await kept_of(hass, Memories).async_add([said("Grandma can be reached under ada@example.org about her tea")])
     phone = {"type": "fact", "content": "Grandma answers the phone [phone] in the evening", "importance": 0.9}
     llm_server.plan(text("Good to know."), found(TEA, phone))
     await say(hass, f"{SAID}, her number is +49 171 2345678", context=speaker)
@@ -377,7 +378,7 @@ async def test_what_two_say_in_one_conversation_is_asked_about_apart(
     assert len(extractions) == 2
     for request in extractions:
         assert (diary.encode() in request.raw) is not (SAID.encode() in request.raw)
-    assert {(memory.content, memory.owner) for memory in memories_of(hass).of(None)} == {
+    assert {(memory.content, memory.owner) for memory in kept_of(hass, Memories).of(None)} == {
         (TEA["content"], speaker.user_id),
         (diary, ben.user_id),
     }
@@ -390,7 +391,7 @@ async def test_what_came_from_outside_is_marked(hass: HomeAssistant, llm_server:
     )
     await say(hass, f"{SAID}, what does the other model say to that?", context=speaker)
     await rest(hass)
-    kept = memories_of(hass).of(None)
+    kept = kept_of(hass, Memories).of(None)
     assert [memory.tainted for memory in kept] == [["query_external_llm"]]
 
 
@@ -399,7 +400,7 @@ async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
 ) -> None:
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options=ON)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     old, apart = (
         added.memory
         for added in await memories.async_add([extracted("Grandma takes coffee"), said("The roof leaks in autumn")])
@@ -424,7 +425,7 @@ async def test_what_the_home_shows_and_what_has_no_room_is_counted(
     """In a language without words for it: the state of an entity goes, and beyond the limit the less important candidate."""
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options={"memory": {"extraction": True, "max_memories": 1}})
-    await memories_of(hass).async_add([said("Mamie boit du thé à la menthe")])
+    await kept_of(hass, Memories).async_add([said("Mamie boit du thé à la menthe")])
     hass.states.async_set("light.kitchen_lights", "on", {"friendly_name": "Kitchen Lights"})
     shown = {"content": "Kitchen Lights est allumé", "importance": 0.9}
     kept = {"content": "Le chien dort dans le garage", "importance": 0.9}
@@ -443,7 +444,7 @@ async def test_a_model_that_names_whatever_it_was_shown_makes_nothing_untrue(
     """Small models copy the keys that they see: an allergy does not go because of a piano."""
     await set_up(hass, llm_server, options=ON)
     allergy, key = "Grandma is allergic to nuts", "Grandma has the other key of the cellar"
-    await memories_of(hass).async_add([said(allergy), extracted(key)])
+    await kept_of(hass, Memories).async_add([said(allergy), extracted(key)])
     piano = {"type": "fact", "content": "Grandma plays the piano on Mondays", "importance": 0.8}
     llm_server.plan(text("How nice."), found({**piano, "replaces": ["m1", "m2"]}))
     await say(hass, "Grandma plays the piano on Mondays, you know", context=speaker)

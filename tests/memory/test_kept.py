@@ -18,11 +18,11 @@ from homeassistant.helpers.storage import STORAGE_DIR
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.memory.memories import ACCESS_DELAY, Memories, memories_of
+from custom_components.home_agent.memory.memories import ACCESS_DELAY, Memories
 from custom_components.home_agent.memory.recall import BATCH
 from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.support.kept import kept_of, kept_things
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -58,16 +58,16 @@ async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
 
 async def test_a_restart_keeps_all(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA), extracted(KEY, metadata={"topics": ["keys"]})])
-    before = memories_of(hass).of(None)
+    await kept_of(hass, Memories).async_add([said(TEA), extracted(KEY, metadata={"topics": ["keys"]})])
+    before = kept_of(hass, Memories).of(None)
     await restart(hass, entry)
-    assert memories_of(hass).of(None) == before
-    assert [found.memory.content for found in await memories_of(hass).async_find("spare key", HOUSE)] == [KEY]
+    assert kept_of(hass, Memories).of(None) == before
+    assert [found.memory.content for found in await kept_of(hass, Memories).async_find("spare key", HOUSE)] == [KEY]
 
 
 async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     for entity_id in (
@@ -80,14 +80,16 @@ async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: Ho
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert memories_of(hass).of(None) == []
+    assert kept_of(hass, Memories).of(None) == []
     assert "memories" in asked(entry), "nobody knows yet that there are none"
-    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+    assert [found.memory.content for found in await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)] == [
+        TEA
+    ]
 
 
 async def test_a_first_question_waits_until_all_that_was_read_can_be_found(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     lines = [f"The {number:05} plank of the fence was painted by Ilse" for number in range(4 * BATCH)]
     memories.settings = replace(memories.settings, dedup_threshold=1.1, max_memories=len(lines) + 1)
     await memories.async_add([said(line) for line in lines[:1]])
@@ -100,27 +102,27 @@ async def test_a_first_question_waits_until_all_that_was_read_can_be_found(hass:
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     wanted = lines[-1]
-    found = await memories_of(hass).async_find(wanted, HOUSE, limit=1)
+    found = await kept_of(hass, Memories).async_find(wanted, HOUSE, limit=1)
     assert [item.memory.content for item in found] == [wanted]
 
 
 async def test_who_gives_up_waiting_does_not_stop_the_reading(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
-            await memories_of(hass).async_load()
+            await kept_of(hass, Memories).async_load()
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
+    assert [memory.content for memory in kept_of(hass, Memories).of(None)] == [TEA]
 
 
 async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     hass.set_state(CoreState.not_running)
@@ -128,14 +130,14 @@ async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file
     hass.set_state(CoreState.running)
     hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
+    assert [memory.content for memory in kept_of(hass, Memories).of(None)] == [TEA]
 
 
 async def test_each_change_is_written_at_once_and_accesses_together(
     hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
 ) -> None:
     await set_up(hass)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     [added] = await memories.async_add([said(TEA)])
     assert [memory["content"] for memory in on_disk(file)] == [TEA]
     await memories.async_find("peppermint tea", HOUSE)
@@ -152,22 +154,22 @@ async def test_each_change_is_written_at_once_and_accesses_together(
 
 async def test_accesses_are_written_when_it_is_unloaded(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA)])
-    await memories_of(hass).async_find("peppermint tea", HOUSE)
+    await kept_of(hass, Memories).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)
     await hass.config_entries.async_unload(entry.entry_id)
     assert on_disk(file)[0]["accesses"] == 1
 
 
 async def test_a_crash_while_writing_loses_only_what_was_being_written(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     whole = file.read_bytes()
     await hass.config_entries.async_unload(entry.entry_id)
     half = file.with_name("tmp0123abcd")  # as an interrupted write leaves it: beside the file, which is whole
     half.write_bytes(whole[: len(whole) // 2])
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
-    assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
+    assert [memory.content for memory in kept_of(hass, Memories).of(None)] == [TEA]
 
 
 async def test_a_full_disk_is_told_and_what_it_did_not_take_is_written_later(
@@ -175,7 +177,7 @@ async def test_a_full_disk_is_told_and_what_it_did_not_take_is_written_later(
 ) -> None:
     """Nobody is told that something is stored, or gone, which the next start undoes."""
     await set_up(hass, llm_server)
-    await memories_of(hass).async_add([said(KEY)])
+    await kept_of(hass, Memories).async_add([said(KEY)])
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -207,21 +209,21 @@ async def test_a_broken_file_is_set_aside_and_reported(hass: HomeAssistant, file
     assert [path.read_text(encoding="utf-8") for path in file.parent.glob(f"{file.name}.corrupt.*")] == [broken]
     found = {issue.translation_key for issue in ir.async_get(hass).issues.values()}
     assert found & {"file_broken", "storage_corruption"}
-    [added] = await memories_of(hass).async_add([said(TEA)])
+    [added] = await kept_of(hass, Memories).async_add([said(TEA)])
     assert added.outcome == "added"
     assert [memory["content"] for memory in on_disk(file)] == [TEA]
 
 
 async def test_one_memory_that_cannot_be_read_costs_no_other(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA), said(KEY)])
+    await kept_of(hass, Memories).async_add([said(TEA), said(KEY)])
     await hass.config_entries.async_unload(entry.entry_id)
     content = json.loads(file.read_text(encoding="utf-8"))
     content["data"]["memories"][0]["type"] = "rumour"
     file.write_text(json.dumps(content), encoding="utf-8")
     kept_things(hass).forget()
     assert await hass.config_entries.async_setup(entry.entry_id)
-    assert [memory.content for memory in memories_of(hass).of(None)] == [KEY]
+    assert [memory.content for memory in kept_of(hass, Memories).of(None)] == [KEY]
     assert list(file.parent.glob(f"{file.name}.corrupt.*"))
 
 
@@ -229,22 +231,22 @@ async def test_a_file_of_a_newer_version_is_left_alone(hass: HomeAssistant, file
     newer = '{"version": 99, "minor_version": 1, "key": "home_agent.memories", "data": {}}'
     file.write_text(newer, encoding="utf-8")
     await set_up(hass)
-    [refused] = await memories_of(hass).async_add([said(TEA)])
+    [refused] = await kept_of(hass, Memories).async_add([said(TEA)])
     assert (refused.outcome, refused.reason) == ("refused", "unwritable")
     assert file.read_text(encoding="utf-8") == newer
 
 
 async def test_what_was_cleared_does_not_come_back(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    await memories_of(hass).async_add([said(TEA), said(KEY)])
-    assert await memories_of(hass).async_clear(ALL) == 2
+    await kept_of(hass, Memories).async_add([said(TEA), said(KEY)])
+    assert await kept_of(hass, Memories).async_clear(ALL) == 2
     await restart(hass, entry)
-    assert memories_of(hass).of(None, with_history=True) == []
+    assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_it_goes_with_the_entry(hass: HomeAssistant, file: Path) -> None:
     entry = await set_up(hass)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([said(TEA)])
     await hass.config_entries.async_remove(entry.entry_id)
     assert not file.exists()
@@ -257,20 +259,20 @@ async def test_what_has_expired_is_deleted_in_the_interval(
     hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
 ) -> None:
     await set_up(hass, options={"memory": {"fact_ttl": 1, "cleanup_interval": 48}})
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     for hours, left in ((25, 1), (24, 0)):
         freezer.tick(hours * 3600)
         async_fire_time_changed(hass)
         await hass.async_block_till_done(wait_background_tasks=True)
         assert len(on_disk(file)) == left
-        assert memories_of(hass).of(None) == []
+        assert kept_of(hass, Memories).of(None) == []
 
 
 async def test_what_expired_while_it_was_not_running_is_deleted_when_the_home_has_started(
     hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
 ) -> None:
     entry = await set_up(hass, options={"memory": {"fact_ttl": 1}})
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     for state in (CoreState.not_running, CoreState.running):
         await hass.config_entries.async_unload(entry.entry_id)
         kept_things(hass).forget()
@@ -281,4 +283,4 @@ async def test_what_expired_while_it_was_not_running_is_deleted_when_the_home_ha
         hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
         await hass.async_block_till_done(wait_background_tasks=True)
         assert on_disk(file) == []
-        await memories_of(hass).async_add([said(TEA)])
+        await kept_of(hass, Memories).async_add([said(TEA)])

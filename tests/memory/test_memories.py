@@ -8,9 +8,10 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import ALL, Memory, MemorySource, MemoryType, Scope
 from custom_components.home_agent.support.errors import MemoriesError
+from custom_components.home_agent.support.kept import kept_of
 from tests.house import set_up
 
 from .conftest import HOUSE, extracted, said
@@ -56,7 +57,7 @@ async def test_each_type_is_kept_as_long_as_the_settings_say(
 ) -> None:
     for_ever = {"fact_ttl": 0, "preference_ttl": 0, "context_ttl": 0, "event_ttl": 0}
     await set_up(hass, options={"memory": {**for_ever, option: 2}})
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([said(f"The {kind} of aunt Rosa", type=kind) for kind in MemoryType])
     assert len(await contents(memories, "aunt Rosa")) == 4
     freezer.tick(timedelta(days=2, seconds=1))
@@ -80,8 +81,8 @@ async def test_how_alike_duplicates_are_is_a_setting(hass: HomeAssistant) -> Non
     one, other = "Leo plays chess Fridays", "Leo played chess Friday"
     for dedup_threshold, outcome in ((0.9, "merged"), (0.99, "added")):
         entry = await set_up(hass, options={"memory": {"dedup_threshold": dedup_threshold}})
-        await memories_of(hass).async_clear(ALL)
-        added = await memories_of(hass).async_add([said(one), said(other)])
+        await kept_of(hass, Memories).async_clear(ALL)
+        added = await kept_of(hass, Memories).async_add([said(one), said(other)])
         assert added[1].outcome == outcome
         await hass.config_entries.async_remove(entry.entry_id)
 
@@ -164,7 +165,7 @@ async def test_text_from_outside_rewords_nothing_that_was_said_and_keeps_its_mar
 
 async def test_the_least_useful_goes_first_and_never_what_was_asked_for(hass: HomeAssistant) -> None:
     await set_up(hass, options={"memory": {"max_memories": 3}})
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([said(KEY), extracted(TEA, importance=0.9), extracted("Leo plays chess", importance=0.5)])
     [added] = await memories.async_add([extracted("Mia collects stamps", importance=0.6)])
     assert [memory.content for memory in added.dropped] == ["Leo plays chess"]
@@ -178,7 +179,7 @@ async def test_the_least_useful_goes_first_and_never_what_was_asked_for(hass: Ho
 
 async def test_what_nobody_used_becomes_less_important(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, options={"memory": {"importance_decay": 0.1}})
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([extracted("Leo plays chess", importance=0.5), said(KEY, importance=0.5)])
     freezer.tick(timedelta(days=10))
     assert await contents(memories, "chess") == []
@@ -297,7 +298,7 @@ def test_every_field_comes_back_as_it_was_written() -> None:
 
 async def test_what_has_expired_goes_first_for_room(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, options={"memory": {"max_memories": 2}})
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     until = dt_util.utcnow() + timedelta(hours=1)
     await memories.async_add([said("Uncle Karl sleeps in the attic this week", expires_at=until), said(KEY)])
     [full] = await memories.async_add([said("Leo collects stamps of Brazil")])

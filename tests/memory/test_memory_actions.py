@@ -12,10 +12,11 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.errors import MemoriesError
+from custom_components.home_agent.support.kept import kept_of
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -58,7 +59,7 @@ def ben(hass: HomeAssistant) -> Context:
 
 async def fill(hass: HomeAssistant, anna: Context, ben: Context) -> tuple[Memory, Memory, Memory]:
     """Store one memory of the house, one of Anna and one of Ben."""
-    added = await memories_of(hass).async_add(
+    added = await kept_of(hass, Memories).async_add(
         [said(KEY), said(COFFEE, owner=anna.user_id, type=MemoryType.PREFERENCE), said(NUTS, owner=ben.user_id)]
     )
     house, of_anna, of_ben = (item.memory for item in added)
@@ -102,7 +103,7 @@ async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Contex
 
 async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
     await set_up(hass)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([said("Our bed stands in the bedroom downstairs")])
     await memories.async_add([said("Our bed stands in the attic")], replaces=lambda new, old: True)
     assert contents(await call(hass, "list_memories")) == ["Our bed stands in the attic"]
@@ -127,14 +128,14 @@ async def test_what_has_expired_already_is_not_added(hass: HomeAssistant) -> Non
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "add_memory", content=KEY, expires_at="2001-01-01 18:00:00")
     assert error.value.translation_key == "memory_expired"
-    assert memories_of(hass).of(None, with_history=True) == []
+    assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     await set_up(hass)
     added = await call(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")
     assert (added["outcome"], added["replaced"], added["dropped"]) == ("added", [], [])
-    [memory] = memories_of(hass).of(None)
+    [memory] = kept_of(hass, Memories).of(None)
     assert (memory.source, memory.importance, memory.owner) == (MemorySource.SERVICE, 0.9, None)
     assert memory.expires_at == dt_util.as_utc(dt_util.parse_datetime("2099-12-31 18:00:00"))  # type: ignore[arg-type]
     merged = await call(hass, "add_memory", content=f"{KEY} in the cellar")
@@ -143,15 +144,15 @@ async def test_added_changed_deleted(hass: HomeAssistant) -> None:
         hass, "update_memory", memory_id=memory.id, content=NUTS, type="event", importance=0.4, expires_at=None
     )
     assert changed["content"] == NUTS
-    [memory] = memories_of(hass).of(None)
+    [memory] = kept_of(hass, Memories).of(None)
     assert (memory.content, memory.type, memory.importance) == (NUTS, MemoryType.EVENT, 0.4)
     assert memory.expires_at is None
     with pytest.raises(MemoriesError) as error:
         await call(hass, "update_memory", memory_id=memory.id, content=" \t ")
     assert error.value.translation_key == "memory_content"
-    assert memories_of(hass).of(None) == [memory]
+    assert kept_of(hass, Memories).of(None) == [memory]
     assert await call(hass, "delete_memory", memory_id=[memory.id]) == {"deleted": 1}
-    assert memories_of(hass).of(None, with_history=True) == []
+    assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
@@ -178,7 +179,7 @@ async def test_what_is_not_added_is_said(
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "add_memory", **data)
     assert error.value.translation_key == key
-    assert KEY not in [memory.content for memory in memories_of(hass).of(None)]
+    assert KEY not in [memory.content for memory in kept_of(hass, Memories).of(None)]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ async def test_users_have_their_own_and_those_of_the_house(
         with pytest.raises(ServiceValidationError) as error:
             await call(hass, action, anna, **data)
         assert error.value.translation_key == "memory_unknown", action
-    assert {memory.content for memory in memories_of(hass).of(None)} == {KEY, COFFEE, NUTS}
+    assert {memory.content for memory in kept_of(hass, Memories).of(None)} == {KEY, COFFEE, NUTS}
     for everybody in (admin, Context()):
         assert contents(await call(hass, "list_memories", everybody)) == [NUTS, COFFEE, KEY]
         assert contents(await call(hass, "search_memories", everybody, query="nuts")) == [NUTS]
@@ -248,17 +249,17 @@ async def test_nothing_is_cleared_without_a_word(
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "clear_memories", admin, confirm=False)
     assert error.value.translation_key == "memory_confirm"
-    assert len(memories_of(hass).of(None)) == 3
+    assert len(kept_of(hass, Memories).of(None)) == 3
     assert await call(hass, "clear_memories", anna, confirm=True) == {"deleted": 1}
-    assert {memory.content for memory in memories_of(hass).of(None)} == {KEY, NUTS}
+    assert {memory.content for memory in kept_of(hass, Memories).of(None)} == {KEY, NUTS}
     assert await call(hass, "clear_memories", anna, confirm=True, owner="home") == {"deleted": 1}
     assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 1}
-    assert memories_of(hass).of(None, with_history=True) == []
+    assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_what_a_user_left_can_be_deleted(hass: HomeAssistant, admin: Context) -> None:
     await set_up(hass)
-    await memories_of(hass).async_add([said(COFFEE, owner="a user who is gone")])
+    await kept_of(hass, Memories).async_add([said(COFFEE, owner="a user who is gone")])
     assert contents(await call(hass, "list_memories", admin, owner="a user who is gone")) == [COFFEE]
     cleared = await call(hass, "clear_memories", admin, confirm=True, owner="a user who is gone")
     assert cleared == {"deleted": 1}
@@ -278,7 +279,7 @@ async def test_memories_go_with_their_user(
     await hass.async_block_till_done()
     stored = hass_storage["home_agent.memories"]["data"]["memories"]
     assert {memory["content"] for memory in stored} == {KEY, COFFEE}
-    assert memories_of(hass).of(None, owner=ben.user_id, with_history=True) == []
+    assert kept_of(hass, Memories).of(None, owner=ben.user_id, with_history=True) == []
 
 
 async def test_while_it_is_off_memories_can_only_be_deleted(
@@ -351,7 +352,7 @@ async def test_a_script_that_an_agent_without_memory_starts_reads_none(
         llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.do"}), text("Done."))
         await say(hass, "do it", **who)
         await hass.async_block_till_done()
-        return {memory.content for memory in memories_of(hass).of(None)}
+        return {memory.content for memory in kept_of(hass, Memories).of(None)}
 
     assert await run(context=anna) == {KEY, COFFEE, NUTS}
     assert told == ["nothing"]
@@ -363,6 +364,6 @@ async def test_a_script_that_an_agent_without_memory_starts_reads_none(
 
 async def test_what_was_extracted_is_listed_as_such(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await memories_of(hass).async_add([extracted(KEY, metadata={"tainted": ["web"]})])
+    await kept_of(hass, Memories).async_add([extracted(KEY, metadata={"tainted": ["web"]})])
     [row] = (await call(hass, "list_memories"))["memories"]
     assert (row["source"], row["tainted"]) == ("extracted", "web")

@@ -6,7 +6,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
+from custom_components.home_agent.support.kept import kept_of
 from tests.flows.forms import arranged, options, shown
 from tests.flows.test_options import send, topic
 from tests.house import set_up
@@ -26,7 +27,7 @@ async def test_only_what_differs_is_stored_and_it_holds(hass: HomeAssistant) -> 
     values = shown(form) | {"scope": "user", "top_k": 5.0, "event_ttl": 30.0, "dedup_threshold": 0.9}
     await send(hass, form, **arranged(form, values))
     assert dict(entry.options) == {"memory": {"scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
-    settings = memories_of(hass).settings
+    settings = kept_of(hass, Memories).settings
     assert (settings.scope, settings.top_k, settings.event_ttl) == ("user", 5, 30)
 
 

@@ -6,8 +6,9 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import MemoryType
+from custom_components.home_agent.support.kept import kept_of
 from tests.house import part_of, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -24,7 +25,7 @@ def told(server: LLMServer) -> list[Any]:
 
 async def test_a_memory_is_told_once_in_a_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
-    await memories_of(hass).async_add([said(TEA), said("The spare key hangs behind the boiler")])
+    await kept_of(hass, Memories).async_add([said(TEA), said("The spare key hangs behind the boiler")])
     llm_server.plan(text("Peppermint."), text("Only that."), text("Peppermint."))
     first = await say(hass, ASKED)
     await say(hass, ASKED, first.conversation_id)
@@ -34,11 +35,13 @@ async def test_a_memory_is_told_once_in_a_conversation(hass: HomeAssistant, llm_
 
 async def test_what_was_changed_is_told_again(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
-    [added] = await memories_of(hass).async_add([said(TEA)])
+    [added] = await kept_of(hass, Memories).async_add([said(TEA)])
     llm_server.plan(text("Peppermint."), text("Cocoa."))
     first = await say(hass, ASKED)
     assert added.memory is not None
-    await memories_of(hass).async_update(added.memory.id, content="Grandma Ilse drinks only peppermint tea and cocoa")
+    await kept_of(hass, Memories).async_update(
+        added.memory.id, content="Grandma Ilse drinks only peppermint tea and cocoa"
+    )
     await say(hass, ASKED, first.conversation_id)
     assert told(llm_server) == [[TEA], ["Grandma Ilse drinks only peppermint tea and cocoa"]]
 
@@ -46,7 +49,7 @@ async def test_what_was_changed_is_told_again(hass: HomeAssistant, llm_server: L
 async def test_with_its_day_where_that_may_matter(hass: HomeAssistant, llm_server: LLMServer, freezer: Any) -> None:
     freezer.move_to("2026-03-05 12:00:00+00:00")
     await set_up(hass, llm_server)
-    await memories_of(hass).async_add([extracted("Ilse sees the dentist tomorrow", type=MemoryType.EVENT)])
+    await kept_of(hass, Memories).async_add([extracted("Ilse sees the dentist tomorrow", type=MemoryType.EVENT)])
     llm_server.plan(text("Tomorrow."))
     await say(hass, "When does Ilse see the dentist?")
     assert told(llm_server) == [["Ilse sees the dentist tomorrow (2026-03-05)"]]
@@ -54,11 +57,11 @@ async def test_with_its_day_where_that_may_matter(hass: HomeAssistant, llm_serve
 
 async def test_an_agent_without_memory_is_told_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"memory": "off"})
-    await memories_of(hass).async_add([said(TEA)])
+    await kept_of(hass, Memories).async_add([said(TEA)])
     llm_server.plan(text("I do not know."))
     await say(hass, ASKED)
     assert "peppermint" not in llm_server.request.raw.decode()
-    assert memories_of(hass).of(None)[0].accesses == 0
+    assert kept_of(hass, Memories).of(None)[0].accesses == 0
 
 
 @pytest.mark.parametrize("scope", ["home", "user"])
@@ -66,14 +69,14 @@ async def test_an_agent_of_the_home_alone(hass: HomeAssistant, llm_server: LLMSe
     """It is told of nobody's own memories, and what it keeps is the home's, whoever says it."""
     await set_up(hass, llm_server, profile={"memory": "home"}, options={"memory": {"scope": scope}})
     user = MockUser(name="Anna").add_to_hass(hass)
-    await memories_of(hass).async_add([said(TEA), said("Anna drinks only oolong tea", owner=user.id)])
+    await kept_of(hass, Memories).async_add([said(TEA), said("Anna drinks only oolong tea", owner=user.id)])
     store = tool_call("store_memory", {"content": "The tea pot is in the attic"})
     llm_server.plan(text("Peppermint."), store, text("Kept."))
     await say(hass, "Which tea is there?", context=Context(user_id=user.id))
     await say(hass, "Remember where the tea pot is", context=Context(user_id=user.id))
     assert part_of(llm_server.requests[0].body["messages"][-1])["memories"] == [TEA]
     assert "oolong" not in llm_server.request.raw.decode()
-    assert {memory.content: memory.owner for memory in memories_of(hass).of(None)}[
+    assert {memory.content: memory.owner for memory in kept_of(hass, Memories).of(None)}[
         "The tea pot is in the attic"
     ] is None
 
@@ -82,7 +85,7 @@ async def test_nothing_while_it_is_off(
     hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
 ) -> None:
     entry = await set_up(hass, llm_server)
-    memories = memories_of(hass)
+    memories = kept_of(hass, Memories)
     await memories.async_add([said(TEA)])
     hass.config_entries.async_update_entry(entry, options={"memory": {"enabled": False}})
     await hass.async_block_till_done()
@@ -99,7 +102,7 @@ async def test_nothing_while_it_is_off(
 async def test_memories_of_one_user_reach_nobody_else(hass: HomeAssistant, llm_server: LLMServer, scope: str) -> None:
     await set_up(hass, llm_server, options={"memory": {"scope": scope}})
     anna, leo = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Leo"))
-    await memories_of(hass).async_add([said("Anna hides the piano present in the attic", owner=anna.id)])
+    await kept_of(hass, Memories).async_add([said("Anna hides the piano present in the attic", owner=anna.id)])
     llm_server.respond(lambda _body: text("Well."))
     reached: set[str] = set()
     askers: dict[str, dict[str, Any]] = {
@@ -122,7 +125,7 @@ async def test_whose_becomes_what_is_said(hass: HomeAssistant, llm_server: LLMSe
     llm_server.respond(lambda _body: text("Well."))
     for fields in ({"context": Context(user_id=anna.id)}, {"device_id": "1"}):
         await say(hass, "hello", **fields)
-        scope = memories_of(hass).scope_of(entry.runtime_data.sources.asked["profile-1"])
+        scope = kept_of(hass, Memories).scope_of(entry.runtime_data.sources.asked["profile-1"])
         assert scope is not None
         seen.append((scope.owner, scope.owners, scope.is_known))
     assert seen == [(anna.id, {None, anna.id}, True), (None, {None}, False)]
@@ -130,7 +133,7 @@ async def test_whose_becomes_what_is_said(hass: HomeAssistant, llm_server: LLMSe
 
 async def test_personal_data_is_hidden_where_it_leaves_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, llm={"remote": True})
-    await memories_of(hass).async_add([said("The plumber Brandt has the number 0172 1111111")])
+    await kept_of(hass, Memories).async_add([said("The plumber Brandt has the number 0172 1111111")])
     llm_server.plan(text("I have it."))
     await say(hass, "What number does the plumber Brandt have?")
     assert told(llm_server) == [["The plumber Brandt has the number [phone]"]]
@@ -138,7 +141,7 @@ async def test_personal_data_is_hidden_where_it_leaves_the_house(hass: HomeAssis
 
 async def test_a_memory_from_outside_makes_the_conversation_careful(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    await memories_of(hass).async_add([extracted(TEA, metadata={"tainted": ["get_mail"]})])
+    await kept_of(hass, Memories).async_add([extracted(TEA, metadata={"tainted": ["get_mail"]})])
     llm_server.plan(text("Peppermint."), text("Fine."))
     await say(hass, ASKED)
     assert entry.runtime_data.sources.asked["profile-1"].record.taints == {"get_mail"}
@@ -149,7 +152,7 @@ async def test_a_memory_from_outside_makes_the_conversation_careful(hass: HomeAs
 async def test_no_more_are_told_than_the_setting_says(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, options={"memory": {"top_k": 2}})
     people = ("Otto", "Mia", "Leo", "Rosa")
-    await memories_of(hass).async_add([said(f"{name} is allergic to hazelnuts") for name in people])
+    await kept_of(hass, Memories).async_add([said(f"{name} is allergic to hazelnuts") for name in people])
     llm_server.plan(text("All."))
     await say(hass, "Who is allergic to hazelnuts?")
     assert [len(found) for found in told(llm_server)] == [2]
@@ -158,10 +161,10 @@ async def test_no_more_are_told_than_the_setting_says(hass: HomeAssistant, llm_s
 async def test_fewer_are_told_of_more_than_a_question_tells_apart(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     people = ("Otto", "Mia", "Leo", "Rosa", "Bruno", "Emma")
-    await memories_of(hass).async_add([said(f"{name} is allergic to hazelnuts") for name in people[:5]])
+    await kept_of(hass, Memories).async_add([said(f"{name} is allergic to hazelnuts") for name in people[:5]])
     llm_server.plan(*(text("All.") for _ in range(3)))
     await say(hass, "Who is allergic to hazelnuts?")
-    await memories_of(hass).async_add([said(f"{people[5]} is allergic to hazelnuts")])
+    await kept_of(hass, Memories).async_add([said(f"{people[5]} is allergic to hazelnuts")])
     await say(hass, "Who is allergic to hazelnuts?")
     await say(hass, "Is Emma allergic to hazelnuts?")
     every, some, named = told(llm_server)
@@ -172,8 +175,8 @@ async def test_fewer_are_told_of_more_than_a_question_tells_apart(hass: HomeAssi
 async def test_without_memories_nobody_is_asked(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     assert "memories" not in asked(entry)
-    [added] = await memories_of(hass).async_add([said(TEA)])
+    [added] = await kept_of(hass, Memories).async_add([said(TEA)])
     assert "memories" in asked(entry)
     assert added.memory is not None
-    await memories_of(hass).async_delete([added.memory.id])
+    await kept_of(hass, Memories).async_delete([added.memory.id])
     assert "memories" not in asked(entry)

@@ -7,11 +7,11 @@ from homeassistant.exceptions import ServiceValidationError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.support.kept import kept_of, kept_things
 from tests.embedding_server import EmbeddingServer
 from tests.house import set_up
 from tests.search.chroma import ChromaServer
@@ -35,7 +35,7 @@ async def collections(entry: MockConfigEntry) -> dict[str, int]:
 
 
 async def remember(hass: HomeAssistant, *contents: str) -> None:
-    await memories_of(hass).async_add([said(content) for content in contents])
+    await kept_of(hass, Memories).async_add([said(content) for content in contents])
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
@@ -45,7 +45,7 @@ async def test_they_are_found_by_meaning(hass: HomeAssistant, embedding_server: 
     await remember(hass, TEA)
     assert (await collections(entry))[COLLECTION] == 1
     embedding_server.plan(lambda _texts: [[0.9, 0.1]])
-    [found] = await memories_of(hass).async_find("her favourite beverage", HOUSE)
+    [found] = await kept_of(hass, Memories).async_find("her favourite beverage", HOUSE)
     assert found.memory.content == TEA
     assert found.score == pytest.approx(0.99, abs=0.01)
 
@@ -54,10 +54,10 @@ async def test_copies_follow(hass: HomeAssistant, embedding_server: EmbeddingSer
     entry = await set_up(hass, options={"retrieval": retrieval(embedding_server)})
     await remember(hass, TEA, "The spare key hangs behind the boiler")
     assert (await collections(entry))[COLLECTION] == 2
-    await memories_of(hass).async_delete([memories_of(hass).of(None)[0].id])
+    await kept_of(hass, Memories).async_delete([kept_of(hass, Memories).of(None)[0].id])
     await hass.async_block_till_done(wait_background_tasks=True)
     assert (await collections(entry))[COLLECTION] == 1
-    await memories_of(hass).async_clear(ALL)
+    await kept_of(hass, Memories).async_clear(ALL)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert COLLECTION not in await collections(entry)
 
@@ -69,7 +69,7 @@ async def test_while_memory_is_off_no_model_is_given_any(
     options = {"retrieval": retrieval(embedding_server)}
     entry = await set_up(hass, options=options)
     await remember(hass, TEA, "The spare key hangs behind the boiler")
-    first, second = memories_of(hass).of(None)
+    first, second = kept_of(hass, Memories).of(None)
     other = {"retrieval": retrieval(embedding_server, embedding_model="another"), "memory": {"enabled": False}}
     hass.config_entries.async_update_entry(entry, options=other)
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -78,12 +78,12 @@ async def test_while_memory_is_off_no_model_is_given_any(
     await hass.config_entries.async_reload(entry.entry_id)
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call(DOMAIN, "list_memories", {}, blocking=True, return_response=True)
-    assert not memories_of(hass).of(None)
+    assert not kept_of(hass, Memories).of(None)
     await hass.services.async_call(DOMAIN, "delete_memory", {"memory_id": first.id}, blocking=True)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert embedding_server.requests == []
     assert (await collections(entry))[COLLECTION] == 1
-    assert memories_of(hass).of(None) == [second]
+    assert kept_of(hass, Memories).of(None) == [second]
     await hass.services.async_call(DOMAIN, "clear_memories", {"confirm": True}, blocking=True)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert not (await collections(entry)).get(COLLECTION)
@@ -108,7 +108,9 @@ async def test_without_a_model_copies_leave(hass: HomeAssistant, embedding_serve
     hass.config_entries.async_update_entry(entry, options={})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert COLLECTION not in await collections(entry)
-    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+    assert [found.memory.content for found in await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)] == [
+        TEA
+    ]
 
 
 @pytest.mark.parametrize("away", ["model", "store"])
@@ -120,7 +122,9 @@ async def test_a_model_or_a_store_that_is_away_costs_nothing_but_itself(
     if away == "model":
         await embedding_server.stop()
     await remember(hass, TEA)
-    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+    assert [found.memory.content for found in await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)] == [
+        TEA
+    ]
 
 
 async def test_they_stand_in_a_collection_of_a_chroma_server(
@@ -133,7 +137,9 @@ async def test_they_stand_in_a_collection_of_a_chroma_server(
     entry = await set_up(hass, options={"retrieval": retrieval(embedding_server, **where)})
     await remember(hass, TEA)
     assert (await collections(entry))[COLLECTION] == 1
-    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+    assert [found.memory.content for found in await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)] == [
+        TEA
+    ]
     store = await entry.runtime_data.vectors.async_open()
     await hass.config_entries.async_remove(entry.entry_id)
     await store.async_open()

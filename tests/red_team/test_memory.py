@@ -7,8 +7,9 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util.json import JsonValueType
 import pytest
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, MemorySource
+from custom_components.home_agent.support.kept import kept_of
 from tests.house import say, speech
 from tests.llm_server import text, tool_call
 
@@ -20,13 +21,13 @@ DIARY = "Bob meets a lawyer about the divorce on Friday"
 
 
 def kept(hass: HomeAssistant) -> list[str]:
-    return [memory.content for memory in memories_of(hass).of(None)]
+    return [memory.content for memory in kept_of(hass, Memories).of(None)]
 
 
 async def keep(hass: HomeAssistant, content: str, owner: str | None = None, *, tainted: bool = False) -> str:
     metadata: dict[str, JsonValueType] = {"tainted": ["ask"]} if tainted else {}
     draft = Draft(content=content, source=MemorySource.SAID, owner=owner, metadata=metadata)
-    [added] = await memories_of(hass).async_add([draft])
+    [added] = await kept_of(hass, Memories).async_add([draft])
     assert added.memory is not None
     return added.memory.id
 
@@ -85,7 +86,7 @@ async def test_what_was_kept_of_a_page_is_marked(
     witness.server.plan(tool_call("ask", {"a": "x"}), tool_call("store_memory", {"content": WISH}))
     asked = await say(hass, "what does the page say?", context=alice)
     await say(hass, "yes", asked.conversation_id, context=alice)
-    [memory] = memories_of(hass).of(None)
+    [memory] = kept_of(hass, Memories).of(None)
     assert (memory.content, memory.tainted) == (WISH, ["ask"])
     witness.server.plan(tool_call("recall_memory", {}), tool_call("ha_control", UNLOCK))
     later = await say(hass, "and now?", context=alice)
@@ -142,5 +143,5 @@ async def test_ids_of_another_user(
             await say(hass, "when does Bob meet a lawyer about the divorce?", context=said)
             told.append(json.dumps(answers(witness.server)[-1]).replace(wanted, "ID"))
     assert told[0] == told[5] == told[10]
-    [his] = [memory for memory in memories_of(hass).of(None) if memory.owner == bob.user_id]
+    [his] = [memory for memory in kept_of(hass, Memories).of(None) if memory.owner == bob.user_id]
     assert (his.content, his.accesses) == (DIARY, 0)

@@ -12,9 +12,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
 from custom_components.home_agent.client.messages import raw_estimate
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.encoding import dump
+from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn.events import ACTION_EXECUTED, TOOL_EXECUTED
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
@@ -44,7 +45,7 @@ def person(hass: HomeAssistant) -> Person:
 
 
 def known(hass: HomeAssistant, *, with_history: bool = False) -> list[Memory]:
-    return memories_of(hass).of(None, with_history=with_history)
+    return kept_of(hass, Memories).of(None, with_history=with_history)
 
 
 def contents(hass: HomeAssistant) -> set[str]:
@@ -53,7 +54,7 @@ def contents(hass: HomeAssistant) -> set[str]:
 
 async def keep(hass: HomeAssistant, content: str, owner: str | None = None, **fields: Any) -> Memory:
     draft = Draft(content=content, owner=owner, source=fields.pop("source", MemorySource.SAID), **fields)
-    [added] = await memories_of(hass).async_add([draft])
+    [added] = await kept_of(hass, Memories).async_add([draft])
     assert added.memory is not None
     return added.memory
 
@@ -439,10 +440,10 @@ async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMSe
     assert await are_offered() == {"store_memory"}
     [one, other] = [await keep(hass, content) for content in (COFFEE, KEY)]
     assert await are_offered() == TOOLS
-    await memories_of(hass).async_delete([one.id])
+    await kept_of(hass, Memories).async_delete([one.id])
     await hass.config_entries.async_reload(entry.entry_id)
     assert await are_offered() == TOOLS
-    await memories_of(hass).async_delete([other.id])
+    await kept_of(hass, Memories).async_delete([other.id])
     assert await are_offered() == {"store_memory"}
     await hass.config_entries.async_reload(entry.entry_id)
     assert await are_offered() == {"store_memory"}
@@ -604,7 +605,7 @@ async def test_the_number_of_memories_is_a_sensor(hass: HomeAssistant) -> None:
     assert state is not None
     assert (state.state, state.attributes["fact"], state.attributes["preference"]) == ("2", 1, 1)
     assert "coffee" not in str(state.attributes)
-    await memories_of(hass).async_delete([coffee.id])
+    await kept_of(hass, Memories).async_delete([coffee.id])
     state = hass.states.get(entity_id)
     assert state is not None
     assert (state.state, state.attributes["preference"]) == ("1", 0)

@@ -1,8 +1,7 @@
-"""What of that which a model wants remembered is not worth it: states of a moment, what was just done, talk about the talk.
+"""Rejects memories that a model extracted but that are not worth keeping: momentary states, finished actions, small talk.
 
-The words stand in the data of each language (`memory`); what needs none holds in all of them: how sure the model is, how much
-is said, questions, and what the home itself shows. Only what a model extracted goes through here, never what a user asked to
-keep.
+The patterns are in the data of each language (`memory`); some rules hold in all languages. What a user asked to keep is not
+filtered.
 """
 
 from collections.abc import Sequence
@@ -31,11 +30,10 @@ _MEASURED = re.compile(
 """What a sensor shows."""
 _MARKUP = re.compile(r"</?\w{1,40}>|<\|\w{1,40}\|>|\[/?inst\]|^(?:system|assistant) ?:")
 """What a prompt is written with, and no memory."""
-_VALUE = re.compile(r"\d(?:[ .-]?\d){2}")
-"""Three digits or more: of what is called a code, it is the code."""
+_VALUE = re.compile(r"\d(?:[ .-]?\d){2}")  # three digits or more: of what is called a code, it is the code
 _VALUE_IN_WORD = re.compile(r"\d[^\d\s-]|[^\d\s-]\d")
 _MIXED = 5  # characters with letters and digits among them, from which on they are a password of what is called one
-_LONG = 20  # characters of the same, from which on they are a key, whatever they are called
+_LONG = 20  # characters of the same, from which on they are a key under any name
 _DIGITS_OF_LONG = 4
 _EDGES = " .!?;:,–—-\"'«»„“”"
 
@@ -44,30 +42,22 @@ _EDGES = " .!?;:,–—-\"'«»„“”"
 class _FilterPatterns:
     """The patterns of a language."""
 
-    low_value: re.Pattern[str]
-    """At the beginning."""
-    questions: re.Pattern[str]
-    """At the beginning."""
+    low_value: re.Pattern[str]  # at the beginning
+    questions: re.Pattern[str]  # at the beginning
     talk: re.Pattern[str]
     done: re.Pattern[str]
     states: re.Pattern[str]
-    lasting: re.Pattern[str]
-    """What makes a state one that lasts, and an action one that is repeated."""
-    reasons: re.Pattern[str]
-    """What makes a state one that is meant to be; what was done once was done once, whatever for."""
+    lasting: re.Pattern[str]  # what makes a state one that lasts, and an action one that is repeated
+    reasons: re.Pattern[str]  # what makes a state one that is meant to be; a finished action stays one, with any reason
     dates: re.Pattern[str]
     denials: re.Pattern[str]
     vague: re.Pattern[str]
-    secrets: re.Pattern[str]
-    """What a secret is called."""
-    revealed: re.Pattern[str]
-    """The same with the secret behind it, at the end."""
+    secrets: re.Pattern[str]  # what a secret is called
+    revealed: re.Pattern[str]  # the same with the secret behind it, at the end
     instructions: re.Pattern[str]
-    requests: re.Pattern[str]
-    """At the beginning."""
+    requests: re.Pattern[str]  # at the beginning
     passing: re.Pattern[str]
-    habits: re.Pattern[str]
-    """What makes a request, or what passes, one that lasts."""
+    habits: re.Pattern[str]  # what makes a request, or what passes, one that lasts
 
 
 def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> str | None:
@@ -124,22 +114,19 @@ def _by_words(text: str, words: _FilterPatterns, *, is_dated: bool) -> str | Non
 
 def _is_secret(text: str, words: _FilterPatterns | None) -> bool:
     """Return whether a text says a password, a code or a key; that there is one, or where it is written down, is none."""
-    mixed = [word for run in text.split() if _is_mixed(word := run.strip(_EDGES))]
+    mixed = [  # letters and digits as in no spoken word; the id of an entity is none
+        word
+        for run in text.split()
+        if len(word := run.strip(_EDGES)) >= _MIXED
+        and "." not in word
+        and any(map(str.isalpha, word))
+        and _VALUE_IN_WORD.search(word)
+    ]
     if any(len(word) >= _LONG and sum(map(str.isdigit, word)) >= _DIGITS_OF_LONG for word in mixed):
         return True
     if words is None or not words.secrets.search(text):
         return False
     return bool(mixed or _VALUE.search(text) or words.revealed.search(text.strip(_EDGES)))
-
-
-def _is_mixed(word: str) -> bool:
-    """Return whether letters and digits stand in one word as nobody speaks; the id of an entity is none."""
-    return (
-        len(word) >= _MIXED
-        and "." not in word
-        and any(map(str.isalpha, word))
-        and _VALUE_IN_WORD.search(word) is not None
-    )
 
 
 async def async_shown_by_home(hass: HomeAssistant, home: Home, text: str, language: str) -> bool:
@@ -176,23 +163,12 @@ def _words_of(code: str) -> _FilterPatterns | None:
     def anywhere(patterns: Sequence[str]) -> re.Pattern[str]:
         return re.compile("|".join(f"(?:{filled(item, words.parts)})" for item in patterns) or "(?!)")
 
+    parts = ("low_value", "questions", "talk", "done", "states", "vague", "instructions", "requests", "passing")
+    whole = ("lasting", "reasons", "dates", "denials", "secrets", "habits")
     return _FilterPatterns(
-        low_value=anywhere(words.low_value),
-        questions=anywhere(words.questions),
-        talk=anywhere(words.talk),
-        done=anywhere(words.done),
-        states=anywhere(words.states),
-        lasting=any_word(words.lasting),
-        reasons=any_word(words.reasons),
-        dates=any_word(words.dates),
-        denials=any_word(words.denials),
-        vague=anywhere(words.vague),
-        secrets=any_word(words.secrets),
+        **{name: anywhere(getattr(words, name)) for name in parts},
+        **{name: any_word(getattr(words, name)) for name in whole},
         revealed=re.compile(
             rf"{any_word(words.secrets).pattern}(?: [^\s.,;]+){{0,4}}(?: (?:{'|'.join(words.values)})|[:=]) [^\s]+$"
         ),
-        instructions=anywhere(words.instructions),
-        requests=anywhere(words.requests),
-        passing=anywhere(words.passing),
-        habits=any_word(words.habits),
     )

@@ -20,28 +20,16 @@ from ..search.index import FOLLOW_UP
 from ..settings.memory import USER, MemorySettings
 from ..support.const import LOGGER
 from ..support.errors import MemoriesError
-from ..support.kept import Change, Kept, kept_of
+from ..support.kept import Change, Kept
 from ..support.storage import StoredFile
 from ..turn.turn import Turn
 from .recall import LEAST, MemoryMeans, Recall, searched
-from .record import (
-    ALL,
-    MAX_CONTENT,
-    Added,
-    Draft,
-    FoundMemory,
-    Memory,
-    MemorySource,
-    MemoryType,
-    Scope,
-    cleaned,
-)
+from .record import ALL, MAX_CONTENT, Added, Draft, FoundMemory, Memory, MemorySource, MemoryType, Scope, cleaned
 from .replacing import Replaces, differs, merged, supersedes
 
 BOOST = 0.05  # what an access adds to the importance
 ACCESS_DELAY = 60  # seconds until accesses are written
-OF_HOME = "home"
-"""The setting `memory` of a profile that is told, and adds, only what is the home's."""
+OF_HOME = "home"  # the setting `memory` of a profile that is told, and adds, only what is the home's
 _ANY_WORD = 0.0  # of a text: all that has one of its words may be about the same
 
 
@@ -56,13 +44,10 @@ class Memories(Kept[Memory]):
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
         super().__init__(hass)
-        self._used: dict[str, Memory] = {}
-        """By id, those that hold."""
+        self._used: dict[str, Memory] = {}  # by id, those that hold
         self._recall = Recall(hass, self._used)
-        self._deleted_users = set[str]()
-        """While Home Assistant runs: what they had begun to say is not remembered."""
-        self._changing = asyncio.Lock()
-        """Held by additions, changes and deletions until they are written."""
+        self._deleted_users = set[str]()  # while Home Assistant runs: what they had begun to say is not remembered
+        self._changing = asyncio.Lock()  # held by additions, changes and deletions until they are written
         self.settings = MemorySettings()
         self.async_listen(self._sort)
 
@@ -118,20 +103,15 @@ class Memories(Kept[Memory]):
             return
 
         @callback
-        def tidy(_now: datetime) -> None:
+        def tidy(_now: datetime | HomeAssistant) -> None:
             means.entry.async_create_background_task(self._hass, self.async_tidy(), "home_agent tidy memories")
 
         every = timedelta(hours=max(1, self.settings.cleanup_interval))
         means.entry.async_on_unload(async_track_time_interval(self._hass, tidy, every))
         if self._hass.state is CoreState.running:
             await self.async_tidy()
-            return
-
-        @callback
-        def begin(_hass: HomeAssistant) -> None:
-            tidy(dt_util.utcnow())
-
-        means.entry.async_on_unload(async_at_started(self._hass, begin))
+        else:
+            means.entry.async_on_unload(async_at_started(self._hass, tidy))
 
     @override
     async def async_close(self) -> None:
@@ -217,10 +197,9 @@ class Memories(Kept[Memory]):
     ) -> list[FoundMemory]:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
-        Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
-        (`previous`). What is found counts as used, unless `counts_as_used` is False. `is_sparing` leaves out two fifths where
-        most are equally near, and as near as others for which there is no room: it is chance which of them are found. Never
-        raises for a store or an endpoint that is away: memories are found by their words then.
+        Both default to the owner's settings. If a short text finds nothing, the `previous` message is added. `is_sparing` leaves
+        out two fifths if most are equally near, and as near as others without room. Never raises for an unavailable store or
+        endpoint.
         """
         await self.async_load()
         least = self.settings.min_importance if min_importance is None else min_importance
@@ -249,6 +228,17 @@ class Memories(Kept[Memory]):
         """Return the ids of the memories that say what a text says, in its words."""
         await self.async_load()
         return {key for key, _ in await self._recall.async_worded(text, language, LEAST, None, None)}
+
+    def _least_useful(self, new: Memory, now: datetime) -> Memory | None:
+        """Return the memory to drop for a new one: an expired one, or the least important extracted one; None: no other."""
+        decay, used = self.settings.importance_decay, self._used.values()
+        if expired := next((memory for memory in used if memory.is_expired(now)), None):
+            return expired
+        extracted = (memory for memory in used if not memory.is_kept)
+        least = min(extracted, key=lambda item: (item.importance_at(now, decay), item.last_accessed), default=None)
+        if least is None or (not new.is_kept and least.importance_at(now, decay) > new.importance):
+            return None
+        return least
 
     def _note(self, used: Iterable[Memory]) -> None:
         """Count an access; many are written together."""
@@ -305,7 +295,7 @@ class Memories(Kept[Memory]):
             return Added(memory=await self._async_put(merged(same, memory)), outcome="merged")
         dropped: tuple[Memory, ...] = ()
         if not gone and len(self._used) >= self.settings.max_memories:
-            if (useless := _least_useful(self._used.values(), memory, now, self.settings.importance_decay)) is None:
+            if (useless := self._least_useful(memory, now)) is None:
                 return Added(memory=None, outcome="refused", reason="full")
             dropped = (useless,)
             await self._async_drop([useless.id])
@@ -386,19 +376,3 @@ class Memories(Kept[Memory]):
         if changed:
             await self.async_write()
             self._recall.async_sync()
-
-
-def _least_useful(used: Collection[Memory], new: Memory, now: datetime, decay: float) -> Memory | None:
-    """Return what may go for a new memory, None if nothing is less useful."""
-    if expired := next((memory for memory in used if memory.is_expired(now)), None):
-        return expired
-    extracted = [memory for memory in used if not memory.is_kept]
-    if not extracted:
-        return None
-    least = min(extracted, key=lambda memory: (memory.importance_at(now, decay), memory.last_accessed))
-    return None if not new.is_kept and least.importance_at(now, decay) > new.importance else least
-
-
-def memories_of(hass: HomeAssistant) -> Memories:
-    """Return the memories of the home."""
-    return kept_of(hass, Memories)

@@ -4,7 +4,7 @@ The store of documents has copies of the memories with vectors. Nothing here is 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -17,7 +17,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..languages.concepts import meaning_of, names_in
-from ..languages.vocabulary import Languages
+from ..languages.vocabulary import NO_LANGUAGE, Languages
 from ..search.model import Document, async_load_numpy
 from ..search.passage_search import NAMED, Marks, WordIndex
 from ..search.vectors import Vectors
@@ -59,14 +59,12 @@ class Recall:
     """Finds memories in use."""
 
     def __init__(self, hass: HomeAssistant, used: Mapping[str, Memory]) -> None:
-        """Take the memories by id; the mapping is read whenever something is looked for."""
+        """Search in `used`, the memories by id."""
         self._hass = hass
         self._used = used
-        self.means: MemoryMeans | None = None
-        """None while no entry is loaded: memories are found by their words then."""
+        self.means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
         self._words = WordIndex()
-        self._wording = asyncio.Lock()
-        """Held while the words are read or changed: both happen in the executor."""
+        self._wording = asyncio.Lock()  # held while the words are read or changed: both happen in the executor
         self._indexing: asyncio.Task[None] | None = None
         self._sync_task: asyncio.Task[None] | None = None
 
@@ -112,19 +110,15 @@ class Recall:
         self, text: str, language: str, least: float, limit: int | None, about: Callable[[str], Marks] | None
     ) -> list[tuple[str, float]]:
         """Return the ids of memories that have words of a text, and with `about` of those about the same, with the share covered."""
-        means = self.means
-        fillers: Collection[str] = ()
-        asking: Collection[str] = ()
-        if means is not None:
-            spoken = await means.languages.async_get(language)
-            fillers, asking = spoken.fillers, {word for word, share in spoken.asking.items() if share >= _ASKS}
+        spoken = await self.means.languages.async_get(language) if self.means else NO_LANGUAGE
+        asking = {word for word, share in spoken.asking.items() if share >= _ASKS}
         await async_load_numpy(self._hass)
         if self._indexing is not None and not self._indexing.done():
             await asyncio.wait((self._indexing,), timeout=PATIENCE)
         async with self._wording:
             most = limit or len(self._used) + 1
             find = partial(self._words.find, about=about)
-            return await self._hass.async_add_executor_job(find, text, most, fillers, asking, least)
+            return await self._hass.async_add_executor_job(find, text, most, spoken.fillers, asking, least)
 
     async def _async_vectors(self, text: str) -> dict[str, float]:
         """Return by id how far memories near by vector are above the threshold, 0 to 1; nothing without an embedding model."""
@@ -195,10 +189,7 @@ class Recall:
             )
 
     async def _async_sync(self, means: MemoryMeans) -> None:
-        """Give the store what it does not have, until nothing has changed meanwhile.
-
-        While memory is off, copies of what was deleted go, and no model is given anything.
-        """
+        """Write changes to the store until there are none; while memory is off, only deletions."""
         synced: dict[str, Memory] | None = None
         while synced != (used := dict(self._used)):
             try:
@@ -240,10 +231,9 @@ def _marks(memory: Memory) -> set[str]:
 
 
 def _documents(memories: Mapping[str, Memory]) -> dict[str, Document]:
-    """Return what the store keeps of memories, by id."""
-    return {key: _document(memory) for key, memory in memories.items()}
-
-
-def _document(memory: Memory) -> Document:
-    digest = blake2b(f"{memory.type}\n{memory.content}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
-    return Document(id=memory.id, text=memory.content, metadata={"type": memory.type.value}, digest=digest)
+    """Return the documents of memories by id; slow."""
+    found = {}
+    for key, memory in memories.items():
+        digest = blake2b(f"{memory.type}\n{memory.content}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+        found[key] = Document(id=key, text=memory.content, metadata={"type": memory.type.value}, digest=digest)
+    return found

@@ -13,8 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ..support.rows import as_row, from_row
 
 MAX_CONTENT = 1000  # characters
-ALL: Final = "*"
-"""Every owner; no user has this id."""
+ALL: Final = "*"  # every owner; no user has this id
 TAINTED = "tainted"
 """Key of the metadata under which stands what brought outside text into the conversation that a memory comes from."""
 _NOTHING: Mapping[str, JsonValueType] = MappingProxyType({})
@@ -25,43 +24,33 @@ class MemoryType(StrEnum):
 
     FACT = "fact"
     PREFERENCE = "preference"
-    CONTEXT = "context"
-    """What holds for a while: guests, a holiday, an illness."""
+    CONTEXT = "context"  # what holds for a while: guests, a holiday, an illness
     EVENT = "event"
 
 
 class MemorySource(StrEnum):
     """How a memory came to be; the first two only go when a user says so, or at a time that was said."""
 
-    SAID = "said"
-    """A user asked to remember it."""
-    SERVICE = "service"
-    """An action stored it."""
-    EXTRACTED = "extracted"
-    """A model thought it worth keeping."""
+    SAID = "said"  # A user asked to remember it
+    SERVICE = "service"  # an action stored it
+    EXTRACTED = "extracted"  # A model thought it worth keeping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing that is kept."""
 
-    id: str
-    """A UUID."""
+    id: str  # A UUID
     type: MemoryType
-    content: str
-    """One paragraph of at most `MAX_CONTENT` characters."""
-    owner: str | None
-    """The id of a user; None: it is the home's."""
+    content: str  # one paragraph of at most `MAX_CONTENT` characters
+    owner: str | None  # the id of a user; None: it is the home's
     source: MemorySource
-    importance: float
-    """0 to 1."""
-    extracted_at: datetime
-    """When it was stored first, in UTC; so all times."""
+    importance: float  # 0 to 1
+    extracted_at: datetime  # when it was stored first, in UTC; so all times
     last_accessed: datetime
     accesses: int = 0
     expires_at: datetime | None = None
-    is_transient: bool = False
-    """It was stored for a while only."""
+    is_transient: bool = False  # it was stored for a while only
     source_conversation_id: str | None = None
     language: str = "en"
     metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
@@ -114,12 +103,10 @@ class Draft:
     source: MemorySource
     importance: float = 0.5
     language: str = "en"
-    expires_at: datetime | None = None
-    """None: as long as its type is kept."""
+    expires_at: datetime | None = None  # none: as long as its type is kept
     source_conversation_id: str | None = None
     metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
-    replaces: frozenset[str] = frozenset()
-    """Ids of memories that are known to hold no longer because of it."""
+    replaces: frozenset[str] = frozenset()  # ids of memories that are known to hold no longer because of it
 
     def as_memory(self, now: datetime, *, days: int) -> Memory:
         """Return a new memory of it, which is kept for so many days if the draft says nothing else; 0: for ever."""
@@ -145,28 +132,20 @@ class Draft:
 class Scope:
     """Whose memories one turn or one action may read, and whose it writes."""
 
-    owners: frozenset[str | None]
-    """Whose are read; None is the home."""
-    owner: str | None
-    """Whose what is written becomes."""
-    is_known: bool = True
-    """Whether the speaker is known; otherwise only what they ask to keep is stored."""
+    owners: frozenset[str | None]  # whose are read; None is the home
+    owner: str | None  # whose what is written becomes
+    is_known: bool = True  # whether the speaker is known; otherwise only what they ask to keep is stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """What became of a draft."""
 
-    memory: Memory | None
-    """What holds now; None where it was refused."""
-    outcome: str
-    """`added`, `merged` (with what was there) or `refused`."""
-    replaced: tuple[Memory, ...] = ()
-    """What holds no longer because of it."""
-    dropped: tuple[Memory, ...] = ()
-    """What had to go for want of room; never what a user asked to keep."""
-    reason: str | None = None
-    """Why it was refused: `empty`, `too_long`, `full`, `unwritable` or `off`."""
+    memory: Memory | None  # what holds now; None where it was refused
+    outcome: str  # `added`, `merged` (with what was there) or `refused`
+    replaced: tuple[Memory, ...] = ()  # what holds no longer because of it
+    dropped: tuple[Memory, ...] = ()  # what had to go for want of room; never what a user asked to keep
+    reason: str | None = None  # why it was refused: `empty`, `too_long`, `full`, `unwritable` or `off`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +153,7 @@ class FoundMemory:
     """A memory that answers a question."""
 
     memory: Memory
-    score: float
-    """0 to 1, the higher the nearer."""
+    score: float  # 0 to 1, the higher the nearer
 
 
 def cleaned(text: object) -> str:

@@ -35,8 +35,7 @@ EXCLUSIVE = frozenset({
 })  # fmt: skip
 """Concepts whose things are never one another: who says "mum" does not mean "dad"."""
 PARTS_OF_THE_DAY = frozenset({"morning", "noon", "evening", "night"})
-_DENYING = frozenset({"allergy", "dislike", "forbidden"})
-"""Concepts that say no without a negation."""
+_DENYING = frozenset({"allergy", "dislike", "forbidden"})  # concepts that say no without a negation
 _COMPLAINTS = _DENYING | {"health", "senses", "diet", "handicap", "fear"}
 _HEAD = 4  # letters at the end that two compounds have in common
 _PERSONS = frozenset({"family", "partner", "child", "friend", "neighbour", "guest"})
@@ -54,25 +53,17 @@ _DIGITS = re.compile(r"(?<![\d:.])\d+(?![\d:]|\.\d)")
 class _Said:
     """A memory as it is compared."""
 
-    words: tuple[str, ...]
-    """Folded, those that mean something, in their order."""
-    kinds: frozenset[str]
-    """Which kinds of values it has: `date`, `clock`, `number`, and frames of the language."""
+    words: tuple[str, ...]  # folded, those that mean something, in their order
+    kinds: frozenset[str]  # which kinds of values it has: `date`, `clock`, `number`, and frames of the language
     changes: bool
-    begins_with_change: bool
-    """It begins with what happened, not with what it is about: "sold the car"."""
-
-
-def makes_untrue(new: Draft, old: Memory) -> bool:
-    """Return whether a new memory makes an older one untrue, as far as words can tell."""
-    return replaces(new.content, old.content, new.language)
+    begins_with_change: bool  # it begins with what happened, not with what it is about: "sold the car"
 
 
 type Replaces = Callable[[Draft, Memory], bool]
 """Whether a new memory makes an older one untrue."""
 
 
-def supersedes(draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
+def supersedes(draft: Draft, new: Memory, old: Memory, rule: Replaces | None) -> bool:
     """Return whether a new memory makes an old one untrue; text from outside never does that to what a user said.
 
     If a model says so, both must be about the same subject: some models name all that they were shown.
@@ -81,7 +72,7 @@ def supersedes(draft: Draft, new: Memory, old: Memory, replaces: Replaces | None
         return False
     if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
         return True
-    return (replaces or makes_untrue)(draft, old)
+    return rule(draft, old) if rule else replaces(draft.content, old.content, draft.language)
 
 
 def merged(old: Memory, new: Memory) -> Memory:
@@ -135,9 +126,9 @@ def similarity(one: str, other: str, fillers: Collection[str] = ()) -> float:
 
 
 def share_a_subject(one: str, other: str, language: str) -> bool:
-    """Return whether two sentences have more in common than a name, a person or a time, so that one may make the other untrue.
+    """Return whether two sentences share a telling word, or what such words are about, and not only a name, a person or a time.
 
-    That is a word that tells something, or what such words are about. Where words are not apart nobody can tell: True.
+    True for languages without spaces.
     """
     code = code_of(language)
     if is_unspaced(one) or is_unspaced(other):
@@ -165,31 +156,26 @@ def replaces(new: str, old: str, language: str) -> bool:
     if _has_another_value(new, old, code):
         return True
     now, before = _said(new, code), _said(old, code)
-    if not now.changes or not now.words or not before.words:
-        return False
-    if _is_of_another_thing(new, old, code):
+    if not now.changes or not now.words or not before.words or _is_of_another_thing(new, old, code):
         return False
     shared = [
         place for place, word in enumerate(before.words) if any(_is_one_thing(word, one, code) for one in now.words)
     ]
     if not shared:
         return _same_speaker(new, old, code) and _is_about(now, before, code)
-    subject = before.words[0]
-    own = now.words[0]
-    about_it = 0 in shared or any(_is_one_thing(own, word, code) for word in before.words)
+    about_it = 0 in shared or any(_is_one_thing(now.words[0], word, code) for word in before.words)
     if len(shared) >= _BOTH and _same_speaker(new, old, code):
         about_it = about_it or not (now.kinds & before.kinds).isdisjoint(data_of(code).memory.frames)
     if not about_it and not now.begins_with_change:
         return False
     if now.begins_with_change and len(shared) < _BOTH and _is_person(before.words[shared[0]], code):
         return not now.kinds.isdisjoint(before.kinds)  # whose it is says nothing of what it is
-    if 0 in shared and len(before.words) > 1 and _other_name(old, new, subject, code):
-        return False
-    if len(shared) >= _BOTH or now.begins_with_change:
-        return True
-    if 0 not in shared:  # not what it is about but what was said of it
-        return True
-    return not now.kinds.isdisjoint(before.kinds)
+    if 0 in shared and len(before.words) > 1:  # "Oma Inge", "Oma Hilde"
+        one, other = (_name_behind(text, before.words[0], code) for text in (old, new))
+        if one and other and not _is_form(one, other, code):
+            return False
+    # If the subject is not shared, what was said of it is.
+    return len(shared) >= _BOTH or now.begins_with_change or 0 not in shared or not now.kinds.isdisjoint(before.kinds)
 
 
 def differs(one: str, other: str, language: str) -> bool:
@@ -204,13 +190,16 @@ def differs(one: str, other: str, language: str) -> bool:
         return True
     texts = [[word for run in runs(dated(text, language))[:_MOST] if (word := fold(run))] for text in (one, other)]
     numbers = [{word for word in words if word[0].isdigit()} for words in texts]
-    if numbers[0] != numbers[1] and numbers[0] and numbers[1]:
+    if numbers[0] != numbers[1] and all(numbers):
         return True
     denials = [_denials(code) & set(words) for words in texts]
     if bool(denials[0]) != bool(denials[1]):
         return True
-    if _relate_otherwise(texts[0], texts[1], names_in(one, code) & names_in(other, code), code):
+    known, names = _relations(code), names_in(one, code) & names_in(other, code)
+    if _apart(*({known[word] for word in words if word in known} for words in texts)):
         return True
+    if _apart(*({(n, known.get(w, "")) for w, n in pairwise(["", *words]) if n in names} for words in texts)):
+        return True  # another preposition before the same name
     fillers = fillers_of(code) - _denials(code)
     first, second = ([word for word in words if word not in fillers and not word[0].isdigit()] for words in texts)
     left, places, missing = dict(enumerate(second)), list[int](), 0
@@ -224,39 +213,23 @@ def differs(one: str, other: str, language: str) -> bool:
     return bool(missing and left) or places != sorted(places)
 
 
-def _relate_otherwise(one: Sequence[str], other: Sequence[str], names: AbstractSet[str], code: str) -> bool:
-    """Return whether each of two sentences has a preposition that the other has not, or one stands before a name in one alone."""
-    known = _relations(code)
-    if _apart({known[word] for word in one if word in known}, {known[word] for word in other if word in known}):
-        return True
-    before = [
-        {(name, known.get(word, "")) for word, name in pairwise(["", *words]) if name in names}
-        for words in (one, other)
-    ]
-    return _apart(before[0], before[1])
-
-
 @dataclass(frozen=True, slots=True)
 class _Content:
     """What a sentence says, as it is compared with another one."""
 
-    words: frozenset[str]
-    """Folded, without fillers, numbers and negations."""
+    words: frozenset[str]  # folded, without fillers, numbers and negations
     numbers: frozenset[str]
     names: frozenset[str]
-    exclusive: Mapping[str, frozenset[str]]
-    """Of concepts whose things are never one another: what is said of each."""
+    exclusive: Mapping[str, frozenset[str]]  # of concepts whose things are never one another: what is said of each
     denies: bool
-    complains: bool
-    """It says of somebody what they cannot do or stand, which needs no negation."""
+    complains: bool  # it says what a person cannot do or stand, which needs no negation
 
 
 @lru_cache(maxsize=512)
 def _content(text: str, code: str) -> _Content:
     spelled, fillers, denials = number_words(code), fillers_of(code), _denials(code)
     names = names_in(text, code)
-    said = _OWNERS.sub("", dated(text, code))
-    said = _CLOCK.sub(lambda found: _clock(found[0]), said)
+    said = _CLOCK.sub(_clock, _OWNERS.sub("", dated(text, code)))
     words: set[str] = set()
     numbers: set[str] = set()
     exclusive: dict[str, frozenset[str]] = {}
@@ -298,22 +271,20 @@ def _denies_alone(one: _Content, other: _Content) -> bool:
 
 def dated(text: str, language: str) -> str:
     """Return a text in lower case, with the names of months in dates that are in numbers: "22.3." as "22 märz"."""
-    return _DATE.sub(lambda found: _date(found, code_of(language)), plain(text))
+    months = data_of(code_of(language)).concepts.get("month", ())[:12]
+
+    def with_name(found: re.Match[str]) -> str:
+        number = int(found[2])
+        return f" {found[1]} {months[number - 1].split()[0].strip('*')} " if 0 < number <= len(months) else found[0]
+
+    return _DATE.sub(with_name, plain(text))
 
 
-def _date(found: re.Match[str], code: str) -> str:
-    """Return a date in numbers with the name of its month."""
-    months, number = data_of(code).concepts.get("month", ()), int(found[2])
-    return (
-        f" {found[1]} {months[number - 1].split()[0].strip('*')} " if 0 < number <= min(len(months), 12) else found[0]
-    )
-
-
-def _clock(said: str) -> str:
+def _clock(found: re.Match[str]) -> str:
     """Return a time of day as numbers without the minutes of a full hour, on a clock of twelve hours."""
-    hour, minute = (int(part) for part in re.split("[:.]", said))
+    hour, minute = (int(part) for part in re.split("[:.]", found[0]))
     if hour > _HOURS or minute > _MINUTES:
-        return said
+        return found[0]
     return f" {hour % 12 or 12}{minute:02} " if minute else f" {hour % 12 or 12} "
 
 
@@ -337,19 +308,13 @@ def _same_speaker(one: str, other: str, code: str) -> bool:
 
 def _is_about(now: _Said, before: _Said, code: str) -> bool:
     """Return whether all that a new sentence says is on one side of a life, and the older one is on the same."""
-    frames = {name: re.compile(pattern) for name, pattern in _frames(code)}
-    sides = now.kinds & before.kinds & frames.keys()
+    sides = now.kinds & before.kinds
     telling = [word for word in now.words if len(word) > _SHORT]
-    return bool(telling) and any(all(frames[name].fullmatch(word) for word in telling) for name in sides)
+    frames = [frame for name, frame in _frames(code).items() if name in sides]
+    return bool(telling) and any(all(frame.fullmatch(word) for word in telling) for frame in frames)
 
 
-def _other_name(old: str, new: str, subject: str, code: str) -> bool:
-    """Return whether two memories begin with the same title and another name: "Oma Inge", "Oma Hilde"."""
-    one, other = _named(old, subject, code), _named(new, subject, code)
-    return bool(one and other) and not _is_form(one, other, code)
-
-
-def _named(text: str, title: str, code: str) -> str:
+def _name_behind(text: str, title: str, code: str) -> str:
     """Return the folded name behind a title, if there is one."""
     listed = re.findall(r"[^\W\d_]+", text)
     for word, following in pairwise(listed):
@@ -436,17 +401,8 @@ def _said(text: str, code: str) -> _Said:
     first = changes.search(said)
     fillers = fillers_of(code)
     listed = [word for run in runs(rest) if (word := fold(run)) not in fillers and (len(word) > 1 or word.isdigit())]
-    found = {
-        name
-        for name, pattern in (
-            ("clock", _CLOCK),
-            ("number", _DIGITS),
-            *((name, re.compile(one)) for name, one in _frames(code)),
-        )
-        if pattern.search(said)
-    }
-    if _dates(code).search(said):
-        found.add("date")
+    kinds = {"clock": _CLOCK, "number": _DIGITS, "date": any_word(data.memory.dates), **_frames(code)}
+    found = {name for name, pattern in kinds.items() if pattern.search(said)}
     words = tuple(dict.fromkeys(word for word in listed[:_MOST] if not word.isdigit()))
     before_first = [word for run in runs(said[: first.start()]) if (word := fold(run))] if first else []
     begins = first is not None and not [word for word in before_first if word not in fillers]
@@ -487,10 +443,5 @@ def _relations(code: str) -> Mapping[str, str]:
 
 
 @cache
-def _dates(code: str) -> re.Pattern[str]:
-    return any_word(data_of(code).memory.dates)
-
-
-@cache
-def _frames(code: str) -> tuple[tuple[str, str], ...]:
-    return tuple((name, any_word(words).pattern) for name, words in data_of(code).memory.frames.items())
+def _frames(code: str) -> Mapping[str, re.Pattern[str]]:
+    return {name: any_word(words) for name, words in data_of(code).memory.frames.items()}

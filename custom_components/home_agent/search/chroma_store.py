@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -33,16 +33,12 @@ INDEX_TIMEOUT = 30.0  # seconds for one request of the index
 MAX_ANSWER = 64 * 1024 * 1024  # bytes; a page of long documents has a few
 RETRY_DELAY = 1.0  # seconds until a request of the index is repeated
 
-KEY, DIGEST = "home_agent_key", "home_agent_digest"
-"""Our metadata: the embedder's key of a collection, the digest of a document."""
+KEY, DIGEST = "home_agent_key", "home_agent_digest"  # metadata: embedder's key of a collection, digest of a document
 BATCH = 200  # documents in one request
 PAGE = 1000  # documents in one answer
 COSINE = "cosine"
 
-_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-"""Status of a proxy whose server is away."""
-
-type JSON = dict[str, Any]
+_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)  # of a proxy
 
 
 class ChromaApi:
@@ -53,14 +49,12 @@ class ChromaApi:
         self.title = f"Chroma ({settings.chroma_host}:{settings.chroma_port})"
         self._hass = hass
         self._session = async_get_clientsession(hass, verify_ssl=settings.chroma_verify_ssl)
-        try:
-            scheme = "https" if settings.chroma_tls else "http"
+        scheme = "https" if settings.chroma_tls else "http"
+        path = ("api/v2/tenants", settings.chroma_tenant, "databases", settings.chroma_database)
+        self._root: URL | None = None
+        with suppress(ValueError):
             server = URL.build(scheme=scheme, host=settings.chroma_host, port=settings.chroma_port)
-        except ValueError:
-            self._root: URL | None = None
-        else:
-            tenant, database = settings.chroma_tenant, settings.chroma_database
-            self._root = server.joinpath("api/v2/tenants", tenant, "databases", database)
+            self._root = server.joinpath(*path)
         token = settings.chroma_token.strip()
         self._headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
 
@@ -69,7 +63,7 @@ class ChromaApi:
     ) -> Any | None:
         """Send JSON, which may hold arrays, and return the answer; None if the collection does not exist.
 
-        With `patient`, for requests outside a turn, there is more time, and a second attempt.
+        `patient` requests, outside a turn, have more time and a second attempt.
         """
         if self._root is None:
             raise self._error("store_unreachable", "InvalidURL")
@@ -106,10 +100,8 @@ class ChromaApi:
             raise self._error("store_unreachable", type(err).__name__) from err
         except BodyTooLong as err:
             raise self._error("store_answer", type(err).__name__) from err
-        return await self._async_read(status, b"".join(parts))
-
-    async def _async_read(self, status: int, raw: bytes) -> Any | None:
         try:
+            raw = b"".join(parts)
             answer = await self._hass.async_add_executor_job(orjson.loads, raw) if raw else {}
         except ValueError:
             answer = None
@@ -124,9 +116,8 @@ class ChromaApi:
             return None
         if "dimension" in said:
             raise StoreRefusedError(store=self.title, collection="", detail=f"HTTP {status}")
-        if status == HTTPStatus.NOT_FOUND and said:
-            raise self._error("store_database", f"HTTP {status}")
-        raise self._error("store_answer", f"HTTP {status}")
+        database_is_missing = status == HTTPStatus.NOT_FOUND and said
+        raise self._error("store_database" if database_is_missing else "store_answer", f"HTTP {status}")
 
     def _error(self, key: str, detail: str) -> StoreError:
         return StoreError(key, store=self.title, detail=detail)
@@ -135,12 +126,9 @@ class ChromaApi:
 @dataclass(frozen=True, slots=True)
 class _Collection:
     id: str
-    space: str
-    """`cosine`, `l2` or `ip`."""
-    key: str | None
-    """None if another program made it; it must not be changed then."""
-    dimension: int | None
-    """None if it is empty."""
+    space: str  # `cosine`, `l2` or `ip`
+    key: str | None  # None if another program made it; it must not be changed then
+    dimension: int | None  # None if it is empty
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
@@ -153,10 +141,7 @@ class _Collection:
 
 
 class ChromaStore:
-    """The store on a server. It creates collections with cosine distance, and reads others, too.
-
-    Documents are written in batches; if the connection is lost between two, the digests tell which ones are missing.
-    """
+    """The store on a server. It creates collections with cosine distance, and reads others, too."""
 
     def __init__(
         self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues, *, logs: bool = True
@@ -166,8 +151,7 @@ class ChromaStore:
         self._known: dict[str, _Collection] = {}
         self.health = RetrievalBreaker(STORE, self._api.title, reporter, logs=logs)
         self._reporter = reporter
-        self._is_foreign = False
-        """Whether the issue of a collection of another program is raised."""
+        self._is_foreign = False  # whether the issue of a collection of another program is raised
 
     async def async_open(self) -> None:
         """Check server, token and database."""
@@ -188,7 +172,17 @@ class ChromaStore:
         if not documents:
             return
         async with self._watched(now=True):
-            found = await self._async_prepared(collection, key, int(vectors.shape[1]))
+            dimension, found = int(vectors.shape[1]), await self._async_own(collection)
+            if found is not None and found.key == key and found.dimension not in (None, dimension):
+                raise self._refused("store_dimension", collection, f"{found.dimension}, {dimension}")
+            if found is not None and found.key != key:
+                await self._async_drop(collection)
+                found = None
+            if found is None:
+                new = {"name": collection, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
+                answer = await self._api.async_request("POST", "collections", body=new, patient=True)
+                found = _Collection.of(answer or {})
+            self._known.pop(collection, None)  # its dimension is known with the first documents
             for start in range(0, len(documents), BATCH):
                 batch = documents[start : start + BATCH]
                 ids = [plain_text(document.id) for document in batch]
@@ -200,17 +194,7 @@ class ChromaStore:
                     "ids": ids,
                     "embeddings": vectors[start : start + BATCH].copy(),
                     "documents": [plain_text(document.text) for document in batch],
-                    "metadatas": [
-                        {
-                            **outdated.get(plain_text(item.id), {}),
-                            **{
-                                plain_text(key): plain_text(value) if isinstance(value, str) else value
-                                for key, value in item.metadata.items()
-                            },
-                            DIGEST: item.digest,
-                        }
-                        for item in batch
-                    ],
+                    "metadatas": [outdated.get(plain_text(item.id), {}) | _metadata(item) for item in batch],
                 }
                 await self._async_at(found, "upsert", body, collection)
 
@@ -230,7 +214,7 @@ class ChromaStore:
             if found is None or found.key != key:
                 return {}
             return {
-                item: str((metadata or {}).get(DIGEST, ""))
+                item: str(metadata.get(DIGEST, ""))
                 async for item, metadata, _ in self._async_pages(found, collection, "metadatas")
             }
 
@@ -239,23 +223,16 @@ class ChromaStore:
         async with self._watched(now=True):
             if (found := await self._async_collection(collection, anew=True)) is None:
                 return []
+            pages = self._async_pages(found, collection, "metadatas", "documents")
             return [
-                Document(
-                    id=item,
-                    text=text or "",
-                    metadata=_without_digest(metadata),
-                    digest=(metadata or {}).get(DIGEST, ""),
-                )
-                async for item, metadata, text in self._async_pages(found, collection, "metadatas", "documents")
+                Document(id=item, text=text or "", metadata=_without_digest(metadata), digest=metadata.get(DIGEST, ""))
+                async for item, metadata, text in pages
             ]
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
         """Return the nearest documents, nearest first; None if the collection is missing."""
-        body = {
-            "query_embeddings": [[float(value) for value in vector]],
-            "n_results": limit,
-            "include": ["documents", "metadatas", "distances"],
-        }
+        include, wanted = ["documents", "metadatas", "distances"], [float(value) for value in vector]
+        body = {"query_embeddings": [wanted], "n_results": limit, "include": include}
         async with self._watched():
             for _ in range(2):
                 if (found := await self._async_collection(collection)) is None:
@@ -298,20 +275,6 @@ class ChromaStore:
         self._known.pop(collection, None)
         await self._api.async_request("DELETE", "collections", collection, patient=True)
 
-    async def _async_prepared(self, name: str, key: str, dimension: int) -> _Collection:
-        """Return our collection for vectors of this key; create or empty it if needed."""
-        found = await self._async_own(name)
-        if found is not None and found.key == key and found.dimension not in (None, dimension):
-            raise self._refused("store_dimension", name, f"{found.dimension}, {dimension}")
-        if found is not None and found.key != key:
-            await self._async_drop(name)
-            found = None
-        if found is None:
-            body = {"name": name, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
-            found = _Collection.of(await self._api.async_request("POST", "collections", body=body, patient=True) or {})
-        self._known.pop(name, None)  # its dimension is known with the first documents
-        return found
-
     async def _async_own(self, name: str) -> _Collection | None:
         """Return a collection of ours, None if it is missing. Raises `StoreRefusedError` if it is another program's."""
         found = await self._async_collection(name, anew=True)
@@ -346,15 +309,16 @@ class ChromaStore:
 
     async def _async_pages(
         self, found: _Collection, name: str, *include: str
-    ) -> AsyncGenerator[tuple[str, Mapping[str, Any] | None, str | None]]:
-        """Yield id, metadata and text of all documents; None for what is not in `include`."""
+    ) -> AsyncGenerator[tuple[str, Mapping[str, Any], str | None]]:
+        """Yield id, metadata and text of all documents; empty metadata and None if they are not in `include`."""
         offset = 0
         while True:
             page = await self._async_at(found, "get", {"limit": PAGE, "offset": offset, "include": include}, name)
             ids = page["ids"]
             nothing = [None] * len(ids)
-            for row in zip(ids, page.get("metadatas") or nothing, page.get("documents") or nothing, strict=True):
-                yield row
+            rows = zip(ids, page.get("metadatas") or nothing, page.get("documents") or nothing, strict=True)
+            for item, metadata, text in rows:
+                yield item, metadata or {}, text
             offset += len(ids)
             if len(ids) < PAGE:
                 return
@@ -365,16 +329,27 @@ class ChromaStore:
 
 def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
     """Return the matches of a query; with a similarity in the cosine space only."""
-    found = []
     rows = (answer[key][0] for key in ("ids", "documents", "metadatas", "distances"))
-    for item, text, metadata, distance in zip(*rows, strict=True):
-        similarity = min(1.0, 1.0 - distance) if space == COSINE else None
-        known = _without_digest(metadata)
-        found.append(
-            DocumentMatch(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity)
+    return [
+        DocumentMatch(
+            id=item,
+            text=text or "",
+            metadata=_without_digest(metadata or {}),
+            distance=float(distance),
+            similarity=min(1.0, 1.0 - distance) if space == COSINE else None,
         )
-    return found
+        for item, text, metadata, distance in zip(*rows, strict=True)
+    ]
 
 
-def _without_digest(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (metadata or {}).items() if key != DIGEST}
+def _metadata(document: Document) -> dict[str, Any]:
+    """Return the metadata of a document for the server."""
+    metadata = {
+        plain_text(key): plain_text(value) if isinstance(value, str) else value
+        for key, value in document.metadata.items()
+    }
+    return {**metadata, DIGEST: document.digest}
+
+
+def _without_digest(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != DIGEST}

@@ -1,7 +1,4 @@
-"""A SQLite file of data that can be made again: an unreadable file is deleted and created again.
-
-All methods wait for the disk: call them in the executor. After a crash the file has the state before or after a change.
-"""
+"""A SQLite file of data that can be made again; an unreadable file is replaced. Slow: call all methods in the executor."""
 
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager, suppress
@@ -24,10 +21,8 @@ class Database:
     def __init__(self, path: Path, version: int, schema: Iterable[str]) -> None:
         """Prepare; nothing is opened."""
         self.path = path
-        self.generation = 0
-        """Counts how often the file was opened: it may be another one each time."""
-        self.ended = False
-        """Whether the file must stay closed for late jobs."""
+        self.generation = 0  # counts how often the file was opened: it may be another one each time
+        self.ended = False  # whether the file must stay closed for late jobs
         self.lock = threading.RLock()
         self._version = version
         self._schema = tuple(schema)

@@ -42,8 +42,7 @@ class _Matrix:
     """The vectors of a collection in memory."""
 
     ids: list[str]
-    rows: dict[str, int]
-    """Row by id."""
+    rows: dict[str, int]  # row by id
     vectors: VectorRows
 
 
@@ -60,8 +59,7 @@ class EmbeddedStore:
         self._hass = hass
         self._database = file_of(hass)
         self._matrices: dict[str, _Matrix] = {}
-        self._generation = 0
-        """Generation of the file that they were read from."""
+        self._generation = 0  # generation of the file that they were read from
         self.health = RetrievalBreaker(STORE, self._database.path.name, reporter)
 
     async def async_open(self) -> None:
@@ -91,7 +89,10 @@ class EmbeddedStore:
             await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
 
     def _upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
+        import numpy as np
+
         name, dimension = plain_text(collection), int(vectors.shape[1])
+        ids = [plain_text(document.id) for document in documents]
         with self._database.lock:
             with self._database.writing() as connection:
                 known = _collection(connection, name)
@@ -103,41 +104,26 @@ class EmbeddedStore:
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
                 connection.executemany(
                     _UPSERT,
-                    (
-                        (
-                            name,
-                            plain_text(document.id),
-                            document.digest,
-                            plain_text(document.text),
-                            json.dumps(dict(document.metadata)),
-                            vector.astype("<f4").tobytes(),
-                        )
-                        for document, vector in zip(documents, vectors, strict=True)
-                    ),
+                    [
+                        (name, item, doc.digest, plain_text(doc.text), json.dumps(dict(doc.metadata)), vector.tobytes())
+                        for item, doc, vector in zip(ids, documents, vectors.astype("<f4"), strict=True)
+                    ],
                 )
-            self._upsert_in_memory(collection, [plain_text(document.id) for document in documents], vectors)
-
-    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: VectorRows) -> None:
-        """Update the vectors in memory, if they are loaded."""
-        import numpy as np
-
-        if (matrix := self._matrices.get(collection)) is None:
-            return
-        latest = {item: row for row, item in enumerate(ids)}
-        for item in latest.keys() & matrix.rows.keys():
-            matrix.vectors[matrix.rows[item]] = vectors[latest.pop(item)]
-        if latest:
-            matrix.rows |= {item: len(matrix.ids) + number for number, item in enumerate(latest)}
-            matrix.ids += latest
-            matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
+            if (matrix := self._matrices.get(collection)) is not None:
+                latest = {item: row for row, item in enumerate(ids)}
+                for item in latest.keys() & matrix.rows.keys():
+                    matrix.vectors[matrix.rows[item]] = vectors[latest.pop(item)]
+                if latest:
+                    matrix.rows |= {item: len(matrix.ids) + number for number, item in enumerate(latest)}
+                    matrix.ids += latest
+                    matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
 
     def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
         return StoreRefusedError(store=self._database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
-        gone = [(plain_text(collection), plain_text(item)) for item in ids]
-        if gone:
+        if gone := [(plain_text(collection), plain_text(item)) for item in ids]:
             await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
     async def async_drop(self, collection: str) -> None:
@@ -203,19 +189,17 @@ class EmbeddedStore:
             matrix = self._matrix(connection, collection, known[1])
             # `@` starts threads, which on a busy machine wait for each other longer than the sum takes.
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
-            rows = _greatest(similarities, limit)
             query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
             matches: list[DocumentMatch] = []
-            for row in rows:
+            for row in _greatest(similarities, limit):
                 item, similarity = matrix.ids[row], min(1.0, float(similarities[row]))
                 # Another program may have deleted it.
                 if (found := connection.execute(query, (name, item)).fetchone()) is not None:
-                    distance, metadata = 1.0 - similarity, json.loads(found[1])
-                    matches.append(
-                        DocumentMatch(
-                            id=item, text=found[0], metadata=metadata, distance=distance, similarity=similarity
-                        )
+                    text, metadata, distance = found[0], json.loads(found[1]), 1.0 - similarity
+                    match = DocumentMatch(
+                        id=item, text=text, metadata=metadata, distance=distance, similarity=similarity
                     )
+                    matches.append(match)
             return matches
 
         return await self._async_read(nearest)
@@ -257,9 +241,8 @@ class EmbeddedStore:
 
 def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
     """Return key and vector length of a collection."""
-    known: tuple[str, int] | None = connection.execute(
-        "SELECT key, dimension FROM collections WHERE name=?", (name,)
-    ).fetchone()
+    query = "SELECT key, dimension FROM collections WHERE name=?"
+    known: tuple[str, int] | None = connection.execute(query, (name,)).fetchone()
     return known
 
 

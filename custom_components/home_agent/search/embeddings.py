@@ -1,7 +1,4 @@
-"""Vectors of texts, from a model behind an endpoint.
-
-An endpoint is asked in batches and once for each text; a turn does not wait long for it.
-"""
+"""Vectors of texts from a model behind an endpoint, in batches and cached; a turn does not wait long for it."""
 
 import asyncio
 from collections import OrderedDict
@@ -87,10 +84,7 @@ def digest_of(text: str) -> bytes:
 
 
 class EmbeddingCache:
-    """Vectors of one model by content, in memory and in a file.
-
-    Errors of the file are ignored: the endpoint is asked again. Methods other than `get` and `put` run in the executor.
-    """
+    """Vectors of one model by content, in memory and, ignoring errors, in a file. Only `get` and `put` are fast."""
 
     def __init__(self, hass: HomeAssistant, model: str) -> None:
         """Prepare; nothing is opened."""
@@ -116,8 +110,8 @@ class EmbeddingCache:
 
         found: dict[bytes, Vector] = {}
         with suppress(StoreError), self._database.reading() as connection:
+            query = "SELECT vector FROM vectors WHERE model=? AND digest=?"
             for digest in digests:
-                query = "SELECT vector FROM vectors WHERE model=? AND digest=?"
                 if (row := connection.execute(query, (self._model, digest)).fetchone()) is not None:
                     found[digest] = np.frombuffer(row[0], dtype="<f4").astype(np.float32)
         return found
@@ -184,10 +178,9 @@ class EmbeddingsApi:
         self._connection = Connection(hass, config, self._errors)
 
     async def async_embed(self, texts: Sequence[str], *, patient: bool) -> VectorRows:
-        """Return one normalized row per text, from a single request.
+        """Return one normalized row per text, from a single request. Raises `EmbeddingError`.
 
         With `patient`, a temporary failure is repeated once, and a model that is being loaded is waited for.
-        Raises `EmbeddingError`.
         """
         try:
             try:
@@ -210,8 +203,7 @@ class EmbeddingsApi:
     async def _async_ask(self, texts: Sequence[str], patience: float) -> bytes:
         """Return the answer's body; `patience` is the seconds to wait for a model that is being loaded. Raises `LLMError`."""
         body: dict[str, Any] = {"model": self._settings.embedding_model, "input": list(texts)}
-        keep_alive = keep_alive_of(self._settings.embedding_keep_alive) if self._native else None
-        if keep_alive is not None:
+        if self._native and (keep_alive := keep_alive_of(self._settings.embedding_keep_alive)) is not None:
             body["keep_alive"] = keep_alive
         path = "/embed" if self._native else "/embeddings"
         response = await self._connection.open(path, dump(body), patience=patience)
@@ -227,11 +219,8 @@ def _vectors(raw: bytes, count: int) -> VectorRows:
     import numpy as np
 
     answer = orjson.loads(raw)
-    if "embeddings" in answer:
-        rows = answer["embeddings"]
-    else:
-        data = answer["data"]
-        rows = [item["embedding"] for item in sorted(data, key=lambda item: item.get("index", 0))]
+    if (rows := answer.get("embeddings")) is None:
+        rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item.get("index", 0))]
     if len(rows) != count:
         raise ValueError(f"{len(rows)}/{count}")
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
@@ -252,22 +241,17 @@ class EndpointEmbedder:
         """Prepare; nothing is sent."""
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)
-        self._masks = settings.embedding_leaves_the_house
-        """Whether personal data is masked."""
+        self._masks = settings.embedding_leaves_the_house  # whether personal data is masked
         self._batch = max(1, settings.embedding_batch)
         self._cache = EmbeddingCache(hass, settings.embedding_model)
-        self._length: int | None = None
-        """Dimension of the newest vectors."""
+        self._length: int | None = None  # dimension of the newest vectors
         self._asking: dict[tuple[str, ...], asyncio.Task[VectorRows]] = {}
         """Requests of turns by their texts; they go on after a turn's time-out."""
         self.key = f"model {settings.embedding_model}"
         self.health = RetrievalBreaker(EMBEDDING, self._api.title, reporter)
 
     async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
-        """Return one normalized row per text. Raises `RetrievalError`.
-
-        `within` is the seconds that a turn waits: then there is one attempt, and none shortly after a failure.
-        """
+        """Return one normalized row per text, with one attempt if a turn waits `within` seconds. Raises `RetrievalError`."""
         await async_load_numpy(self._hass)
         import numpy as np
 
@@ -351,10 +335,7 @@ class EndpointEmbedder:
 
 
 class NoEmbedder:
-    """Stands for a missing model: texts are found by their words only.
-
-    A store needs a vector for each document, so all get the same one. The stored texts save reading the files at each start.
-    """
+    """Stands for a missing model: all documents get the same vector, as a store needs one."""
 
     key = "text 1"
     health = None

@@ -16,30 +16,23 @@ from .model import Document
 MAX_NAME = 200  # characters of a name from a registry
 MAX_LABELS = 16
 
-_DIGEST_BYTES = 16
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDocument:
     """An exposed entity in the index."""
 
     entity_id: str
-    names: tuple[str, ...]
-    """Name, then aliases; never empty."""
+    names: tuple[str, ...]  # name, then aliases; never empty
     area_id: str | None = None
-    area_names: tuple[str, ...] = ()
-    """Area with its aliases; empty without an area."""
+    area_names: tuple[str, ...] = ()  # area with its aliases; empty without an area
     floor_names: tuple[str, ...] = ()
     device_name: str = ""
-    product: tuple[str, ...] = ()
-    """Known manufacturer and model of the device."""
+    product: tuple[str, ...] = ()  # known manufacturer and model of the device
     device_class: str = ""
     unit: str = ""
     labels: tuple[str, ...] = ()
-    abilities: tuple[str, ...] = ()
-    """English words for abilities: `brightness`, `color`, `temperature`, ..."""
-    is_primary: bool = True
-    """Whether it is neither a configuration nor a diagnostic entity."""
+    abilities: tuple[str, ...] = ()  # english words for abilities: `brightness`, `color`, `temperature`, ..
+    is_primary: bool = True  # whether it is neither a configuration nor a diagnostic entity
 
     @property
     def domain(self) -> str:
@@ -65,17 +58,15 @@ class EntityDocument:
     def document(self) -> Document:
         """Return the document for a store, with a digest of its content."""
         text = self.text
-        digest = blake2b(f"{self.entity_id}\n{text}\n{self.is_primary}".encode(), digest_size=_DIGEST_BYTES)
+        digest = blake2b(f"{self.entity_id}\n{text}\n{self.is_primary}".encode(), digest_size=16)
         metadata = {"domain": self.domain, "area_id": self.area_id or ""}
         return Document(id=self.entity_id, text=text, metadata=metadata, digest=digest.hexdigest())
 
 
 async def async_entity_documents(hass: HomeAssistant, home: HomeSnapshot) -> dict[str, EntityDocument]:
     """Return the documents of all entities of the home by entity id; works in slices."""
-    documents: dict[str, EntityDocument] = {}
-    async for entity in in_slices(home.entities.values()):
-        documents[entity.entity_id] = entity_document(hass, entity, home.areas)
-    return documents
+    entities = in_slices(home.entities.values())
+    return {entity.entity_id: entity_document(hass, entity, home.areas) async for entity in entities}
 
 
 @callback

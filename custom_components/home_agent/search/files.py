@@ -1,7 +1,4 @@
-"""Files in the owner's folder of documents, and their text. These functions are slow: call them in the executor.
-
-They read nothing outside the folder: no link is followed, no path leads out of it.
-"""
+"""Files in the owner's folder of documents, and their text: slow, and nothing outside the folder, also not by links."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -73,10 +70,7 @@ def sections_of_pdf(content: bytes, path: str) -> list[DocumentSection]:
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    """Return a stamp (size and time) of each document by its path in the folder, sorted.
-
-    Links, hidden files and other kinds of files are left out. The caller reads at most `MAX_FILES` of them.
-    """
+    """Return a stamp (size and time) of each document by its sorted path, without links, hidden and other files."""
     found: dict[str, str] = {}
     for path, entry in _walk(folder, PurePosixPath(), 0):
         with suppress(OSError):  # gone in between
@@ -112,18 +106,9 @@ def path_within(folder: Path, name: str) -> str:
 
 
 def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentSection]:
-    """Return the text of a file in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
-
-    `language`, the home's, tells the encoding of texts that are not UTF-8.
-    """
+    """Return the text of a file in the folder. Raises `KnowledgeError` if it is too large, broken or empty."""
     kind = PurePosixPath(path).suffix.casefold()
-    limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
-    try:
-        content = content_of(folder, path, limit)
-    except OSError as err:
-        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
-    if len(content) > limit:
-        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    content = _content(folder, path, MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES)
     if kind in PDF:
         sections = sections_of_pdf(content, path)
     else:
@@ -140,20 +125,22 @@ def documents_in(folder: Path) -> list[str]:
 
 
 def document_text(folder: Path, path: str, language: str = "en") -> str:
-    """Return the content of a plain text in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
-
-    Links in its path are not followed, not even new ones since the folder was listed.
-    """
-    try:
-        content = content_of(folder, path, MAX_DOCUMENT_BYTES)
-    except OSError as err:
-        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
-    if len(content) > MAX_DOCUMENT_BYTES:
-        raise KnowledgeError("knowledge_too_large", path=path, limit=str(MAX_DOCUMENT_BYTES // 1_000_000))
-    text = _decoded(content, path, language).replace("\x00", "").strip()
+    """Return the content of a plain text in the folder. Raises `KnowledgeError` if it is too large, broken or empty."""
+    text = _decoded(_content(folder, path, MAX_DOCUMENT_BYTES), path, language).replace("\x00", "").strip()
     if not text:
         raise KnowledgeError("knowledge_empty", path=path)
     return text
+
+
+def _content(folder: Path, path: str, limit: int) -> bytes:
+    """Return the content. Raises `KnowledgeError` for more than `limit` bytes, and if `content_of` raises."""
+    try:
+        content = content_of(folder, path, limit)
+    except OSError as err:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    if len(content) > limit:
+        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    return content
 
 
 def content_of(folder: Path, path: str, limit: int) -> bytes:

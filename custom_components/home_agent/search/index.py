@@ -1,13 +1,13 @@
 """The index of the home's entities, kept up to date, and the search in it.
 
-Words are indexed in memory, in the background once Home Assistant has started, and updated a moment after a registry, an exposure
-or an alias changes. States are not indexed. With an embedding endpoint each entity also has a vector in the store; only changed
-documents are embedded again.
+Words are indexed in memory and in the background; states are not indexed. With an embedding endpoint each entity also has a
+vector in the store.
 """
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 import re
 import time
@@ -49,57 +49,42 @@ class IndexReport:
 
     entities: int
     ready: bool
-    vectors: bool
-    """Whether entities have vectors at all."""
+    vectors: bool  # whether entities have vectors at all
     vectors_current: bool
-    build_ms: int
-    """Milliseconds of the newest change."""
+    build_ms: int  # milliseconds of the newest change
 
 
+@dataclass(eq=False, slots=True)
 class HomeIndex:
     """Finds the entities that a request is about; owned by the config entry."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry: ConfigEntry,
-        home: Home,
-        vectors: Vectors,
-        settings: RetrievalSettings,
-        languages: Languages,
-    ) -> None:
-        """Start empty."""
-        self._hass = hass
-        self._entry = entry
-        self._home = home
-        self._vectors = vectors
-        self.settings = settings
-        self._embeds = settings.embedding == ENDPOINT
+    _hass: HomeAssistant
+    _entry: ConfigEntry
+    _home: Home
+    _vectors: Vectors
+    settings: RetrievalSettings
+    _languages: Languages
+    _documents: Mapping[str, EntityDocument] = field(default_factory=dict)
+    _read: HomeSnapshot | None = None  # the indexed home
+    _ranker: Ranker | None = None
+    _ranking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _syncing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _synced: Mapping[str, EntityDocument] | None = None  # the documents in the store; None: unknown
+    _words_task: asyncio.Task[None] | None = None
+    _vectors_task: asyncio.Task[None] | None = None
+    _cancel_retry: CALLBACK_TYPE | None = None
+    _ended: bool = False  # whether the entry was unloaded: running tasks start nothing new
+    _by_hand: int = 0  # number of running actions, which write to the store themselves and return the result
+    _build_ms: int = 0
+    _anew: bool = False
+    _asked: bool = False  # whether an update of the words is due
+    _again: set[str] = field(default_factory=set)  # entities to read again without a known change
+    _failed: bool = False  # whether the failure of the index was logged
+
+    @property
+    def _embeds(self) -> bool:
         """Whether entities have vectors; without an embedding model they are not searched."""
-        self._languages = languages
-        self._documents: Mapping[str, EntityDocument] = {}
-        self._read: HomeSnapshot | None = None
-        """The indexed home."""
-        self._ranker: Ranker | None = None
-        self._ranking = asyncio.Lock()
-        self._syncing = asyncio.Lock()
-        self._synced: Mapping[str, EntityDocument] | None = None
-        """The documents in the store; None: unknown."""
-        self._words_task: asyncio.Task[None] | None = None
-        self._vectors_task: asyncio.Task[None] | None = None
-        self._cancel_retry: CALLBACK_TYPE | None = None
-        self._ended = False
-        """Whether the entry was unloaded: running tasks start nothing new."""
-        self._by_hand = 0
-        """Number of running actions, which write to the store themselves and return the result."""
-        self._build_ms = 0
-        self._anew = False
-        self._asked = False
-        """Whether an update of the words is due."""
-        self._again: set[str] = set()
-        """Entities to read again without a known change."""
-        self._failed = False
-        """Whether the failure of the index was logged."""
+        return self.settings.embedding == ENDPOINT
 
     @callback
     def async_start(self) -> None:
@@ -143,8 +128,7 @@ class HomeIndex:
     async def async_find(self, query: Query) -> list[FoundEntity]:
         """Return the best entities first, at most `query.limit` besides members of a named group.
 
-        Waits up to `CATCH_UP` for the newest changes. Before the first index, only literal names are found.
-        Never raises for failures of a store or an endpoint.
+        Before the first index, only literal names are found. Never raises for failures of a store or an endpoint.
         """
         snapshot = await self._home.async_get()
         if self._read is not snapshot:
@@ -159,7 +143,7 @@ class HomeIndex:
     async def async_reindex(self, *, anew: bool = False) -> Counts:
         """Read the home again and update words and vectors; with `anew` all documents are embedded again.
 
-        Raises `RetrievalError` if the vectors could not be written; the words are up to date then.
+        Raises `RetrievalError` if the vectors could not be written.
         """
         before = self._documents
         self._anew |= anew
@@ -169,21 +153,14 @@ class HomeIndex:
         return counts or Counts.between(before, self._documents)
 
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
-        """Update one entity; return its document, None if it is not exposed.
-
-        Only this entity and pending changes are read, embedded and written. Raises `RetrievalError` if its vector could not
-        be written.
-        """
+        """Update one entity; return its document, None if it is not exposed. Raises `RetrievalError` from the store."""
         await self._home.async_look_at(entity_id)
         self._again.add(entity_id)
         await self._async_by_hand()
         return self._documents.get(entity_id)
 
     async def _async_by_hand(self, *, anew: bool = False) -> Counts | None:
-        """Update words and vectors; return the counts of vectors, None without vectors.
-
-        Raises `RetrievalError` if they could not be written; that is repeated in the background.
-        """
+        """Update words and vectors; return the counts of vectors, None without. Raises `RetrievalError`, and tries again later."""
         self._by_hand += 1
         try:
             await asyncio.shield(self._update())
@@ -241,8 +218,16 @@ class HomeIndex:
                 entities = (snapshot.entities[entity_id] for entity_id in again if entity_id in snapshot.entities)
                 read = {item.entity_id: entity_document(self._hass, item, snapshot.areas) for item in entities}
                 documents = {**self._documents, **read}
+            gone, changed = _difference(self._documents, documents)
             try:
-                await self._async_index_words(documents)
+                if self._ranker is None or self._anew or len(gone) + len(changed) >= MANY:
+                    self._anew = False
+                    await async_load_numpy(self._hass)
+                    ranking = await async_import_module(self._hass, f"{__package__}.ranking")
+                    self._ranker = await self._hass.async_add_executor_job(ranking.Ranker, documents.values())
+                else:
+                    async with self._ranking:
+                        await self._hass.async_add_executor_job(self._ranker.change, gone, changed)
             except RetrievalError as err:  # numpy is missing; literal names can still be found
                 if not self._failed:
                     LOGGER.warning("The home cannot be indexed: %s", err)
@@ -258,17 +243,6 @@ class HomeIndex:
     def _has_news_for_store(self) -> bool:
         """Return whether the store is outdated; without vectors it is emptied once, as there may be old ones."""
         return self._synced is None or (self._embeds and self._synced is not self._documents)
-
-    async def _async_index_words(self, documents: Mapping[str, EntityDocument]) -> None:
-        gone, changed = _difference(self._documents, documents)
-        if self._ranker is None or self._anew or len(gone) + len(changed) >= MANY:
-            self._anew = False
-            await async_load_numpy(self._hass)
-            ranking = await async_import_module(self._hass, f"{__package__}.ranking")
-            self._ranker = await self._hass.async_add_executor_job(ranking.Ranker, documents.values())
-            return
-        async with self._ranking:
-            await self._hass.async_add_executor_job(self._ranker.change, gone, changed)
 
     @callback
     def _update_vectors(self, _now: object = None) -> None:
@@ -288,9 +262,9 @@ class HomeIndex:
             )
 
     async def _async_sync(self, *, anew: bool = False) -> Counts:
-        """Write changed documents to the store; return the counts. Raises `RetrievalError`.
+        """Write changed documents to the store, which is only read if its documents are unknown; return the counts.
 
-        If the store's documents are known, nothing is read from it.
+        Raises `RetrievalError`.
         """
         async with self._syncing:
             entities, has = self._documents, None if anew else self._synced
@@ -298,11 +272,17 @@ class HomeIndex:
             try:
                 if anew:
                     await self._vectors.embedder.async_forget()
-                counts = await self._async_write_changes(has, entities, progress) if has and entities else None
+                counts = None
+                if has and entities:
+                    gone, changed = _difference(has, entities)
+                    documents = [item.document() async for item in in_slices(changed)]
+                    with suppress(StoreRefusedError):  # then all documents are compared
+                        await self._vectors.async_change(name, documents, gone, progress.async_advance)
+                        counts = Counts.between(has, entities)
                 if counts is None:
                     wanted = entities.values() if self._embeds else ()
-                    documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
-                    counts = await self._vectors.async_sync(name, documents, progress.async_advance, anew=anew)
+                    all_of_them = {item.entity_id: item.document() async for item in in_slices(wanted)}
+                    counts = await self._vectors.async_sync(name, all_of_them, progress.async_advance, anew=anew)
             except BaseException as err:
                 self._synced = None
                 progress.async_end("failed")
@@ -313,21 +293,6 @@ class HomeIndex:
                 progress.async_end("completed")
             self._synced = entities
             return counts
-
-    async def _async_write_changes(
-        self,
-        has: Mapping[str, EntityDocument],
-        entities: Mapping[str, EntityDocument],
-        progress: events.IndexProgress,
-    ) -> Counts | None:
-        """Write the differences to the store; None if it refuses them, so that all documents must be compared."""
-        gone, changed = _difference(has, entities)
-        documents = [item.document() async for item in in_slices(changed)]
-        try:
-            await self._vectors.async_change(self.settings.collection, documents, gone, progress.async_advance)
-        except StoreRefusedError:
-            return None
-        return Counts.between(has, entities)
 
     @callback
     def _retry_later(self) -> None:

@@ -1,8 +1,7 @@
-"""The owner's documents and what is found in them.
+"""The owner's documents, and the search in them.
 
-The documents are the folder `home_agent/knowledge` in the configuration and what actions added, which is kept in Home
-Assistant's storage. A store only has copies with vectors, and the text of files so that a start does not read them all again.
-Without an embedding model, passages are found by their words.
+They are the files of `home_agent/knowledge` in the configuration, and texts that actions added to Home Assistant's storage. A
+store has copies with vectors, so that a start does not read all files again. Without an embedding model, words are searched.
 """
 
 import asyncio
@@ -54,9 +53,9 @@ READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take fo
 
 
 class AddedDocuments(Kept[AddedDocument]):
-    """What actions added to the documents, and which collections of the store hold something of ours.
+    """Documents that actions added, and the collections of the store that we filled.
 
-    An action that adds a document may outlive its entry: the entry that is loaded by then reads the documents anew.
+    An action may outlive its entry; the entry that is loaded then reads the documents again.
     """
 
     file = "knowledge"
@@ -68,7 +67,7 @@ class AddedDocuments(Kept[AddedDocument]):
         """Start empty."""
         super().__init__(hass)
         self.filled: frozenset[str] = frozenset()
-        """Collections of the store that hold, or may hold, something of ours; kept until they are emptied."""
+        """Collections of the store that we filled or began to fill; kept until they are emptied."""
         self.follow: Callable[[], Awaitable[object]] | None = None
         """Reads the documents anew for the entry that was loaded last."""
 
@@ -78,7 +77,11 @@ class AddedDocuments(Kept[AddedDocument]):
 
     @override
     async def async_read(self, file: StoredFile) -> Iterable[AddedDocument]:
-        self.filled |= await file.async_load(_collections_of) or set()
+        def collections(content: Content) -> set[str]:
+            kept = content.get("collections")
+            return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
+
+        self.filled |= await file.async_load(collections) or set()
         return await super().async_read(file)
 
     @override
@@ -96,16 +99,10 @@ class AddedDocuments(Kept[AddedDocument]):
         return self._rows
 
     async def async_note(self, collection: str, *, filled: bool) -> None:
-        """Keep in mind which collections of the store hold something of ours, until they are emptied."""
+        """Store whether a collection is filled."""
         if (collection in self.filled) is not filled:
             self.filled ^= {collection}
             await self.async_write()
-
-
-def _collections_of(content: Content) -> set[str]:
-    """Return the collections that were filled."""
-    kept = content.get("collections")
-    return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
 
 
 class Knowledge:
@@ -126,24 +123,17 @@ class Knowledge:
         self._vectors = vectors
         self._settings = settings
         self._languages = languages
-        self._reserved = frozenset({settings.collection, reserved})
-        """Collections that hold no documents."""
+        self._reserved = frozenset({settings.collection, reserved})  # collections that hold no documents
         self._added = kept_of(hass, AddedDocuments)
-        self._is_read = False
-        """Whether what actions added was read."""
+        self._is_read = False  # whether what actions added was read
         self._marks: dict[str, str] = {}
         """What each document looked like when it was read, by key; of those that cannot be used as well."""
         self._documents: dict[str, tuple[Document, ...]] = {}
-        self._left_out = 0
-        """Files beyond those that are read."""
-        self._failed: dict[str, KnowledgeError] = {}
-        """Why documents cannot be used, by key."""
-        self._collections: dict[str, dict[str, Document]] = {}
-        """All passages by collection and id."""
-        self._synced: dict[str, Mapping[str, Document]] = {}
-        """What the store has, by collection."""
-        self._compared = time.monotonic()
-        """When it was last asked what a server has."""
+        self._left_out = 0  # files beyond those that are read
+        self._failed: dict[str, KnowledgeError] = {}  # why documents cannot be used, by key
+        self._collections: dict[str, dict[str, Document]] = {}  # all passages by collection and id
+        self._synced: dict[str, Mapping[str, Document]] = {}  # what the store has, by collection
+        self._compared = time.monotonic()  # when it was last asked what a server has
         self._refreshing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
         self.search = PassageSearch(hass, vectors, settings)
@@ -162,7 +152,7 @@ class Knowledge:
 
     @property
     def filled(self) -> frozenset[str]:
-        """The collections of the store that hold, or may hold, something of ours."""
+        """The collections of the store that we filled or began to fill."""
         return self._added.filled
 
     @property
@@ -174,10 +164,9 @@ class Knowledge:
     async def async_find(
         self, text: str, limit: int | None = None, *, language: str = "en", previous: str = ""
     ) -> list[Passage]:
-        """Return what is nearest to the text, nearest first, at most `limit` (default: the owner's setting).
+        """Return the passages nearest to a text, nearest first, at most `limit` (default: the owner's setting).
 
-        A short text that finds nothing is read together with what was said before (`previous`). Never raises for a store
-        or an endpoint that is away: passages are then found by their words.
+        If a short text finds nothing, the `previous` message is added. Never raises for an unavailable store or endpoint.
         """
         if self.search.is_empty:
             return []
@@ -194,10 +183,7 @@ class Knowledge:
         return found
 
     async def async_add(self, entry: AddedDocument) -> tuple[Document, ...]:
-        """Add a document, or replace the one with its key; return its passages.
-
-        Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
-        """
+        """Add or replace a document; return its passages. Raises `KnowledgeError` if it is unusable; the old one stays then."""
         if entry.collection in self._reserved or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
         before = (await self._async_entries()).get(entry.key)
@@ -229,16 +215,15 @@ class Knowledge:
         return passages
 
     async def _async_written(self) -> None:
-        """Write what was changed, also for the entry that is loaded by now, if that is another one."""
+        """Write changes; another entry that is loaded by now reads them."""
         await self._added.async_write()
         if self._added.follow is not None and self._added.follow != self.async_refresh:
             await self._added.follow()
 
     async def async_refresh(self) -> Counts:
-        """Read what is new or has changed, and let go of what is gone; return what became of the documents.
+        """Read new and changed documents, and drop missing ones; return the counts.
 
-        They can be found by their words then. The store gets its copies in the background; one that is away, with a later
-        refresh.
+        They can be found by words then. The store is written in the background, after a failure with a later refresh.
         """
         async with self._refreshing:
             wanted = await self._async_wanted()
@@ -266,7 +251,7 @@ class Knowledge:
             )
 
     async def _async_wanted(self) -> dict[str, tuple[AddedDocument, str]]:
-        """Return all documents there should be, with what they look like now."""
+        """Return all documents with their present marks, by key."""
         entries = await self._async_entries()
         files = await self._hass.async_add_executor_job(files_in, self.folder)
         wanted: dict[str, tuple[AddedDocument, str]] = {}
@@ -297,11 +282,11 @@ class Knowledge:
         self._failed.pop(key, None)
 
     async def _async_passages(self, entry: AddedDocument, mark: str, known: Sequence[Document]) -> tuple[Document, ...]:
-        """Return the passages of a document: those that are kept if it still looks like that. Raises `KnowledgeError`."""
+        """Return the passages of a document: the stored ones if its mark is the same. Raises `KnowledgeError`."""
         kept = tuple(sorted(known, key=lambda item: int(item.id.rpartition("-")[2])))
         whole = all(item.metadata.get(STAMP) == mark and item.metadata.get(COUNT) == len(kept) for item in kept)
         if not kept or not whole:
-            sections = await self._async_sections(entry)
+            sections = await self._async_sections(entry) if entry.path else [DocumentSection(entry.text)]
             kept = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
         if not kept:
             raise KnowledgeError("knowledge_empty", path=entry.path or entry.title)
@@ -310,8 +295,6 @@ class Knowledge:
         return kept
 
     async def _async_sections(self, entry: AddedDocument) -> list[DocumentSection]:
-        if not entry.path:
-            return [DocumentSection(entry.text)]
         if entry.path.casefold().endswith(PDF):
             await files.async_load_pdf_library(self._hass)
         try:
@@ -322,10 +305,10 @@ class Knowledge:
             raise KnowledgeError("knowledge_unreadable", path=entry.path, detail=type(err).__name__) from err
 
     async def _async_kept(self) -> dict[str, list[Document]]:
-        """Return the passages by document as the embedded store has them; no other program writes that one."""
+        """Return the passages in the embedded store by document; empty for a server, which other programs write to."""
         kept: dict[str, list[Document]] = {}
         if self._settings.store != EMBEDDED:
-            return kept
+            return {}
         try:
             store = await self._vectors.async_open()
             for name in await store.async_collections():
@@ -337,17 +320,16 @@ class Knowledge:
         return kept
 
     async def _async_renew(self, entries: Mapping[str, AddedDocument]) -> None:
-        """Let searches find what there is now."""
+        """Index the present documents."""
         self._collections = {}
-        for key, documents in self._documents.items():
-            own = self._collections.setdefault(entries[key].collection, {})
-            own.update((document.id, document) for document in documents)
         pairs = [(entries[key], documents) for key, documents in self._documents.items()]
+        for entry, documents in pairs:
+            self._collections.setdefault(entry.collection, {}).update((item.id, item) for item in documents)
         found = await self._hass.async_add_executor_job(passages_of, pairs)
         await self.search.async_renew(found, self._collections)
 
     async def _async_sync(self) -> None:
-        """Give the store what it does not have, until nothing has changed meanwhile."""
+        """Write changes to the store until there are none."""
         while due := [
             name for name in self._collections | self._synced if self._synced.get(name) != self._collections.get(name)
         ]:

@@ -1,7 +1,6 @@
 """The words of all entities in memory: which entities have a word, or one like it, in their name, area, device, ...
 
-Adding an entity costs microseconds; the arrays that questions are answered from are made again with the first question
-after a change.
+The arrays that answer questions are made again with the first question after a change.
 """
 
 from collections import Counter
@@ -49,8 +48,7 @@ class Lexicon:
         self._by_folded: dict[str, int] = {}
         self._by_gram: dict[str, list[int]] = {}
         self._alike: dict[str, Alike] = {}
-        self._used: Flags = np.zeros(0, dtype=np.bool_)
-        """By number; what came later is used."""
+        self._used: Flags = np.zeros(0, dtype=np.bool_)  # by number; what came later is used
 
     def use(self, used: Flags) -> None:
         """Let only these words be found: a word that no entity has any more would still count as something that was said."""
@@ -71,8 +69,7 @@ class Lexicon:
 
     def number(self, word: str) -> int:
         """Return the number of a word, a new one for a new word."""
-        known = self._numbers.get(word)
-        if known is not None:
+        if (known := self._numbers.get(word)) is not None:
             return known
         number = self._numbers[word] = len(self._folded)
         folded = fold(word)
@@ -109,14 +106,10 @@ class Lexicon:
 
     def _look(self, word: str) -> Alike:
         folded = fold(word)
-        shared = Counter[int]()
-        for gram in sorted(grams(folded)):  # in any order, words that are equally near would differ from run to run
-            shared.update(self._by_gram.get(gram, ()))
-        near: dict[int, float] = {}
-        used = Counter({number: count for number, count in shared.items() if self._is_used(number)})
-        for number, _ in used.most_common(MAX_ALIKE):
-            if how_much := likeness(folded, self._folded[number]):
-                near[number] = how_much
+        # Sorted, as otherwise words that are equally near would differ from run to run.
+        shared = (number for gram in sorted(grams(folded)) for number in self._by_gram.get(gram, ()))
+        used = Counter(filter(self._is_used, shared)).most_common(MAX_ALIKE)
+        near = {number: how for number, _ in used if (how := likeness(folded, self._folded[number]))}
         exact = self._numbers.get(word)
         if exact is not None and self._is_used(exact):
             near = {number: how_much if how_much < 1 else 0.97 for number, how_much in near.items()} | {exact: 1.0}
@@ -129,8 +122,7 @@ class IndexedEntity:
 
     document: EntityDocument
     names: tuple[tuple[int, ...], ...]
-    other: Mapping[int, float]
-    """Words besides names, area and floor, with what they count."""
+    other: Mapping[int, float]  # words besides names, area and floor, with what they count
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,7 @@ _LOADED: HassKey[bool] = HassKey(f"{DOMAIN}_numpy")
 
 
 async def async_load_numpy(hass: HomeAssistant) -> None:
-    """Install and import numpy, so that later imports take no time. Raises `RetrievalError` if that fails.
-
-    Most installations have it for Home Assistant's camera, whose constraints choose the version.
-    """
+    """Install and import numpy, in the version that Home Assistant requires. Raises `RetrievalError` if that fails."""
     if _LOADED in hass.data:
         return
     try:
@@ -45,8 +42,7 @@ class Document:
     id: str
     text: str
     metadata: Metadata = field(default_factory=dict)
-    digest: str
-    """Hash of text and metadata; an unchanged document is not embedded again."""
+    digest: str  # hash of text and metadata; an unchanged document is not embedded again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +51,11 @@ class Query:
 
     text: str
     language: str = "en"
-    area_id: str | None = None
-    """Area of the asking device, whose entities are a little more likely."""
-    spoken_of: Sequence[str] = ()
-    """Entity ids that this conversation was about, newest first."""
-    previous: str = ""
-    """The user's previous message, for a short follow-up ("and in the garden?")."""
-    habits: Mapping[str, float] = field(default_factory=dict)
-    """Frequency of actions on an entity, 0 to 1, by entity id."""
-    allowed: Callable[[str], bool] | None = None
-    """Returns whether an entity may be found; None: all may."""
+    area_id: str | None = None  # area of the asking device, whose entities are a little more likely
+    spoken_of: Sequence[str] = ()  # entity ids that this conversation was about, newest first
+    previous: str = ""  # the user's previous message, for a short follow-up ("and in the garden?")
+    habits: Mapping[str, float] = field(default_factory=dict)  # frequency of actions on an entity, 0 to 1, by entity id
+    allowed: Callable[[str], bool] | None = None  # returns whether an entity may be found; None: all may
     limit: int = 40
 
 
@@ -73,7 +64,5 @@ class FoundEntity:
     """An entity that a request may be about."""
 
     entity_id: str
-    score: float
-    """Higher is better; comparable within one answer only."""
-    member: bool = False
-    """Whether the request names its group, so that all members are found."""
+    score: float  # higher is better; comparable within one answer only
+    member: bool = False  # whether the request names its group, so that all members are found

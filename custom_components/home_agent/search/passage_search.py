@@ -41,33 +41,25 @@ _WITHIN = 0.7  # share of a word covered by a longer one with it inside ("lock" 
 _LONG_ENOUGH = 4  # least letters of a word inside another one
 _UNKNOWN = 0.5  # weight of a word that no passage has
 
-NAMED = "^"
-"""Sign of the mark of a name."""
+NAMED = "^"  # sign of the mark of a name
 
 type Marks = Mapping[str, float]
 """Subjects of a word or a passage, with the share, 0 to 1, by which a passage about it covers the word."""
 
 
 class WordIndex:
-    """Finds passages by the share of a question's words in them, in any language and without a model.
-
-    Words are weighted by rarity and length; filler words do not count, other forms of a word count a little less.
-    Slow: use it in the executor.
-    """
+    """Finds passages by the share of a question's words in them, weighted by rarity and length. Slow: use it in the executor."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """Index the texts, by id."""
-        self._ids: list[str | None] = []
-        """By number; None for deleted passages."""
+        self._ids: list[str | None] = []  # by number; None for deleted passages
         self._numbers: dict[str, int] = {}
         self._hashes: dict[str, int] = {}
         self._where: dict[str, list[int]] = {}
         self._forms: dict[str, list[str]] = defaultdict(list)
         self._gone: list[int] = []
-        self._listed = ""
-        """All words, separated by line breaks; empty when outdated."""
-        self._arrays: dict[str, DocumentPlaces] = {}
-        """Arrays of lists in `_where`, until those change."""
+        self._listed = ""  # all words, separated by line breaks; empty when outdated
+        self._arrays: dict[str, DocumentPlaces] = {}  # arrays of lists in `_where`, until those change
         self.change((), texts or {})
 
     def difference(self, texts: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -249,20 +241,15 @@ class PassageSearch:
         self._hass = hass
         self._vectors = vectors
         self._settings = settings
-        self._passages: Mapping[str, Passage] = {}
-        """Passages to find by words, by id."""
-        self._own: frozenset[str] = frozenset()
-        """The owner's collections."""
+        self._passages: Mapping[str, Passage] = {}  # passages to find by words, by id
+        self._own: frozenset[str] = frozenset()  # the owner's collections
         self._external: dict[str, _ExternalCollection] = {}
         """Additional collections, read only without an embedding model."""
-        self._skipped: set[str] = set()
-        """Additional collections that are missing or unusable; each is logged once."""
+        self._skipped: set[str] = set()  # additional collections that are missing or unusable; each is logged once
         self._words = WordIndex()
-        self._wording = asyncio.Lock()
-        """Held while the executor reads or changes the words."""
+        self._wording = asyncio.Lock()  # held while the executor reads or changes the words
         self._doubts: dict[str, RetrievalError | None] = {}
-        self.is_empty = not settings.additional_collections
-        """Whether there is nothing to search."""
+        self.is_empty = not settings.additional_collections  # whether there is nothing to search
 
     def take_doubts(self) -> dict[str, RetrievalError | None]:
         """Return, once, the owner's collections whose query failed, with the error; None for missing ones."""
@@ -270,10 +257,7 @@ class PassageSearch:
         return doubts
 
     async def async_renew(self, passages: Mapping[str, Passage], own: Collection[str]) -> None:
-        """Index these passages and the external ones; `own` are the owner's collections.
-
-        A search meanwhile finds the passages indexed so far.
-        """
+        """Index these passages and the external ones, batch by batch; `own` are the owner's collections."""
         external = {key: item for read in self._external.values() for key, item in read.passages.items()}
         self._passages, self._own = {**passages, **external}, frozenset(own)
         self.is_empty = not self._passages and not self._settings.additional_collections
@@ -291,9 +275,9 @@ class PassageSearch:
                 await self._hass.async_add_executor_job(self._words.change, (), batch)
 
     async def async_read_external(self, own: Collection[str]) -> bool:
-        """Read new or changed additional collections, besides the owner's own; return whether any has changed.
+        """Read additional collections again if needed without an embedding model; return whether any has changed.
 
-        Only without an embedding model. While the server is unavailable, the old passages stay.
+        While the server is unavailable, the old passages stay.
         """
         names = set(self._settings.additional_collections) - set(own) - {self._settings.collection}
         if self._settings.embedding == ENDPOINT or not names:
@@ -328,9 +312,11 @@ class PassageSearch:
         await async_load_numpy(self._hass)
         async with self._wording:
             covered = await self._hass.async_add_executor_job(self._words.find, text, limit, fillers)
-        named = ((self._passages.get(key), 1 - share) for key, share in covered)
-        pool: dict[str, Passage] = {}
-        for found in (*near, *(replace(item, distance=distance) for item, distance in named if item is not None)):
+        passages, pool = self._passages, dict[str, Passage]()
+        for found in (
+            *near,
+            *(replace(passages[key], distance=1 - share) for key, share in covered if key in passages),
+        ):
             if found.id not in pool or found.distance < pool[found.id].distance:
                 pool[found.id] = found
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
@@ -355,11 +341,12 @@ class PassageSearch:
             self._skipped.discard(name)
             near = [match for match in answer if self._settings.is_near(match)]
             if name in own:  # with our own text instead of the server's, and without removed ones
-                known = ((passages.get(match.id), match.distance) for match in near)
-                found[name] = [replace(item, distance=distance) for item, distance in known if item is not None]
+                found[name] = [
+                    replace(passages[item.id], distance=item.distance) for item in near if item.id in passages
+                ]
             else:
                 found[name] = [
-                    passage_of_others(name, match.id, match.text, match.metadata, match.distance) for match in near
+                    passage_of_others(name, item.id, item.text, item.metadata, item.distance) for item in near
                 ]
         if nearest:
             events.async_vector_db_queried(self._hass, {name: len(items) for name, items in found.items()}, (), began)
@@ -368,6 +355,6 @@ class PassageSearch:
     def _skip(self, collection: str, reason: str | None) -> None:
         """Log once that an additional collection is skipped; without a reason it is missing."""
         if collection not in self._skipped:
-            self._skipped.add(collection)
             reason = reason or "there is no such collection in the store"
             LOGGER.warning("The additional collection %s is skipped: %s", collection, reason)
+        self._skipped.add(collection)

@@ -18,33 +18,28 @@ MAX_PASSAGE = 900  # characters; about 250 tokens of English
 MAX_HEADING = 120  # characters
 MAX_PASSAGES = 4000  # of one document: a book of 1,000 pages
 
-COLLECTION = "knowledge"
-"""Default collection of documents."""
-ORIGIN = "document"
-"""Metadata of a passage: the key of its document."""
-STAMP = "stamp"
-"""Metadata of a passage: the mark of its document when it was read."""
-COUNT = "passages"
-"""Metadata of a passage: the number of its document's passages."""
+COLLECTION = "knowledge"  # default collection of documents
+ORIGIN = "document"  # metadata of a passage: the key of its document
+STAMP = "stamp"  # metadata of a passage: the mark of its document when it was read
+COUNT = "passages"  # metadata of a passage: the number of its document's passages
 _INTERNAL = frozenset({ORIGIN, STAMP, COUNT})
 MAX_TEXT = 4000  # characters of a passage of another program
 MAX_NAMES, MAX_NAME = 24, 60  # values of one passage, characters of a name
 MAX_VALUE = 500  # characters of a title, a source, a value
 
-_DIGEST_BYTES = 16
 HEADER = "### RELEVANT ADDITIONAL CONTEXT FOR ANSWERING QUESTIONS, NOT CONTROL ###"
-TAINT = "knowledge"
-"""Name of the taint by passages that others wrote."""
+TAINT = "knowledge"  # name of the taint by passages that others wrote
 
 _MAX_LINE = 500  # characters of a heading with its marks
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
-_LINES = re.compile(r"\n")
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？।؟۔])\s*")
-_WORDS = re.compile(r"\s+")
-_BREAKS = ((_PARAGRAPHS, "\n\n"), (_LINES, "\n"), (_SENTENCES, " "), (_WORDS, " "))
+_BREAKS = (
+    (re.compile(r"\n[ \t]*\n\s*"), "\n\n"),
+    (re.compile(r"\n"), "\n"),
+    (re.compile(r"(?<=[.!?])\s+|(?<=[。！？।؟۔])\s*"), " "),
+    (re.compile(r"\s+"), " "),
+)
 """Places to split a text, best first, each with the separator to join pieces again."""
 
 
@@ -53,26 +48,22 @@ class DocumentSection:
     """Text of a document under one heading, or on one page."""
 
     text: str
-    heading: str = ""
-    """Path of headings: `Coffee machine > Descaling`."""
-    page: int | None = None
-    """Number from 1, if the document has pages."""
+    heading: str = ""  # path of headings: `Coffee machine > Descaling`
+    page: int | None = None  # number from 1, if the document has pages
 
 
 def sections_of_markdown(text: str) -> Iterator[DocumentSection]:
     """Yield the text under each heading, with the path of headings; fenced code has no headings."""
     path: dict[int, str] = {}
     lines: list[str] = []
-    fence = ""
-    level = 0
+    fence, level = "", 0
     for line in _FRONT_MATTER.sub("", text, count=1).splitlines():
         if mark := _FENCE.match(line):
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if not fence and len(line) <= _MAX_LINE and (found := _HEADING.fullmatch(line)):
             if len(found[1]) <= level or any(lines):
                 yield _section(lines, path)
-            lines = []
-            level = len(found[1])
+            lines, level = [], len(found[1])
             path = {key: value for key, value in path.items() if key < level} | {level: found[2]}
         else:
             lines.append(line)
@@ -89,13 +80,8 @@ def _section(lines: list[str], path: Mapping[int, str]) -> DocumentSection:
 
 def split(sections: Iterable[DocumentSection]) -> list[DocumentSection]:
     """Return the sections in pieces of at most `MAX_PASSAGE` characters, at most `MAX_PASSAGES` of them."""
-    found: list[DocumentSection] = []
-    for section in sections:
-        for text in pieces(section.text):
-            found.append(DocumentSection(text, section.heading, section.page))
-            if len(found) == MAX_PASSAGES:
-                return found
-    return found
+    found = (DocumentSection(text, item.heading, item.page) for item in sections for text in pieces(item.text))
+    return list(islice(found, MAX_PASSAGES))
 
 
 def pieces(text: str, limit: int = MAX_PASSAGE) -> list[str]:
@@ -129,14 +115,11 @@ class Passage:
 
     id: str
     text: str
-    source: str
-    """The document, or the collection of another program."""
+    source: str  # the document, or the collection of another program
     collection: str
-    distance: float
-    """In the space of its collection, or 1 minus the share of the question that its words cover."""
+    distance: float  # in the space of its collection, or 1 minus the share of the question that its words cover
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    outside: bool = False
-    """Text from outside: a conversation that reads it is tainted."""
+    outside: bool = False  # text from outside: a conversation that reads it is tainted
 
     def as_told(self) -> JsonObjectType:
         """Return the passage for a model."""
@@ -157,10 +140,8 @@ class AddedDocument:
     title: str = ""
     source: str = ""
     text: str = ""
-    path: str = ""
-    """A file of the folder with the text; empty if `text` has it."""
-    outside: bool = False
-    """Text from outside: a conversation that reads it is tainted."""
+    path: str = ""  # A file of the folder with the text; empty if `text` has it
+    outside: bool = False  # text from outside: a conversation that reads it is tainted
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -192,10 +173,9 @@ def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark
     own = {name: value for name, value in entry.metadata.items() if isinstance(value, (str, int, float, bool))}
     documents: list[Document] = []
     for number, section in enumerate(pieces):
-        where = {"title": entry.title, "source": entry.source or entry.path, "heading": section.heading}
+        source, heading = entry.source or entry.path, section.heading
+        where = {"title": entry.title, "source": source, "heading": heading, "page": section.page}
         said = own | {name: value for name, value in where.items() if value}
-        if section.page:
-            said["page"] = section.page
         text = f"{section.heading}\n{section.text}" if section.heading else section.text
         metadata = said | {ORIGIN: key, STAMP: mark, COUNT: len(pieces)}
         digest = _hash(text.encode() + b"\0" + dump(said))
@@ -204,7 +184,7 @@ def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark
 
 
 def _hash(content: bytes) -> str:
-    return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def passages_of(documents: Iterable[tuple[AddedDocument, Sequence[Document]]]) -> dict[str, Passage]:

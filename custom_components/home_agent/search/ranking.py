@@ -11,12 +11,9 @@ from .lexical import Flags, Floats, LexicalIndex, Table
 from .model import FoundEntity, Query
 from .request import Request, Spoken, request_of
 
-CLOSE = 0.7
-"""Share of the best score from which on an entity fits about as well as the best one: all of these are told."""
-FEW = 6
-"""So many are told even when they fit less well: what was meant may have been said badly."""
-LEAST = 0.35
-"""Share of the best score below which nothing is told."""
+CLOSE = 0.7  # share of the best score from which on an entity fits about as well as the best one: all of these are told
+FEW = 6  # so many are told even when they fit less well: what was meant may have been said badly
+LEAST = 0.35  # share of the best score below which nothing is told
 MAX_GROUP = 120  # entities of a group that the request names come along even beyond the limit
 
 # How much a word says.
@@ -57,11 +54,7 @@ _NAMED = 0.8  # of the certainty of the best kind: these are what the noun named
 
 
 def relevant(found: Sequence[FoundEntity]) -> list[FoundEntity]:
-    """Return what is worth telling a model, best first: groups as a whole, all that fits about as well, a few more.
-
-    A model pays for every line. Measured with `scripts/eval`: a fourth of the lines in a home of a thousand entities, and
-    the right ones among them.
-    """
+    """Return what is worth telling a model, best first: whole groups, all that fit about as well, and a few more."""
     best = max((item.score for item in found), default=0.0)
     return [item for rank, item in enumerate(found) if item.score >= best * (CLOSE if rank >= FEW else LEAST)]
 
@@ -87,9 +80,8 @@ class Ranker(LexicalIndex):
     ) -> list[FoundEntity]:
         """Return the best entities first; `vector_ranks` are the ids of the nearest by vector, nearest first.
 
-        At most `query.limit`, more only for the rest of a group that the request names, and nothing that has nothing
-        to do with it: a joke that is asked for finds no entity. Takes up to 10 ms for 5,000
-        entities and is safe to call in the event loop or in the executor.
+        At most `query.limit`, and further members of a group that the request names; unrelated entities are left out. Takes up to
+        10 ms for 5,000 entities.
         """
         table = self.table
         if not table.size:
@@ -150,14 +142,18 @@ class Scoring:
         self.table = table
         self.request = request
         self._rooms = {name for name, text in enumerate(table.place_texts) if text in request.rooms}
-        for spoken in request.spoken:
-            self._leave_other_rooms(spoken)
-        self.place_words: frozenset[str] = frozenset()
-        """Words of the places that were named."""
-        self.places = self._places()
-        """Numbers of these places."""
-        self.names = False
-        """Whether an entity is named, and not only a place or a kind."""
+        in_rooms = {number for name in self._rooms for number in table.place_texts[name]}
+        folded = table.lexicon.folded
+        for spoken in request.spoken:  # "Küche" does not mean a "Waschküche" if the home has a kitchen under any name
+            if not in_rooms.isdisjoint(spoken.alike):
+                spoken.alike = {
+                    number: how
+                    for number, how in spoken.alike.items()
+                    if folded(number) == spoken.folded or not folded(number).endswith(spoken.folded)
+                }
+        self.place_words: frozenset[str] = frozenset()  # words of the places that were named
+        self.places = self._places()  # numbers of these places
+        self.names = False  # whether an entity is named, and not only a place or a kind
         self.verb, self.noun, said = (np.zeros(table.size, dtype=np.float32) for _ in range(3))
         total = 0.0
         for spoken in request.spoken:
@@ -171,16 +167,6 @@ class Scoring:
             into = self.noun if spoken.is_noun else self.verb
             np.maximum(into, kind, out=into)
         self.said = said / np.float32(max(total, _ENOUGH))
-
-    def _leave_other_rooms(self, spoken: Spoken) -> None:
-        """Let "Küche" not stand for a "Waschküche" where the home has a kitchen, by whatever name."""
-        if any(number in self.table.place_texts[name] for name in self._rooms for number in spoken.alike):
-            word, folded = spoken.folded, self.table.lexicon.folded
-            spoken.alike = {
-                number: how
-                for number, how in spoken.alike.items()
-                if folded(number) == word or not folded(number).endswith(word)
-            }
 
     def _places(self) -> list[int]:
         """Return the places that were named in full, and keep their words; "master bedroom" is not "bedroom"."""
@@ -290,10 +276,9 @@ class Scoring:
                 score[row] += _HABIT * often
 
     def group(self, area_id: str | None) -> Floats:
-        """Return which entities the request names as a whole: "the lights in the kitchen", "everything upstairs".
+        """Return the members of a group that the request names: "the lights in the kitchen", "everything upstairs".
 
-        1 for a member, a little more for one in the area of the asking device, 0 for all when something is named
-        more closely ("the ceiling light in the kitchen").
+        1 for a member, more in the area of the asking device; 0 for all if a single entity is named.
         """
         members = None if self.names else self._of_named_kind()
         if members is None:

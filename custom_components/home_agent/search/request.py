@@ -23,21 +23,16 @@ _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
 _MEASURED = 0.4  # what is measured, in an order
 _CONTROLLED = frozenset({".tv", ".speaker", ".receiver", ".projector", ".outlet", ".switch"})
-"""Classes of what is told to do something, whatever its domain: a television, a speaker, an outlet."""
+"""Classes of things that take orders, in any domain: a television, a speaker, an outlet."""
 _ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
 _THING = 0.75  # the same thing under another name, or what it is for
-_LINKS = ("s", "n", "en", "er", "es", "e")
 
 
 @cache
-def _value() -> re.Pattern[str]:
-    units = unit_words()
-    return re.compile(rf"\d+(?:[.,]\d+)?\s*(?:[%°℃℉]|{units['%']}|{units['°']})")
-
-
-@cache
-def _degrees() -> re.Pattern[str]:
-    return re.compile(rf"\d\s*(?:[°℃℉]|{unit_words()['°']})")
+def _values() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds percentages and degrees, and degrees alone."""
+    percent, degrees = (unit_words()[unit] for unit in "%°")
+    return re.compile(rf"\d+(?:[.,]\d+)?\s*(?:[%°℃℉]|{percent}|{degrees})"), re.compile(rf"\d\s*(?:[°℃℉]|{degrees})")
 
 
 @dataclass(slots=True)
@@ -46,15 +41,11 @@ class Spoken:
 
     word: str
     folded: str
-    alike: Alike = field(default_factory=dict)
-    """Words of the home that it may stand for."""
+    alike: Alike = field(default_factory=dict)  # words of the home that it may stand for
     kinds: Kinds = field(default_factory=dict)
-    is_noun: bool = False
-    """Whether it names a kind rather than points to it."""
-    is_common: bool = False
-    """Whether it is a word of everyday requests, and so hardly a name."""
-    factor: float = 1.0
-    """How much it counts besides its rarity."""
+    is_noun: bool = False  # whether it names a kind rather than points to it
+    is_common: bool = False  # whether it is a word of everyday requests, and so hardly a name
+    factor: float = 1.0  # how much it counts besides its rarity
 
 
 @dataclass(slots=True)
@@ -64,10 +55,8 @@ class Request:
     spoken: list[Spoken]
     rooms: frozenset[tuple[int, ...]] = frozenset()
     """What rooms that were named are called otherwise, as numbers of words of the home."""
-    everything: bool = False
-    """Whether all of something is meant."""
-    asking: float = 0.0
-    """Whether something is asked (towards 1) or ordered (towards -1)."""
+    everything: bool = False  # whether all of something is meant
+    asking: float = 0.0  # whether something is asked (towards 1) or ordered (towards -1)
 
     @property
     def names_kind(self) -> bool:
@@ -77,8 +66,8 @@ class Request:
 
 def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     """Return a text as a request to this home."""
-    plain = normalized(text)
-    said = runs(_value().sub(" ", plain))[:MAX_SPOKEN]
+    plain, (value, degrees) = normalized(text), _values()
+    said = runs(value.sub(" ", plain))[:MAX_SPOKEN]
     folded = [fold(run) for run in said]
     phrases: dict[int, dict[str, float]] = {}
     for start, length, kinds in language.phrases(folded):
@@ -93,7 +82,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
             if item.folded in language.fillers and item.folded in language.nouns:
                 item.kinds, item.is_noun, item.factor = language.kinds[item.folded], True, 1.0
                 break
-    if _degrees().search(plain):
+    if degrees.search(plain):
         spoken.append(Spoken("°", "°", kinds=_HEATED, is_noun=True))
     asking = [language.asking.get(word, 0.0) for word in folded]
     mode = sum(asking) / max(1.0, sum(map(abs, asking)))
@@ -120,9 +109,9 @@ class _QueryReader:
     lexicon: Lexicon
 
     def words(self, run: str, folded: str, phrase: Mapping[str, float] | None) -> Iterator[Spoken]:
-        """Yield what a run says: one word, the two halves of a compound, or what is in a run without spaces.
+        """Yield one word of a run, the two halves of a compound, or the words in a run without spaces.
 
-        `phrase` has the kinds of a phrase that it is a part of.
+        `phrase` has the kinds of the phrase around it.
         """
         language, lexicon = self.language, self.lexicon
         if is_unspaced(run):
@@ -189,20 +178,16 @@ class _QueryReader:
         begin, noun = self.language.noun_at_end(word)
         if noun:
             return self._without_link(word[:begin]), noun
-        for cut in range(len(word) - 3, 3, -1):
-            if self.lexicon.find(word[cut:]) is not None:
-                start = self._without_link(word[:cut])
-                if self.lexicon.find(start) is not None:
-                    return start, word[cut:]
-        return None
+        find = self.lexicon.find
+        halves = ((word[:cut], word[cut:]) for cut in range(len(word) - 3, 3, -1) if find(word[cut:]) is not None)
+        apart = ((self._without_link(start), end) for start, end in halves)
+        return next(((start, end) for start, end in apart if find(start) is not None), None)
 
     def _without_link(self, start: str) -> str:
         """Return the first half without the letters that tie it to the second: "Schlafzimmer(s)"."""
-        for link in _LINKS:
-            short = start.removesuffix(link)
-            if len(start) > len(short) > 2 and self.lexicon.find(short) is not None:
-                return short
-        return start
+        short = (start.removesuffix(link) for link in ("s", "n", "en", "er", "es", "e"))
+        known = (word for word in short if len(start) > len(word) > 2 and self.lexicon.find(word) is not None)
+        return next(known, start)
 
     def add_rooms(self, spoken: Sequence[Spoken]) -> set[tuple[int, ...]]:
         """Let the word for a room stand for its other names in this home, and return those: "lounge", "living room"."""
@@ -243,9 +228,11 @@ class _QueryReader:
     def measure_nothing(self, spoken: Sequence[Spoken]) -> None:
         """Let words for what is measured name no kind in an order: "power on the dryer" is about no sensor."""
         for item in spoken:
-            if item.is_noun and all(_is_measured(kind) for kind in item.kinds):
-                item.is_noun = False
-                item.factor = _MEASURED
+            measured = [
+                kind.startswith((".", "sensor", "binary_sensor")) and kind not in _CONTROLLED for kind in item.kinds
+            ]
+            if item.is_noun and all(measured):
+                item.is_noun, item.factor = False, _MEASURED
                 item.alike = self.lexicon.alike(item.word)
                 item.kinds = {kind: _MEASURED * sure for kind, sure in item.kinds.items()}
 
@@ -255,8 +242,3 @@ def _parts(name: str) -> list[str]:
     if name.isascii() or not is_unspaced(name):
         return name.split()
     return [fold(piece) for piece in pieces(unicodedata.normalize("NFC", name))]
-
-
-def _is_measured(kind: str) -> bool:
-    """Return whether a kind is of what measures something."""
-    return kind.startswith((".", "sensor", "binary_sensor")) and kind not in _CONTROLLED

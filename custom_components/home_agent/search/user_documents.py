@@ -1,13 +1,13 @@
-"""Documentation for users of an agent: documents that ship with the integration, and the owner's own.
+"""Documentation for users of an agent, in its system prompt or read by a tool: shipped documents, and the owner's own.
 
-An agent can have documents in its system prompt, and a tool that reads single ones. Files are read when the entry is set up, by the
-action `reload` and by the tool; nothing outside the two folders is read.
+Files are read at set-up, by the action `reload` and by the tool; nothing outside the two folders is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 import os
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.translation import LOCALE_EN
@@ -21,11 +21,9 @@ from ..support.errors import KnowledgeError
 from ..support.localize import async_error_text
 from .files import DOCUMENT_ENDINGS, document_text, documents_in
 
-FOLDER = ("home_agent", "docs")
-"""The owner's folder in Home Assistant's configuration."""
+FOLDER = ("home_agent", "docs")  # the owner's folder in Home Assistant's configuration
 SHIPPED = Path(__file__).parents[1] / "docs" / "user"
-VARIABLE = "DOCS_USER_DIR"
-"""Environment variable that names another folder instead of the shipped one."""
+VARIABLE = "DOCS_USER_DIR"  # environment variable that names another folder instead of the shipped one
 
 MAX_LENGTH = 40_000  # characters of all documents in one prompt
 MAX_NAMES = 100  # documents in the tool's description
@@ -54,8 +52,12 @@ class SystemDocuments:
     """Documents in an agent's system prompt."""
 
     text: str
-    tokens: float
-    """`raw_estimate` of the text."""
+    tokens: float  # `raw_estimate` of the text
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return the documents with this text."""
+        return cls(text, raw_estimate(text.encode("utf-8", "replace")))
 
     def within(self, tokens: float) -> str:
         """Return the text cut to so many tokens, in whole lines and with a note; always the same for a number."""
@@ -73,8 +75,7 @@ class UserDocuments:
         self._hass = hass
         self.folders = (Path(hass.config.path(*FOLDER)), Path(os.environ.get(VARIABLE) or SHIPPED))
         """By precedence: the owner's `USER_GUIDE.md` replaces the shipped one."""
-        self.names: tuple[str, ...] = ()
-        """Existing documents at the last load, sorted."""
+        self.names: tuple[str, ...] = ()  # existing documents at the last load, sorted
         self.of_profile: Mapping[str, SystemDocuments] = {}
         """Documents in the system prompt, by the profile's subentry id; without profiles that have none."""
         self._listeners: list[Callable[[], None]] = []
@@ -95,25 +96,16 @@ class UserDocuments:
             names = dict.fromkeys(profile.system_documents)
             parts = [f"{HEADING.format(name=name)}\n\n{texts[name]}" for name in names if name in texts]
             if parts:
-                text = "\n\n".join(parts)
-                documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
-                if (length := len(text)) > MAX_LENGTH:
-                    text = documents.within(documents.tokens * MAX_LENGTH / length)
-                    documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
-                    faults[profile.name, "", ""] = (
-                        f"its documents are longer than {MAX_LENGTH} characters; the rest is left out"
-                    )
+                documents = SystemDocuments.of("\n\n".join(parts))
+                if (length := len(documents.text)) > MAX_LENGTH:
+                    documents = SystemDocuments.of(documents.within(documents.tokens * MAX_LENGTH / length))
+                    too_long = f"its documents are longer than {MAX_LENGTH} characters; the rest is left out"
+                    faults[profile.name, "", ""] = too_long
                 found[profile.subentry_id] = documents
             missing = ", ".join(name for name in names if name in wrong)
-            issues.async_set(
-                self._hass,
-                issues.SYSTEM_DOCUMENTS,
-                profile.subentry_id,
-                bool(missing),
-                profile=profile.name,
-                documents=missing,
-                folder="/".join(FOLDER),
-            )
+            about = {"profile": profile.name, "documents": missing, "folder": "/".join(FOLDER)}
+            key, of = issues.SYSTEM_DOCUMENTS, profile.subentry_id
+            issues.async_set(self._hass, key, of, bool(missing), data=None, **about)
             for name, error in wrong.items():
                 if name in names:
                     reason = await async_error_text(self._hass, LOCALE_EN, error)

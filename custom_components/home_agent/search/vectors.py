@@ -22,15 +22,12 @@ QUERY_TIMEOUT = 1.5  # seconds; a turn is waiting, and the search by words is do
 LEAVE_TIMEOUT = 10.0  # seconds for all collections of a former store; the settings form is waiting
 PAUSE = 20.0  # seconds after a slow query in which turns make no other
 
-OTHER_LENGTH = "store_dimension"
-"""Key of a store's error for vectors of another length."""
 
 type Store = EmbeddedStore | ChromaStore
-"""Documents and their vectors, in collections of one vector length; both have the same methods.
+"""Documents and their vectors, in collections; both have the same methods.
 
-A collection is created with its first document. The key with vectors names their model (`Embedder.key`): the same key with another
-length is refused, so the collection must be dropped and embedded anew. All methods raise `StoreError` if the store is unavailable or
-unreadable, its subclass `StoreRefusedError` for vectors of another length, and for changes of another program's collection.
+A collection is created with its first document, and has vectors of one model (`Embedder.key`) and length. All methods raise
+`StoreError`; its subclass `StoreRefusedError` means vectors of another length, or another program's collection.
 """
 type Embedder = EndpointEmbedder | NoEmbedder
 """Turns texts into vectors, one row of length 1 per text; vectors of different keys are not comparable."""
@@ -53,13 +50,8 @@ class Counts:
     def between(cls, before: Mapping[str, object], after: Mapping[str, object]) -> Counts:
         """Return the changes between two sets of documents, or of their digests, by id."""
         same = sum(before.get(key) == item for key, item in after.items())
-        added = len(after.keys() - before.keys())
-        return cls(
-            added=added,
-            updated=len(after) - added - same,
-            removed=len(before.keys() - after.keys()),
-            unchanged=same,
-        )
+        added, removed = len(after.keys() - before.keys()), len(before.keys() - after.keys())
+        return cls(added=added, updated=len(after) - added - same, removed=removed, unchanged=same)
 
 
 class Vectors:
@@ -71,12 +63,10 @@ class Vectors:
         self.embedder = embedder
         self._opening = asyncio.Lock()
         self._is_open = False
-        self._ended = False
-        """Whether writing has ended."""
+        self._ended = False  # whether writing has ended
         self._writing = asyncio.Lock()
         self._slow_until = 0.0
-        self._outdated: set[str] = set()
-        """Collections with vectors of another length than the embedder's."""
+        self._outdated: set[str] = set()  # collections with vectors of another length than the embedder's
 
     @classmethod
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
@@ -117,10 +107,9 @@ class Vectors:
         *,
         anew: bool = False,
     ) -> Counts:
-        """Make a collection equal to the documents: remove others, embed and write new and changed ones.
+        """Make a collection equal to the documents, and return the counts; with `anew` all are embedded again.
 
-        With `anew` all are embedded again. After a failure the next attempt continues with the remaining ones.
-        Raises `RetrievalError`.
+        After a failure the next attempt continues with the remaining ones. Raises `RetrievalError`.
         """
         store = await self.async_open()
         anew = anew or collection in self._outdated
@@ -179,7 +168,14 @@ class Vectors:
             async with asyncio.timeout(QUERY_TIMEOUT):
                 await self.async_open()
                 vector = [float(value) for value in (await self.embedder.async_embed([text], within=QUERY_TIMEOUT))[0]]
-                return {name: await self._async_query(name, vector, limit) for name in collections}
+                found: dict[str, list[DocumentMatch] | RetrievalError | None] = {}
+                for name in collections:
+                    try:
+                        found[name] = await self.store.async_query(name, vector, limit)
+                    except RetrievalError as err:  # other collections may work
+                        self._is_outdated(name, err)
+                        found[name] = err
+                return found
         except RetrievalError:  # logged where it was raised
             return {}
         except TimeoutError:
@@ -187,18 +183,9 @@ class Vectors:
             self._slow_until = time.monotonic() + PAUSE
             return {}
 
-    async def _async_query(
-        self, collection: str, vector: Sequence[float], limit: int
-    ) -> list[DocumentMatch] | RetrievalError | None:
-        try:
-            return await self.store.async_query(collection, vector, limit)
-        except RetrievalError as err:  # other collections may work
-            self._is_outdated(collection, err)
-            return err
-
     def _is_outdated(self, collection: str, error: RetrievalError) -> bool:
         """Return whether a collection has vectors of another length, and keep that."""
-        outdated = isinstance(error, StoreRefusedError) and error.translation_key == OTHER_LENGTH
+        outdated = isinstance(error, StoreRefusedError) and error.translation_key == "store_dimension"
         if outdated:
             self._outdated.add(collection)
         return outdated
@@ -208,16 +195,11 @@ class Vectors:
 class StoreReport:
     """State of store and embedding, for diagnostics and system health: counts and keys of errors, no texts."""
 
-    store: str
-    """`embedded` or `chroma`."""
-    embedding: str
-    """`lexical`, or the model."""
-    collections: dict[str, int] | None
-    """Number of documents by collection; None if the store fails."""
-    store_error: str | None
-    """Key of the store's error, None if it works."""
-    embedding_error: str | None
-    """Key of the model's last error, None if it worked the last time, or was not asked."""
+    store: str  # `embedded` or `chroma`
+    embedding: str  # `lexical`, or the model
+    collections: dict[str, int] | None  # number of documents by collection; None if the store fails
+    store_error: str | None  # key of the store's error, None if it works
+    embedding_error: str | None  # key of the model's last error, None if it worked the last time, or was not asked
 
     @property
     def documents(self) -> int | None:

@@ -1,7 +1,6 @@
-"""What was said in the conversations of the entry: bounded in number, size and age, and kept in one private file.
+"""Messages and tool calls, without results, of the entry's conversations: bounded in number, size and age, in one private file.
 
-A conversation is found by its owner and an id; other owners are not told that it exists. It holds what was said and which tools
-were called, never what they returned.
+A conversation is found by its owner and an id, and by no other owner.
 """
 
 from collections import Counter
@@ -11,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, partial
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any, Self, override
 
 from homeassistant.components.conversation import AssistantContent, Content, ToolResultContent, UserContent
@@ -42,16 +41,10 @@ CUT = "…"
 
 KEPT_FOR = timedelta(days=7)
 MAX_CONVERSATIONS = 1_000
-MAX_OF_OWNER = 200
-"""So that what asks all the time does not drive out what others said."""
+MAX_OF_OWNER = 200  # so that what asks all the time does not drive out what others said
 MAX_SIZE = 4_000_000  # characters of all together
 SAVE_DELAY = 1
-"""Seconds from the end of a turn until it is written, in a worker thread: what a power cut takes.
-
-The file is written whole, so it matters how often, above all to a memory card. Turns are mostly more than ten seconds apart:
-on a day of 30 turns, with a week of such days kept (139 kB), one second makes 30 writes of 4.2 MB together, ten seconds 27 of
-3.7 MB; on a day of 400 turns (1.9 MB) it is a fifth more as well. Home Assistant's recorder commits every five seconds.
-"""
+"""Seconds from the end of a turn until it is written: what a power cut takes. Ten seconds would save a tenth of the writes."""
 TIDY_INTERVAL = timedelta(hours=6)
 
 type ConversationKey = tuple[Owner, str]
@@ -80,8 +73,7 @@ class StoredCall:
     """A tool call. What it returned is not kept, only whether it worked; so the two are never apart."""
 
     name: str
-    arguments: Mapping[str, Any]
-    """As the model wrote them; calls with a secret in them are not kept at all."""
+    arguments: Mapping[str, Any]  # as the model wrote them; calls with a secret in them are not kept at all
     success: bool
 
 
@@ -89,11 +81,9 @@ class StoredCall:
 class StoredMessage:
     """One message. A round begins with the user's; the agent's follow."""
 
-    id: str
-    """A ULID."""
+    id: str  # A ULID
     role: Role
-    text: str
-    """Codes masked, cut at `MAX_TEXT`; may be empty for an agent that only called tools."""
+    text: str  # codes masked, cut at `MAX_TEXT`; may be empty for an agent that only called tools
     at: datetime
     calls: tuple[StoredCall, ...] = ()
 
@@ -121,15 +111,11 @@ class StoredMessage:
 class Conversation:
     """What was said in one conversation, oldest first; whole rounds."""
 
-    id: str
-    """The id that the first caller used, or got."""
+    id: str  # the id that the first caller used, or got
     owner: Owner
-    persists: bool = True
-    """Whether it is written to the disk."""
-    aliases: tuple[str, ...] = ()
-    """Ids that Home Assistant gave it later, newest last."""
-    device_id: str | None = None
-    """Where it was last talked."""
+    persists: bool = True  # whether it is written to the disk
+    aliases: tuple[str, ...] = ()  # ids that Home Assistant gave it later, newest last
+    device_id: str | None = None  # where it was last talked
     taints: frozenset[str] = frozenset()
     """Tools whose results brought text from outside into it: words may repeat what came from there."""
     messages: tuple[StoredMessage, ...] = ()
@@ -190,11 +176,8 @@ class Conversation:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], now: datetime) -> Self:
         """Return the conversation. Raises what `StoredMessage.from_dict` raises for invalid data."""
-        owner = Owner(
-            profile_id=str(data["profile_id"]),
-            user_id=_id_or_none(data["user_id"]),
-            device_id=_id_or_none(data["owner_device_id"]),
-        )
+        user_id, device_id = _id_or_none(data["user_id"]), _id_or_none(data["owner_device_id"])
+        owner = Owner(profile_id=str(data["profile_id"]), user_id=user_id, device_id=device_id)
         return cls(
             id=str(data["id"]),
             owner=owner,
@@ -208,10 +191,8 @@ class Conversation:
 
 
 def from_first_round(messages: Iterable[StoredMessage]) -> tuple[StoredMessage, ...]:
-    """Return the messages from the first one of the user: what is an answer to nothing is left out."""
-    found = list(messages)
-    first = next((index for index, item in enumerate(found) if item.role is Role.USER), len(found))
-    return tuple(found[first:])
+    """Return the messages from the first one of the user on; answers without a question are left out."""
+    return tuple(dropwhile(lambda item: item.role is not Role.USER, messages))
 
 
 def _id_or_none(value: object) -> str | None:
@@ -222,9 +203,9 @@ def _id_or_none(value: object) -> str | None:
 
 
 def kept_messages(content: Sequence[Content]) -> list[StoredMessage]:
-    """Return a round of the chat log as it is kept; nothing when it has no answer.
+    """Return the messages of a round, in which PINs are masked already; empty without an answer.
 
-    PINs are masked there already. An answer that was corrected in the same round is left out.
+    An answer that was corrected in the same round is left out.
     """
     question, *following = content
     if not isinstance(question, UserContent):
@@ -245,7 +226,7 @@ def kept_messages(content: Sequence[Content]) -> list[StoredMessage]:
 
 
 def _calls(item: AssistantContent, following: Sequence[Content]) -> Iterator[StoredCall]:
-    """Yield the calls that a model knows of; one with a secret or a long text in it is not kept."""
+    """Yield the calls that a model knows of, without those that have a secret or a long text in them."""
     results: dict[str, bool] = {}
     for result in following:
         if not isinstance(result, ToolResultContent):
@@ -289,8 +270,7 @@ class Conversations(Kept[Conversation]):
         self._aliases: dict[ConversationKey, str] = {}
         self._of_owner: Counter[Owner] = Counter()
         self._size = 0
-        self._due: set[Owner] = set()
-        """Owners who may have too many."""
+        self._due: set[Owner] = set()  # owners who may have too many
         self.async_listen(self._count)
 
     @override
@@ -317,10 +297,7 @@ class Conversations(Kept[Conversation]):
 
     @override
     def surplus(self) -> list[Conversation]:
-        """Return the oldest of owners who have too many, then the oldest of all.
-
-        Only owners who have talked since are looked at: what is old goes by the clock.
-        """
+        """Return the oldest of owners who have too many and talked since, then the oldest of all."""
         gone: dict[ConversationKey, Conversation] = {}
         for owner in self._due:
             if (many := self._of_owner[owner] - MAX_OF_OWNER) > 0:
@@ -350,7 +327,7 @@ class Conversations(Kept[Conversation]):
                 self._aliases |= {(after.owner, alias): after.id for alias in after.aliases}
 
     async def async_take_up(self, profiles: Mapping[str, Profile]) -> None:
-        """Take the agents as they are now: of one that remembers nothing, nothing stays; of one without a file, nothing there."""
+        """Follow the agents' settings: drop conversations of those without history, and move others to or from the file."""
         self._profiles = profiles
         gone, changed = [], []
         for item in self._rows.values():
@@ -367,12 +344,8 @@ class Conversations(Kept[Conversation]):
     @callback
     def async_start(self, entry: ConfigEntry[Any]) -> None:
         """Forget what is old, every few hours until the entry is unloaded."""
-
-        @callback
-        def tidy(_now: datetime) -> None:
-            self._tidy()
-
-        entry.async_on_unload(async_track_time_interval(self._hass, tidy, TIDY_INTERVAL, cancel_on_shutdown=True))
+        tidying = async_track_time_interval(self._hass, self._tidy, TIDY_INTERVAL, cancel_on_shutdown=True)
+        entry.async_on_unload(tidying)
 
     @override
     async def async_remove(self, entry_id: str) -> None:
@@ -383,8 +356,8 @@ class Conversations(Kept[Conversation]):
     def find(self, turn: Turn, conversation_id: str | None, *, anew: bool = False) -> Conversation | None:
         """Return the conversation that a turn goes on with; None if the turn's owner has none.
 
-        `conversation_id` is what the caller sent. If it is unknown here, the profile may let speakers continue where they
-        left off; not `anew`, and not in a conversation that a caller gave a name of its own.
+        `conversation_id` is what the caller sent. If it is unknown, the profile may let speakers continue their last
+        conversation, unless it is to begin `anew` or the caller chose the id.
         """
         if not turn.direct:  # a tool or a script of another turn talks
             return None
@@ -392,14 +365,8 @@ class Conversations(Kept[Conversation]):
         if conversation_id is not None:
             key = (owner, self._aliases.get((owner, conversation_id), conversation_id))
             found = self._rows.get(key)
-        known = owner.user_id or owner.device_id  # a person, or at least a device that a person talks to
-        if (
-            found is None
-            and not anew
-            and known
-            and profile.continue_conversation != "off"
-            and is_given(conversation_id)
-        ):
+        continues = not anew and profile.continue_conversation != "off" and is_given(conversation_id)
+        if found is None and continues and (owner.user_id or owner.device_id):  # a person, or a device people talk to
             found = self._left_off(turn)
         found = found.since(dt_util.utcnow() - KEPT_FOR) if found else None
         return found if found and found.messages else None
@@ -416,18 +383,15 @@ class Conversations(Kept[Conversation]):
         profile = self._profiles.get(owner.profile_id)  # which may have changed since the turn began
         if not turn.direct or profile is None or not profile.history_enabled:
             return None
-        known = self._rows.get((owner, conversation_id)) or Conversation(
-            id=conversation_id, owner=owner, persists=profile.history_persist
-        )
-        conversation = known.going_on(turn.conversation_id, turn.device_id or turn.satellite_id, taints, said).since(
-            begin
-        )
+        new = Conversation(id=conversation_id, owner=owner, persists=profile.history_persist)
+        known, device_id = self._rows.get((owner, conversation_id), new), turn.device_id or turn.satellite_id
+        conversation = known.going_on(turn.conversation_id, device_id, taints, said).since(begin)
+        is_valid = max(len(item) for item in (conversation.id, *conversation.aliases)) <= MAX_ID
         try:
-            takes = max(len(item) for item in (conversation.id, *conversation.aliases)) <= MAX_ID
             json_bytes(conversation.written)
-        except TypeError, ValueError, RecursionError:  # half a character, too deep
-            takes = False  # ids and calls are what others made up
-        if not takes:  # it would keep all others from being written
+        except TypeError, ValueError, RecursionError:  # half a character, too deep: ids and calls come from others
+            is_valid = False
+        if not is_valid:  # it would keep all others from being written
             LOGGER.warning("A message that no file takes is not kept")
             return None
         self.put(conversation, newest=True)
@@ -455,7 +419,7 @@ class Conversations(Kept[Conversation]):
         }
 
     def _left_off(self, turn: Turn) -> Conversation | None:
-        """Return what this user, or this device, talked about last, when it is not too long ago."""
+        """Return the last conversation of this user, or of this device, within the profile's time limit."""
         owner, device_id = turn.owner, turn.device_id or turn.satellite_id
         by_device = turn.profile.continue_conversation == "device" or owner.user_id is None
         begin = dt_util.utcnow() - timedelta(minutes=turn.profile.continue_minutes)
@@ -467,10 +431,9 @@ class Conversations(Kept[Conversation]):
         return None
 
     @callback
-    def _tidy(self) -> None:
+    def _tidy(self, _now: datetime | None = None) -> None:
         """Forget what is too old or too much."""
         begin = dt_util.utcnow() - KEPT_FOR
-        known = [*self._rows.values()]
-        kept = [item.since(begin) for item in known]
-        self.put(*(now for now, item in zip(kept, known, strict=True) if now is not item and now.messages))
-        self.drop(item for item in kept if not item.messages)
+        kept = [(item, item.since(begin)) for item in self._rows.values()]
+        self.put(*(now for item, now in kept if now is not item and now.messages))
+        self.drop(now for _, now in kept if not now.messages)

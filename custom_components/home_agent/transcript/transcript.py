@@ -1,8 +1,7 @@
 """What was said in a conversation and what a model was told with it, round by round, as long as Home Assistant's session.
 
-A round is a user message with everything up to the next one, so a tool call and its result are never separated. What was
-told with a round is kept as it was sent, so that each request starts with the whole previous one; where a conversation is
-too long, about half of its rounds are dropped at once, and the prompt cache of the model holds for several turns again.
+A round is a user message with everything up to the next one. It is kept as it was sent, so that each request starts with the
+whole previous one; of a too long conversation about half is dropped at once, so that the model's prompt cache holds again.
 """
 
 import asyncio
@@ -11,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from homeassistant.components import conversation
 from homeassistant.components.conversation import (
-    HOME_ASSISTANT_AGENT,
     AssistantContent,
     Content,
     SystemContent,
@@ -33,7 +32,7 @@ from ..turn.turn import Owner, Turn
 from .conversations import Conversation, Conversations, Role, StoredMessage, is_given, kept_messages
 from .turn_part import Baseline, Estimate, KnownState, TurnPart, render_turn_part
 
-HOME_AGENTS = frozenset({HOME_ASSISTANT_AGENT, "homeassistant"})
+HOME_AGENTS = frozenset({conversation.HOME_ASSISTANT_AGENT, "homeassistant"})
 """Home Assistant's own agent, by both of its ids: its results are sentences of the home."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MAX_SPOKEN_OF = 12  # entities
@@ -50,11 +49,9 @@ class Round:
     """A user message, what followed it, and what the model was told with both."""
 
     question: UserContent
-    speaker: Owner | None = None
-    """None: another agent heard it."""
+    speaker: Owner | None = None  # none: another agent heard it
     at: datetime
-    answers: list[Content] = field(default_factory=list)
-    """What follows it in the chat log."""
+    answers: list[Content] = field(default_factory=list)  # what follows it in the chat log
     part: TurnPart | None = None
     endpoint_id: str = ""
     """Subentry id of the model that was asked with it; no other one ever read the message as it was said."""
@@ -62,15 +59,11 @@ class Round:
     """What the model was told behind an answer, by its place among the answers."""
     results: dict[int, ToolResultContent] = field(default_factory=dict)
     """Results of tools as they were sent, by their place among the answers: long ones are cut."""
-    failed: bool = False
-    """It got an error instead of an answer: neither is sent again, unless something was done in it."""
+    failed: bool = False  # it got an error instead of an answer: neither is sent again, unless something was done in it
 
     @property
     def sent_answers(self) -> Sequence[Content]:
-        """The answers as they are sent: without the error in the end, with results as long as there was room.
-
-        A turn that was cancelled stands in the log of 2026.11 with an answer that begins with `Error: `.
-        """
+        """The answers as they are sent: without a final error, and with cut results."""
         answers = self.answers
         if self.failed and answers and isinstance(last := answers[-1], AssistantContent) and not last.tool_calls:
             answers = answers[:-1]
@@ -83,11 +76,9 @@ class Round:
 
 
 def fit_results(rounds: Sequence[Round], room: int, estimate: Estimate, *, shorter: bool = False) -> None:
-    """Cut results that were not sent before where they are too long for `room`, in tokens for all that is sent.
+    """Cut new results that are too long for `room`, the tokens of all that is sent; short results leave theirs to long ones.
 
-    A server that is sent too much either refuses it or, worse, silently leaves out the beginning: the instructions. With
-    `shorter` the results of the newest round are cut to at most half of what they were sent with: the model said that it
-    was too much. What short ones leave of the room is for the long ones.
+    With `shorter` the results of the newest round are cut to at most half of what was sent: the model said it was too much.
     """
     due: list[tuple[int, int, Round, ToolResultContent]] = []
     for one in rounds:
@@ -131,30 +122,22 @@ def _text(item: Content) -> str:
 class History:
     """What one owner said in a conversation, which is told to no other user.
 
-    Home Assistant forgets a conversation after five minutes, and at every restart. What is kept goes before its new chat
-    log in each request, or into the owner's prompt where that asks for it, never both; once chosen it stays the same.
+    Stored messages go before the chat log in each request, or into the owner's prompt if that asks for them, never both.
     """
 
-    conversation_id: str
-    """The stored conversation that goes on; its own id where nothing was kept."""
+    conversation_id: str  # the stored conversation that goes on; its own id where nothing was kept
     start: datetime = BEGINNING
     """Rounds before this moment are not sent any more: they were trimmed, or the history was cleared."""
     messages: Sequence[StoredMessage] = ()
     """What was said before the session: oldest first, whole rounds, none older than the profile allows."""
-    told_in_prompt: bool = False
-    """The owner's prompt has these messages as text: they are not sent as rounds as well."""
-    restored: Sequence[Round] | None = None
-    """The rounds that are made of them; None: not decided yet."""
+    told_in_prompt: bool = False  # the owner's prompt has these messages as text: they are not sent as rounds as well
+    restored: Sequence[Round] | None = None  # the rounds that are made of them; None: not decided yet
     dropped: list[Round] = field(default_factory=list)
     """Rounds that are not sent any more and are not yet in the summary."""
-    summary: str = ""
-    """What was said in rounds that are not sent any more; empty: there is none."""
+    summary: str = ""  # what was said in rounds that are not sent any more; empty: there is none
 
     def tell(self) -> Sequence[StoredMessage]:
-        """Return what was said before the session, for a prompt that has it as text: then it is not sent as rounds.
-
-        Nothing when it is already sent as rounds. The prompt is made before the first request, so this comes first.
-        """
+        """Return the stored messages for a prompt, so that they are not sent as rounds; empty if they already are."""
         if self.restored:
             return ()
         self.told_in_prompt = True
@@ -169,14 +152,11 @@ class History:
         tools: Collection[str],
         zone: tzinfo | None = None,
     ) -> Sequence[Round]:
-        """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included.
-
-        Their times are those of `zone`; None: of the home.
-        """
+        """Return the newest rounds, at most `limit` messages and about `budget` tokens, with the calls of these tools."""
         if self.restored is not None:
             return self.restored
         rounds: list[Round] = []
-        known: str | None = None
+        known = ""
         sent = self.messages and not self.told_in_prompt
         for question, *answers in _newest(self.messages, limit, budget, estimate) if sent else []:
             when = question.at.astimezone(zone) if zone is not None else dt_util.as_local(question.at)
@@ -210,7 +190,7 @@ def _newest(
 
 
 def _told_of(item: Content, tools: Collection[str]) -> Sequence[Content]:
-    """Return an answer with the calls of these tools alone, or one of their results; nothing of what is about others."""
+    """Return an answer with only the calls of these tools, or one of their results; else nothing."""
     if isinstance(item, ToolResultContent):
         return (item,) if item.tool_name in tools else ()
     if not isinstance(item, AssistantContent):
@@ -249,8 +229,7 @@ def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
 class Speakers:
     """Who said what in one conversation, to any of our profiles; no user is sent what another one said."""
 
-    guarded: bool = True
-    """Whether only the user who began the conversation gets into it."""
+    guarded: bool = True  # whether only the user who began the conversation gets into it
     said: list[tuple[UserContent, Owner]] = field(default_factory=list)
     """Messages and who said them, the newest last; one that is not here was heard by another agent."""
     taints: set[str] = field(default_factory=set)
@@ -261,25 +240,20 @@ class Speakers:
 class Instructions:
     """The rendered instructions: a clock in them does not change what a conversation begins with."""
 
-    owner: Owner
-    """Whom they were written for."""
+    owner: Owner  # whom they were written for
     text: str = ""
-    personal: bool = False
-    """Whether a template was filled in for the owner: another one gets their own."""
+    personal: bool = False  # whether a template was filled in for the owner: another one gets their own
     told: Mapping[str, KnownState] = field(default_factory=dict)
     """The states in them, as the model knows them from there."""
-    states: str = ""
-    """The same as text."""
+    states: str = ""  # the same as text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
     """What is decided with the first turn of a conversation: what was sent stays as it is."""
 
-    mode: ContextMode | None = None
-    """How states are told."""
-    window: int | None = None
-    """Tokens of prompt and answer together."""
+    mode: ContextMode | None = None  # how states are told
+    window: int | None = None  # tokens of prompt and answer together
     instructions: Instructions | None = None
     baseline: Baseline | None = None
     """The states in the system message; they stay as they are while the home has the same entities."""
@@ -292,39 +266,29 @@ class Transcript:
     speakers: Speakers = field(default_factory=Speakers)
     rounds: list[Round] = field(default_factory=list)
     """Those in Home Assistant's chat log, in its order; the newest is last."""
-    histories: dict[Owner, History] = field(default_factory=dict)
-    """Of everybody who talks in it."""
+    histories: dict[Owner, History] = field(default_factory=dict)  # of everybody who talks in it
     added: dict[Owner, str] = field(default_factory=dict)
     """What callers of Assist added to the instructions, for everybody who talks in it."""
-    history: History = field(default_factory=lambda: History(conversation_id=""))
-    """Of the user who talks now."""
-    owner: Owner | None = None
-    """Who talks now."""
-    cleared: datetime = BEGINNING
-    """When the history of everybody was cleared."""
-    cleared_by: dict[str, datetime] = field(default_factory=dict)
-    """When a user cleared their own."""
+    history: History = field(default_factory=lambda: History(conversation_id=""))  # of the user who talks now
+    owner: Owner | None = None  # who talks now
+    cleared: datetime = BEGINNING  # when the history of everybody was cleared
+    cleared_by: dict[str, datetime] = field(default_factory=dict)  # when a user cleared their own
     fixed: Fixed = Fixed()
-    map_limit: int | None = None
-    """Tokens of the home map since the model said that a request was too long."""
-    states_told_at: float | None = None
-    """Loop time of the newest states."""
-    spoken_of: list[str] = field(default_factory=list)
-    """Entity ids that were acted on or found, newest first."""
+    map_limit: int | None = None  # tokens of the home map since the model said that a request was too long
+    states_told_at: float | None = None  # loop time of the newest states
+    spoken_of: list[str] = field(default_factory=list)  # entity ids that were acted on or found, newest first
     taints: set[str] = field(default_factory=set)
     """Those of the conversation: all our profiles in it have the same ones, as they are sent the same words."""
     routed: dict[tuple[str, Owner], Transcript] = field(default_factory=dict)
     """The same conversation as those were told it who answer parts of it: by what each is called, and who talks."""
     busy: bool = False
     summing_up: asyncio.Task[None] | None = None
-    _place: int = 0
-    """Of the newest user message in the chat log."""
+    _place: int = 0  # of the newest user message in the chat log
 
     def open_round(self, owner: Owner, content: Sequence[Content]) -> Round:
-        """Return the round that the newest message of a chat log begins; take over its rounds before that one.
+        """Return the round that the newest message of a chat log begins; take over its earlier rounds.
 
-        Home Assistant 2026.10 lets others into a conversation; they have a history of their own. It does not keep a turn
-        that failed: what was told with it is gone as well.
+        Home Assistant 2026.10 lets other users into a conversation, and does not keep failed turns.
         """
         self.owner, self.history = owner, self.histories[owner]
         before, known = self.rounds, 0
@@ -370,10 +334,7 @@ class Transcript:
         self.history.dropped += [one for one in dropped if one in self.rounds]
 
     def _is_sent(self, one: Round) -> bool:
-        """Return whether the user who talks now said it, and a model should know of it.
-
-        What another agent heard is theirs if no other user gets in.
-        """
+        """Return whether a round is sent: only the talking user's own; another agent's only if no other user gets in."""
         if one.failed and not any(isinstance(item, ToolResultContent) for item in one.answers):
             return False
         if one.speaker is None or self.owner is None:
@@ -381,22 +342,18 @@ class Transcript:
         return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
 
     def as_told_to(self, name: str, tools: Collection[str]) -> Transcript:
-        """Return the conversation as another model is told it that does a share of its turns; call it where a turn begins.
+        """Return the conversation for another model that answers some of its turns; call it at the beginning of a turn.
 
-        What people said and were answered, with the calls of these tools and their results, and nothing else of what other
-        models were told. What is told with it is kept: the next time it begins with the same words.
+        It has the messages and answers, and only the calls of these tools. It is kept, so that the next request begins with the
+        same words.
         """
         assert self.owner is not None, "no message was said yet"
         key = (name, self.owner)
         if (told := self.routed.get(key)) is None:
-            history = History(
-                conversation_id=self.history.conversation_id,
-                start=self.cleared_at(self.owner),
-                messages=self.history.messages,
-            )
-            told = self.routed[key] = Transcript(
-                self.speakers, histories={self.owner: history}, history=history, owner=self.owner
-            )
+            own, start = self.history, self.cleared_at(self.owner)
+            history = History(conversation_id=own.conversation_id, start=start, messages=own.messages)
+            histories = {self.owner: history}
+            told = self.routed[key] = Transcript(self.speakers, histories=histories, history=history, owner=self.owner)
         told.history.summary = self.history.summary
         known = {id(one.question): one for one in told.rounds}
         told.rounds = []
@@ -411,7 +368,7 @@ class Transcript:
         return told
 
     def drop_with(self, told: Transcript) -> None:
-        """Drop here what another model is not sent any more that is asked in every turn: it is summed up here."""
+        """Drop the rounds that another model, asked in every turn, is not sent any more; they are summed up here."""
         self.history.dropped += [one for one in told.history.dropped if one.at >= self.history.start]
         self.history.start = max(self.history.start, told.history.start)
         told.history.dropped.clear()
@@ -484,8 +441,7 @@ def begin_round(
             found = conversations.find(turn, conversation_id, anew=cleared != BEGINNING)
         if found is not None:
             begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
-            history.conversation_id = found.id
-            history.messages = found.since(begin).messages
+            history.conversation_id, history.messages = found.id, found.since(begin).messages
             if history.messages:  # words of a web page are no safer for being kept
                 transcript.taints |= found.taints
     return transcript.open_round(owner, content)
@@ -493,16 +449,16 @@ def begin_round(
 
 @callback
 def keep_round(turn: Turn, transcript: Transcript, conversations: Conversations) -> tuple[int, Conversation] | None:
-    """Keep the newest round, which was answered, and return how many messages it has and the conversation it was added to.
+    """Store the newest, answered round; return its number of messages, and its conversation.
 
-    None: nothing is kept, as the history was cleared meanwhile, or the profile keeps none.
+    None if the history was cleared meanwhile, or the profile keeps none.
     """
     said = transcript.rounds[-1]
     if said.at < transcript.cleared_at(turn.owner):
         return None
-    messages = kept_messages([said.question, *said.answers])
-    stored_as = transcript.history.conversation_id
-    kept = conversations.add(turn, stored_as, messages, transcript.taints) if messages else None
+    if not (messages := kept_messages([said.question, *said.answers])):
+        return None
+    kept = conversations.add(turn, transcript.history.conversation_id, messages, transcript.taints)
     return (len(messages), kept) if kept else None
 
 
@@ -550,7 +506,7 @@ class Transcripts:
 
     @callback
     def of_owner(self, owner: Owner) -> tuple[str, Transcript] | None:
-        """Return the newest conversation in which they were the last to speak, with its id; None: they do not talk."""
+        """Return the newest conversation in which the owner spoke last, with its id; None without one."""
         theirs = [
             (key[0], one)
             for key, one in self._transcripts.items()
@@ -560,13 +516,8 @@ class Transcripts:
 
     @callback
     def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
-        """Let one conversation, or all, start anew with their next message; return how many there were.
-
-        With `user_id` only those of this user. Home Assistant keeps its chat log until the session ends; nothing in it is
-        sent any more.
-        """
-        meant = [one for key, one in self._transcripts.items() if conversation_id in (None, key[0])]
-        return sum([one.forget(user_id) for one in meant])
+        """Let one conversation, or all, start anew with their next message, with `user_id` only this user's; return how many."""
+        return sum(one.forget(user_id) for key, one in self._transcripts.items() if conversation_id in (None, key[0]))
 
     @callback
     def async_renew_instructions(self) -> None:
