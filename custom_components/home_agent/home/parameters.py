@@ -16,7 +16,8 @@ from homeassistant.util.unit_conversion import TemperatureConverter
 from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
 from ..turn.turn import zone_of_turn
-from .domain import Action, Field, Reader, Subject, Test, setting
+from .domain import Action, Field, Reader, Subject, Test
+from .records import setting
 from .tolerance import same
 
 # Durations as people and models write them.

@@ -1,29 +1,15 @@
 """The climate of rooms and water: thermostats, air conditioners, heaters, humidifiers, water heaters."""
 
+from dataclasses import replace
+
 from homeassistant.components.climate.const import ClimateEntityFeature, HVACMode
 from homeassistant.components.humidifier.const import HumidifierEntityFeature
 from homeassistant.components.water_heater.const import WaterHeaterEntityFeature
 from homeassistant.util.json import JsonValueType
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    features_as_words,
-    has,
-    is_in,
-    offers,
-    plain,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import between, boolean, choice, option, temperature
+from ..records import ON_OFF, SWITCHABLE, at, away_from, features_as_words, has, is_in, offers, setting
 from ..tolerance import PERCENT, STATE, near, same, yes_or_no
 
 _HEATING = (HVACMode.HEAT_COOL, HVACMode.AUTO, HVACMode.HEAT, HVACMode.COOL, HVACMode.FAN_ONLY, HVACMode.DRY)
@@ -120,9 +106,10 @@ DOMAINS = {
         sets_state=("set_hvac_mode", "hvac_mode"),
         told_as=ON_OFF,
     ),
-    "humidifier": Domain(
+    "humidifier": replace(
+        SWITCHABLE,
         actions={
-            **plain("turn_on", "turn_off", "toggle"),
+            **SWITCHABLE.actions,
             **setting(
                 "set_humidity",
                 "humidity",
@@ -132,9 +119,6 @@ DOMAINS = {
             ),
             **choice("set_mode", "mode", "available_modes", HumidifierEntityFeature.MODES),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("set_humidity", "set_mode"),
         value="humidity",
         aliases={"target_humidity": "humidity", "preset_mode": "mode"},
@@ -142,11 +126,8 @@ DOMAINS = {
         attributes=("current_humidity", "humidity", "mode"),
         rank=9,
         logged=Logged.BY_USER,
-        goals=SWITCHED,
         kept=("humidity", "mode"),
-        back=SWITCHED_BACK,
         in_a_room=True,
-        told_as=ON_OFF,
     ),
     "water_heater": Domain(
         actions={

@@ -9,24 +9,9 @@ from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import State
 
 from ...turn.plan import OPEN_DOOR, OPEN_VALVE
-from ..domain import (
-    LOCKED_UNLOCKED,
-    OPEN_CLOSED,
-    Action,
-    Domain,
-    Field,
-    Goal,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    either,
-    exchanged,
-    features_as_words,
-    has,
-    setting,
-)
+from ..domain import Action, Domain, Field, Goal, Logged, Subject
 from ..parameters import number, split_number
+from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, at, away_from, either, exchanged, features_as_words, has, setting
 from ..tolerance import PERCENT, ends
 
 _OPEN, _CLOSED = ("open", "opening"), ("closed", "closing")

@@ -1,27 +1,15 @@
 """Fans."""
 
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.components.fan.const import FanEntityFeature
 from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    exchanged,
-    features_as_words,
-    has,
-    setting,
-)
+from ..domain import Action, Field, Logged, Subject
 from ..parameters import boolean, number, one_of, option, split_number
+from ..records import SWITCHABLE, SWITCHED, at, exchanged, features_as_words, has, setting
 from ..tolerance import Check, near, number_of, same, steps, yes_or_no
 
 _SPEEDS = {"off": 0, "low": 33, "medium": 66, "mid": 66, "high": 100, "max": 100, "full": 100, "min": 1}
@@ -52,7 +40,8 @@ _PRESET = Field(option("preset_modes"), has(FanEntityFeature.PRESET_MODE), shows
 _STEP = {"percentage_step": Field(number(1, 100, whole=True))}
 
 DOMAINS = {
-    "fan": Domain(
+    "fan": replace(
+        SWITCHABLE,
         actions={
             "turn_on": Action(
                 "turn_on", FanEntityFeature.TURN_ON, {"percentage": _PERCENTAGE, "preset_mode": _PRESET}
@@ -73,9 +62,6 @@ DOMAINS = {
             "increase_speed": Action("increase_speed", FanEntityFeature.SET_SPEED, _STEP),
             "decrease_speed": Action("decrease_speed", FanEntityFeature.SET_SPEED, _STEP),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("set_percentage", "set_preset_mode", "oscillate", "set_direction"),
         value="speed",
         aliases={
@@ -96,8 +82,6 @@ DOMAINS = {
         off_at_zero=("percentage",),
         leads=steps({"increase_speed": ("percentage", 100), "decrease_speed": ("percentage", 0)}),
         kept=("percentage", "preset_mode", "oscillating", "direction"),
-        back=SWITCHED_BACK,
         in_a_room=True,
-        told_as=ON_OFF,
     )
 }  # fmt: skip

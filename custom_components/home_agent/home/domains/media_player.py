@@ -1,27 +1,13 @@
 """Media players and remote controls."""
 
+from dataclasses import replace
+
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature, RepeatMode
 from homeassistant.components.remote.const import RemoteEntityFeature
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    exchanged,
-    features_as_words,
-    has,
-    is_in,
-    plain,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import boolean, choice, fraction, number, one_of, option, percent_as_fraction, text
+from ..records import ON_OFF, SWITCHABLE, at, away_from, exchanged, features_as_words, has, is_in, setting
 from ..tolerance import near, same, steps, yes_or_no
 
 _PLAYING, _SILENT = at("playing", "buffering"), away_from("playing", "buffering")
@@ -147,8 +133,10 @@ DOMAINS = {
         in_a_room=True,
         told_as=ON_OFF | {"playing"},
     ),
-    "remote": Domain(
+    "remote": replace(
+        SWITCHABLE,
         actions={
+            **SWITCHABLE.actions,
             "turn_on": Action(
                 "turn_on",
                 fields={
@@ -157,7 +145,6 @@ DOMAINS = {
                     )
                 },
             ),
-            **plain("turn_off", "toggle"),
             "send_command": Action(
                 "send_command",
                 fields={
@@ -170,15 +157,9 @@ DOMAINS = {
                 required=("command",),
             ),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("turn_on", "send_command"),
         value="command",
         aliases={"source": "activity"},
-        goals=SWITCHED,
-        back=SWITCHED_BACK,
         harmless=frozenset({"send_command"}),
-        told_as=ON_OFF,
     ),
 }  # fmt: skip
