@@ -14,13 +14,11 @@ from homeassistant.components.alarm_control_panel import AlarmControlPanelState
 from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.entity import entity_sources
-from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 import probatio
 
 from ..support.errors import ToolRefusal
 from ..turn.plan import DESTRUCTIVE, ServiceCall
-from .contents import CONTAINERS, SCRIPT, SWITCH_AS_X, TOGGLE, UNFORESEEN, WRITERS, inner_calls
+from .contents import SWITCH_AS_X, TOGGLE, UNFORESEEN, inner_calls
 from .domain import Action, Domain, Goal, Step, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
@@ -140,22 +138,6 @@ def refuse_targets(parameters: Iterable[str]) -> None:
     """Refuse parameters that name targets: `entity_id` of the call is the only place for them."""
     if found := sorted(key for key in parameters if key.casefold() in TARGET_KEYS):
         raise ToolRefusal(f"{', '.join(found)} is not allowed inside parameters. Name targets in entity_id only.")
-
-
-def _group_calls(
-    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
-) -> list[ServiceCall]:
-    calls: list[ServiceCall] = []
-    refused: ToolRefusal | None = None
-    for member in members(hass, entity_id):
-        if split_entity_id(member)[0] != GROUP:  # members of a nested group are in the list themselves
-            try:
-                calls += service_calls(hass, action, member, parameters)
-            except ToolRefusal as err:
-                refused = refused or err
-    if not calls:
-        raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
-    return calls
 
 
 def _understood(
@@ -294,6 +276,22 @@ def _what_it_can(subject: Subject) -> str:
 # Groups stand for their members, also in sentences and in tools of other integrations.
 
 
+def _group_calls(
+    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
+) -> list[ServiceCall]:
+    calls: list[ServiceCall] = []
+    refused: ToolRefusal | None = None
+    for member in members(hass, entity_id):
+        if split_entity_id(member)[0] != GROUP:  # members of a nested group are in the list themselves
+            try:
+                calls += service_calls(hass, action, member, parameters)
+            except ToolRefusal as err:
+                refused = refused or err
+    if not calls:
+        raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
+    return calls
+
+
 class ClosedGroup(ToolRefusal):
     """A group reaches what is not exposed, or not known in the running turn."""
 
@@ -408,21 +406,14 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
     reasons = dict.fromkeys(_reasons(hass, call))
     reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
     inside: dict[tuple[str, str], dict[str, None]] = {}
-    concerned, sources = (*call.entity_ids, *reached), entity_sources(hass)
-    custom = hass.data.get(DATA_CUSTOM_COMPONENTS)
-    writers = {SWITCH_AS_X, *WRITERS, *(custom if isinstance(custom, dict) else ())}
-    if call.domain == SCRIPT or any(
-        split_entity_id(item)[0] in CONTAINERS or (item in sources and sources[item]["domain"] in writers)
-        for item in concerned
-    ):
-        for inner in inner_calls(hass, call, members, _behind):
-            reached[inner.action] = None
-            for entity_id in inner.entity_ids:
-                reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
-            if why := [*_reasons(hass, inner, blind=True)]:
-                reasons |= dict.fromkeys(why)
-                sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
-                inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
+    for inner in inner_calls(hass, call, members, _behind):
+        reached[inner.action] = None
+        for entity_id in inner.entity_ids:
+            reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
+        if why := [*_reasons(hass, inner, blind=True)]:
+            reasons |= dict.fromkeys(why)
+            sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
+            inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
     started = (
         ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
         for (domain, service), found in inside.items()

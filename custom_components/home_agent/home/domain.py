@@ -39,7 +39,7 @@ class Subject:
         return [str(option) for option in value] if isinstance(value, (list, tuple, set, frozenset)) else []
 
 
-type Reader = Callable[[object, Subject], JsonValueType]
+type ReadValue = Callable[[object, Subject], JsonValueType]
 """Converts a value from a model to the service's own; raises `ToolRefusal` if it is invalid."""
 
 type Test = Callable[[Subject], bool]
@@ -61,7 +61,7 @@ type Restore = Callable[[Snapshot, State, set[str]], list[Step] | None]
 class Field:
     """One parameter of a service that a model may set."""
 
-    read: Reader
+    read: ReadValue
     when: Test | None = None
     """Whether an entity has it; None if all do."""
     key: str | None = None

@@ -1,7 +1,7 @@
 """Which entities a model means: ids, wildcards, names and aliases, areas and floors.
 
-Only what is exposed takes part, checked live for every id that is returned: an entity that is not exposed and one that
-does not exist are the same unknown name (lesson 6), and never spoil what else a wildcard matches (lesson 13).
+Only exposed entities take part, checked live for every id that is returned: an entity that is not exposed and one that
+does not exist are the same unknown name, and the other matches of a wildcard stay.
 """
 
 import ast
@@ -74,7 +74,7 @@ class Targets:
     able: Able | None = None
     """Given for control; without it everything counts and ambiguous names mean all of them."""
     user: User | None = None
-    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: nobody is known."""
+    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: an unknown user."""
     plain_only: bool = True
     """Whether places and wildcards without a domain mean only what everything in a room is: nothing that locks, opens or heats."""
 
@@ -116,7 +116,7 @@ class Targets:
         return found[0]
 
     async def async_called(self, name: str) -> list[str]:
-        """Return what is called so, whatever the user may know of it: exposed entities, areas and floors."""
+        """Return the exposed entities, areas and floors of this name, also those that the user may not know of."""
         return (await self.home.async_get()).names.called(name)
 
     def _told(self, entity_id: str) -> bool:
@@ -224,7 +224,7 @@ _TOKEN = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)?")
 
 
 def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
-    """Refuse the ids of areas, floors, labels and devices, wherever in a value, and texts of which nobody can say what is in them.
+    """Refuse the ids of areas, floors, labels and devices, wherever in a value, and texts that cannot be read.
 
     What they stand for when the script runs cannot be checked before. Raises `ToolRefusal`.
     """
@@ -232,19 +232,14 @@ def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
         if len(text) > _MAX_TEXT or _UNREADABLE.search(text):
             raise ToolRefusal("A value is too long, or has control characters, escapes or a template in it.")
         for part in _BETWEEN.split(text):
-            if _is_broad_id(hass, part.strip(_AROUND)):
-                raise ToolRefusal(
-                    f"'{part.strip(_AROUND)}' may stand for many entities: name each of them by its entity id."
-                )
-
-
-def _is_broad_id(hass: HomeAssistant, text: str) -> bool:
-    return (
-        ar.async_get(hass).async_get_area(text) is not None
-        or fr.async_get(hass).async_get_floor(text) is not None
-        or lr.async_get(hass).async_get_label(text) is not None
-        or dr.async_get(hass).async_get(text) is not None
-    )
+            named = part.strip(_AROUND)
+            if (
+                ar.async_get(hass).async_get_area(named) is not None
+                or fr.async_get(hass).async_get_floor(named) is not None
+                or lr.async_get(hass).async_get_label(named) is not None
+                or dr.async_get(hass).async_get(named) is not None
+            ):
+                raise ToolRefusal(f"'{named}' may stand for many entities: name each of them by its entity id.")
 
 
 def _readings(value: object) -> Iterator[str]:

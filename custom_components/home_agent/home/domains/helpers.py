@@ -10,13 +10,13 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
-from ..domain import Action, Domain, Field, Logged, Reader, Snapshot, Step
+from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, Step
 from ..parameters import between, date, date_time, duration, local_date_time, option, text, time
 from ..records import SWITCHABLE, at, plain, setting
 from ..tolerance import STATE, Check, Tolerance, moment, near, other_than, same, steps
 
 
-def _value(name: str, read: Reader, tolerance: Tolerance) -> Domain:
+def _value(name: str, read: ReadValue, tolerance: Tolerance) -> Domain:
     """Return the record of a domain whose state is one value that `set_value` sets under this name."""
     return Domain(
         actions=setting("set_value", name, Field(read, shows=(STATE, tolerance))),
