@@ -324,32 +324,21 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
 
     Raises `ClosedGroup` if any of these is not exposed.
     """
-    reached: list[str] = []
-    for member in members(hass, entity_id):
-        if is_shared(hass, member):
-            reached.append(member)
-        elif not _is_hidden_by_group(hass, member):
-            raise ClosedGroup(entity_id)
-    return tuple(reached)
+    if not is_open(hass, entity_id):
+        raise ClosedGroup(entity_id)
+    return tuple(member for member in members(hass, entity_id) if is_shared(hass, member))
 
 
 def is_open(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether every member that an entity reaches is exposed."""
-    try:
-        reached_members(hass, entity_id)
-    except ClosedGroup:
-        return False
-    return True
+    return all(is_shared(hass, member) for member in open_members(hass, entity_id))
 
 
 def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     """Return the members that a group does not hide, exposed or not."""
-    return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))
-
-
-def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
-    entry = er.async_get(hass).async_get(entity_id)
-    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
+    registry, hidden = er.async_get(hass), er.RegistryEntryHider.INTEGRATION
+    found = ((member, registry.async_get(member)) for member in members(hass, entity_id))
+    return tuple(member for member, entry in found if entry is None or entry.hidden_by is not hidden)
 
 
 # Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.

@@ -16,8 +16,8 @@ from homeassistant.util.unit_conversion import TemperatureConverter
 from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
 from ..turn.turn import zone_of_turn
-from .domain import Action, Field, ReadValue, Subject, Test
-from .records import setting
+from .domain import Action, ReadValue, Subject
+from .records import shown
 from .tolerance import same
 
 # Durations as people and models write them.
@@ -173,9 +173,9 @@ def option(attribute: str) -> ReadValue:
     return lambda value, subject: choose(value, subject.options(attribute))
 
 
-def choice(service: str, name: str, options: str, feature: int = 0, when: Test | None = None) -> dict[str, Action]:
+def choice(service: str, name: str, options: str, feature: int = 0) -> dict[str, Action]:
     """Return the action of a service that sets the attribute `name` to one of the choices that `options` lists."""
-    return setting(service, name, Field(option(options), when, shows=(name, same)), feature)
+    return shown(service, name, option(options), same, feature)
 
 
 def one_of(*options: str) -> ReadValue:

@@ -5,7 +5,8 @@ from typing import Any
 
 from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_UNKNOWN
 
-from .domain import Action, Domain, Field, Goal, Subject, Test
+from .domain import Action, Domain, Field, Goal, ReadValue, Subject, Test
+from .tolerance import Tolerance
 
 
 def plain(*services: str) -> dict[str, Action]:
@@ -16,6 +17,11 @@ def plain(*services: str) -> dict[str, Action]:
 def setting(service: str, name: str, item: Field, feature: int = 0) -> dict[str, Action]:
     """Return the action of a service that takes one parameter, and needs it."""
     return {service: Action(service, feature, {name: item}, (name,))}
+
+
+def shown(service: str, name: str, read: ReadValue, tolerance: Tolerance, feature: int = 0) -> dict[str, Action]:
+    """Return the action of a service whose only parameter is shown by the attribute of the same name."""
+    return setting(service, name, Field(read, shows=(name, tolerance)), feature)
 
 
 def exchanged(given: Mapping[str, object], name: str, new: str, value: object) -> dict[str, object]:

@@ -57,11 +57,7 @@ DOMAINS = {
         on=("start_mowing",),
         off=("dock",),
         is_on=is_in("mowing"),
-        words={
-            **dict.fromkeys(("start", "mow", "resume"), "start_mowing"),
-            "return_to_base": "dock",
-            "stop": "pause",
-        },
+        words={**dict.fromkeys(("start", "mow", "resume"), "start_mowing"), "return_to_base": "dock", "stop": "pause"},
         logged=Logged.BY_USER,
         goals={"start_mowing": at("mowing"), "pause": at("paused"), "dock": at("docked", under_way=("returning",))},
         back={"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},

@@ -66,11 +66,9 @@ DOMAINS = {
         value="mode",
         aliases={"arm_mode": "mode"},
         words={
-            **{mode: f"alarm_arm_{mode}" for mode in _ARMING},
-            **{f"arm_{mode}": f"alarm_arm_{mode}" for mode in _ARMING},
+            **{word: f"alarm_arm_{mode}" for mode in _ARMING for word in (mode, f"arm_{mode}")},
             "arm": "alarm_arm_away",
-            "disarm": "alarm_disarm",
-            "disarmed": "alarm_disarm",
+            **dict.fromkeys(("disarm", "disarmed"), "alarm_disarm"),
         },
         rewrite=_arm_mode,
         attributes=("changed_by",),
