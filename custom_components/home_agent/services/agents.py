@@ -70,9 +70,7 @@ PROCESS_SCHEMA = probatio.Schema(
         **CONFIRM_VIA,
     }
 )
-CONFIRM_SCHEMA = probatio.Schema(
-    {probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string}
-)
+CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
 REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
 CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
 GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
