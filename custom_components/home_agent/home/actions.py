@@ -177,7 +177,7 @@ def _value_as(given: dict[str, object], name: str) -> dict[str, object]:
 
 
 def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[Step]:
-    """Return the steps of an action: what it comes to itself, then those that set what it does not take."""
+    """Return the steps of an action: the main one, then those that set the remaining parameters."""
     primary = _primary(subject, record, action, given)
     chosen = [primary] if primary else []
     if primary is None or action == "turn_on":
@@ -194,7 +194,7 @@ def _steps(subject: Subject, record: Domain, action: str, given: dict[str, objec
 
 
 def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, object]) -> str | None:
-    """Return the name of what the action itself comes to; None: it only sets something."""
+    """Return the name of the main action, or None if parameters are only set."""
     match action:
         case "set_value":
             return None
@@ -214,7 +214,7 @@ def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, 
 
 
 def _switch(subject: Subject, record: Domain, action: str) -> str | None:
-    """Return the name of what turns on, turns off or toggles this entity now; None when there is nothing."""
+    """Return the name of what turns on, turns off or toggles this entity now, or None."""
     names = {"turn_on": record.on, "turn_off": record.off, "toggle": record.toggle}[action]
     if action == "toggle" and record.is_on is not None and (is_on := record.is_on(subject)) is not None:
         names = record.off if is_on else record.on

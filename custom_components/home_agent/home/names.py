@@ -47,14 +47,14 @@ class NameIndex:
     """Words by their trigrams, and by their first letter with `^` in front."""
 
     def changed(self, labels: Labels) -> NameIndex:
-        """Return the index of these names; it takes as long as there are other ones than before."""
+        """Return the index of these names; the time grows with the number of names that differ."""
         gone, new = _Rows(), _Rows()
         for rows, subject, names in self._differing(labels, gone, new):
             rows.add(subject, names)
         return self._changed(labels, gone, new)
 
     async def async_changed(self, labels: Labels) -> NameIndex:
-        """Do the same in slices, for a home that is read as a whole."""
+        """Return the same as `changed`, built in slices."""
         gone, new = _Rows(), _Rows()
         async for rows, subject, names in in_slices(self._differing(labels, gone, new)):
             rows.add(subject, names)
@@ -79,7 +79,7 @@ class NameIndex:
         )
 
     def called(self, text: str, *, exactly: bool = False) -> list[str]:
-        """Return what is called so; where no name is spelled so, without accents, unless it has to be `exactly` so."""
+        """Return the subjects of this name; without an exact match those that differ in accents, unless `exactly`."""
         said = spoken_words(text) or runs(text)
         found = self._called.get(tuple(map(fold, said)), frozenset())
         exact = [one for one in found if any((spoken_words(name) or runs(name)) == said for name in self.labels[one])]

@@ -83,7 +83,7 @@ _NO = {"false", "off", "no", "0", "nein", "aus"}
 
 
 def split_number(value: object) -> tuple[float, str] | None:
-    """Return number and unit (case-folded, empty without one) of `21 °C`; None when it is not one number."""
+    """Return number and unit (case-folded, empty without one) of `21 °C`; None if it is anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):

@@ -74,7 +74,7 @@ class Targets:
     """Whether places and wildcards without a domain mean only what everything in a room is: nothing that locks, opens or heats."""
 
     async def async_find(self, text: str) -> FoundTargets:
-        """Return what `text` stands for; raises `ToolRefusal` with near names when that is nothing."""
+        """Return what `text` stands for; raises `ToolRefusal` with near names if nothing matches."""
         text = text.strip()
         if text.casefold() in _EVERYTHING:
             return await self._async_everything()
@@ -115,7 +115,7 @@ class Targets:
         return (await self.home.async_get()).names.called(name)
 
     def _told(self, entity_id: str) -> bool:
-        """Return whether an entity may be told to who did not name it."""
+        """Return whether an entity may be told to a user who did not name it."""
         if not is_exposed(self.hass, entity_id, self.user):
             return False
         return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
@@ -189,7 +189,7 @@ class Targets:
 
 
 def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
-    """Return the areas that an area's or floor's id, name or alias stands for; None when it stands for none."""
+    """Return the areas that an area's or floor's id, name or alias stands for, or None."""
     areas = ar.async_get(hass)
     candidates = (text.strip(), text.strip().casefold().replace("_", " "))
     found = {area.id: None for name in candidates for area in intent.find_areas(name, areas)}
@@ -299,7 +299,7 @@ def _entity_id(hass: HomeAssistant, text: str) -> str | None:
 
 
 def _literal(text: str) -> object:
-    """Return the value that a template would make of a text; None when it stays a text."""
+    """Return the value that a template would make of a text, or None if it stays a text."""
     if len(text) > _MAX_TEXT or not _QUOTES.search(text):
         return None
     try:

@@ -66,7 +66,7 @@ class _Claims:
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]
-    """What makes a sentence none: negations, conditions, what was earlier."""
+    """What a claim never has: negations, conditions, what was earlier."""
     not_now: re.Pattern[str]
     """What makes it tell no state of now: the same without "already", and how something was, or always is."""
     states: Sequence[tuple[str, re.Pattern[str]]]
