@@ -90,7 +90,7 @@ _POSITIONS = {
     "current_tilt_position": {"cover": ("set_cover_tilt_position", "tilt_position")},
 }
 
-type Reached = Callable[[HomeAssistant, str], Iterable[str]]
+type ReachOf = Callable[[HomeAssistant, str], Iterable[str]]
 """Returns the members of a group, or all entities that move with an entity."""
 
 
@@ -154,7 +154,7 @@ def is_written(hass: HomeAssistant, entity_id: str) -> bool:
 
 
 def started(
-    hass: HomeAssistant, call: ServiceCall, members: Reached, behind: Reached
+    hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the scenes, scripts and automations that a call starts, and entities with written actions.
 
@@ -177,7 +177,7 @@ def started(
                         yield other, TOGGLE, {}
 
 
-def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Reached, behind: Reached) -> Iterator[ServiceCall]:
+def inner_calls(hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf) -> Iterator[ServiceCall]:
     """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
 
     Targets that are variables which the call itself gives are left out: their values are judged where the call is made.
