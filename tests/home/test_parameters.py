@@ -7,7 +7,7 @@ from homeassistant.util.unit_system import US_CUSTOMARY_SYSTEM
 import pytest
 
 from custom_components.home_agent.home import parameters
-from custom_components.home_agent.home.domain import Reader, Subject
+from custom_components.home_agent.home.domain import ReadValue, Subject
 from custom_components.home_agent.support.errors import ToolRefusal
 
 
@@ -55,7 +55,7 @@ LIMITS = {"min": 1, "max": "20", "unit_of_measurement": "dBm", "options": ["Home
         (parameters.channels(2, 1), [0.3, "0.4"], [0.3, 0.4]),
     ],
 )
-def test_read(hass: HomeAssistant, reader: Reader, value: object, expected: object) -> None:
+def test_read(hass: HomeAssistant, reader: ReadValue, value: object, expected: object) -> None:
     result = reader(value, subject(hass, **LIMITS))
     assert (result, type(result)) == (expected, type(expected))
 
@@ -86,7 +86,7 @@ def test_read(hass: HomeAssistant, reader: Reader, value: object, expected: obje
         (parameters.channels(3), ["a", 0, 0], "not a colour"),
     ],
 )
-def test_refused(hass: HomeAssistant, reader: Reader, value: object, sentence: str) -> None:
+def test_refused(hass: HomeAssistant, reader: ReadValue, value: object, sentence: str) -> None:
     with pytest.raises(ToolRefusal, match=sentence):
         reader(value, subject(hass, **LIMITS))
 

@@ -14,13 +14,11 @@ from homeassistant.components.alarm_control_panel import AlarmControlPanelState
 from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.entity import entity_sources
-from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 import probatio
 
 from ..support.errors import ToolRefusal
 from ..turn.plan import DESTRUCTIVE, ServiceCall
-from .contents import CONTAINERS, SCRIPT, SWITCH_AS_X, TOGGLE, UNFORESEEN, WRITERS, inner_calls
+from .contents import SWITCH_AS_X, TOGGLE, UNFORESEEN, inner_calls
 from .domain import Action, Domain, Goal, Step, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
@@ -142,22 +140,6 @@ def refuse_targets(parameters: Iterable[str]) -> None:
         raise ToolRefusal(f"{', '.join(found)} is not allowed inside parameters. Name targets in entity_id only.")
 
 
-def _group_calls(
-    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
-) -> list[ServiceCall]:
-    calls: list[ServiceCall] = []
-    refused: ToolRefusal | None = None
-    for member in members(hass, entity_id):
-        if split_entity_id(member)[0] != GROUP:  # members of a nested group are in the list themselves
-            try:
-                calls += service_calls(hass, action, member, parameters)
-            except ToolRefusal as err:
-                refused = refused or err
-    if not calls:
-        raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
-    return calls
-
-
 def _understood(
     subject: Subject, record: Domain, action: str, parameters: Mapping[str, object]
 ) -> tuple[str, dict[str, object]]:
@@ -195,7 +177,7 @@ def _value_as(given: dict[str, object], name: str) -> dict[str, object]:
 
 
 def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[Step]:
-    """Return the steps of an action: what it comes to itself, then those that set what it does not take."""
+    """Return the steps of an action: the main one, then those that set the remaining parameters."""
     primary = _primary(subject, record, action, given)
     chosen = [primary] if primary else []
     if primary is None or action == "turn_on":
@@ -212,7 +194,7 @@ def _steps(subject: Subject, record: Domain, action: str, given: dict[str, objec
 
 
 def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, object]) -> str | None:
-    """Return the name of what the action itself comes to; None: it only sets something."""
+    """Return the name of the main action, or None if parameters are only set."""
     match action:
         case "set_value":
             return None
@@ -232,7 +214,7 @@ def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, 
 
 
 def _switch(subject: Subject, record: Domain, action: str) -> str | None:
-    """Return the name of what turns on, turns off or toggles this entity now; None when there is nothing."""
+    """Return the name of what turns on, turns off or toggles this entity now, or None."""
     names = {"turn_on": record.on, "turn_off": record.off, "toggle": record.toggle}[action]
     if action == "toggle" and record.is_on is not None and (is_on := record.is_on(subject)) is not None:
         names = record.off if is_on else record.on
@@ -294,6 +276,22 @@ def _what_it_can(subject: Subject) -> str:
 # Groups stand for their members, also in sentences and in tools of other integrations.
 
 
+def _group_calls(
+    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
+) -> list[ServiceCall]:
+    calls: list[ServiceCall] = []
+    refused: ToolRefusal | None = None
+    for member in members(hass, entity_id):
+        if split_entity_id(member)[0] != GROUP:  # members of a nested group are in the list themselves
+            try:
+                calls += service_calls(hass, action, member, parameters)
+            except ToolRefusal as err:
+                refused = refused or err
+    if not calls:
+        raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
+    return calls
+
+
 class ClosedGroup(ToolRefusal):
     """A group reaches what is not exposed, or not known in the running turn."""
 
@@ -326,32 +324,21 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
 
     Raises `ClosedGroup` if any of these is not exposed.
     """
-    reached: list[str] = []
-    for member in members(hass, entity_id):
-        if is_shared(hass, member):
-            reached.append(member)
-        elif not _is_hidden_by_group(hass, member):
-            raise ClosedGroup(entity_id)
-    return tuple(reached)
+    if not is_open(hass, entity_id):
+        raise ClosedGroup(entity_id)
+    return tuple(member for member in members(hass, entity_id) if is_shared(hass, member))
 
 
 def is_open(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether every member that an entity reaches is exposed."""
-    try:
-        reached_members(hass, entity_id)
-    except ClosedGroup:
-        return False
-    return True
+    return all(is_shared(hass, member) for member in open_members(hass, entity_id))
 
 
 def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     """Return the members that a group does not hide, exposed or not."""
-    return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))
-
-
-def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
-    entry = er.async_get(hass).async_get(entity_id)
-    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
+    registry, hidden = er.async_get(hass), er.RegistryEntryHider.INTEGRATION
+    found = ((member, registry.async_get(member)) for member in members(hass, entity_id))
+    return tuple(member for member, entry in found if entry is None or entry.hidden_by is not hidden)
 
 
 # Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
@@ -408,21 +395,14 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
     reasons = dict.fromkeys(_reasons(hass, call))
     reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
     inside: dict[tuple[str, str], dict[str, None]] = {}
-    concerned, sources = (*call.entity_ids, *reached), entity_sources(hass)
-    custom = hass.data.get(DATA_CUSTOM_COMPONENTS)
-    writers = {SWITCH_AS_X, *WRITERS, *(custom if isinstance(custom, dict) else ())}
-    if call.domain == SCRIPT or any(
-        split_entity_id(item)[0] in CONTAINERS or (item in sources and sources[item]["domain"] in writers)
-        for item in concerned
-    ):
-        for inner in inner_calls(hass, call, members, _behind):
-            reached[inner.action] = None
-            for entity_id in inner.entity_ids:
-                reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
-            if why := [*_reasons(hass, inner, blind=True)]:
-                reasons |= dict.fromkeys(why)
-                sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
-                inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
+    for inner in inner_calls(hass, call, members, _behind):
+        reached[inner.action] = None
+        for entity_id in inner.entity_ids:
+            reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
+        if why := [*_reasons(hass, inner, blind=True)]:
+            reasons |= dict.fromkeys(why)
+            sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
+            inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
     started = (
         ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
         for (domain, service), found in inside.items()

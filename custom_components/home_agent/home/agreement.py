@@ -58,9 +58,9 @@ def _words(state: State) -> frozenset[str]:
         case "lock":
             if now == "jammed":
                 return frozenset()
-            return frozenset(
-                {"locked", "closed"} if now in ("locked", "locking") else {"unlocked"} | _maybe(now == "open")
-            )
+            if now in ("locked", "locking"):
+                return frozenset({"locked", "closed"})
+            return frozenset({"unlocked", "open"} if now == "open" else {"unlocked"})
         case "cover" | "valve":
             return frozenset({"open"} if now in ("open", "opening") else {"closed"})
         case "binary_sensor" if state.attributes.get("device_class") in OPENINGS:
@@ -70,10 +70,6 @@ def _words(state: State) -> frozenset[str]:
                 return frozenset({"on", "off"})
             return frozenset({"off"} if now == "off" else {"on"})
     return frozenset()
-
-
-def _maybe(is_open: bool) -> set[str]:
-    return {"open"} if is_open else set()
 
 
 def _numbers(state: State, *, as_set: bool) -> Iterator[float]:

@@ -31,7 +31,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..support.const import DOMAIN
 from ..turn.plan import ServiceCall
-from .domains import DOMAINS, RUNNERS, UNKNOWN
+from .domains import DOMAINS, RUNNERS, UNKNOWN, domains_where
 
 SCENE, SCRIPT, AUTOMATION = "scene", "script", "automation"
 SWITCH_AS_X = "switch_as_x"
@@ -90,10 +90,8 @@ _POSITIONS = {
     "current_tilt_position": {"cover": ("set_cover_tilt_position", "tilt_position")},
 }
 
-type Members = Callable[[HomeAssistant, str], Sequence[str]]
-"""Returns the entities behind a group."""
-type Behind = Callable[[HomeAssistant, str], Iterable[str]]
-"""Returns what moves with an entity: members of a group, the switch behind another kind of thing."""
+type ReachOf = Callable[[HomeAssistant, str], Iterable[str]]
+"""Returns the members of a group, or all entities that move with an entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +137,10 @@ class Contents:
             yield from calls
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    source: object
-    """What was read; another object after a change."""
-    contents: Contents
-
-
-_DATA_READ: HassKey[dict[str, _Read]] = HassKey(f"{DOMAIN}_contents")
+_DATA_READ: HassKey[dict[str, tuple[object, Contents]]] = HassKey(f"{DOMAIN}_contents")
+"""By entity id what was read, another object after a change, and what it does."""
+_JUDGED = domains_where(lambda record: record.sensitive is not None) - CONTAINERS
+"""Domains whose entities may need a yes by themselves."""
 _NOTHING = Contents()
 _ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
 
@@ -160,7 +154,7 @@ def is_written(hass: HomeAssistant, entity_id: str) -> bool:
 
 
 def started(
-    hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind
+    hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the scenes, scripts and automations that a call starts, and entities with written actions.
 
@@ -183,7 +177,7 @@ def started(
                         yield other, TOGGLE, {}
 
 
-def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind) -> Iterator[ServiceCall]:
+def inner_calls(hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf) -> Iterator[ServiceCall]:
     """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
 
     Targets that are variables which the call itself gives are left out: their values are judged where the call is made.
@@ -244,10 +238,14 @@ def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) 
             for item in sorted(selected.indirectly_referenced)
             if takes_any or split_entity_id(item)[0] == written.domain
         )
-    if written.hub:
-        entity_ids |= dict.fromkeys(_of_hub(hass, written.hub))
+    if written.hub:  # its scenes are what is asked about
+        entity_ids |= dict.fromkeys(
+            entry.entity_id
+            for entry in er.async_get(hass).entities.values()
+            if written.hub in (entry.config_entry_id, entry.platform) and entry.domain in _JUDGED
+        )
     if written.any_target or not written.variables <= known:
-        domains = [*_judged_domains()] if takes_any else [written.domain]
+        domains = sorted(_JUDGED | CONTAINERS) if takes_any else [written.domain]
         entity_ids |= dict.fromkeys(hass.states.async_entity_ids(domains))
     data = {
         key: value.template if isinstance(value, Template) else value
@@ -263,23 +261,9 @@ def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) 
     yield ServiceCall(domain=written.domain, service=written.service, entity_ids=found, data=data)
 
 
-def _judged_domains() -> Iterator[str]:
-    for name, record in DOMAINS.items():
-        if record.sensitive is not None or name in CONTAINERS:
-            yield name
-
-
 def _entity_id(hass: HomeAssistant, text: str) -> str | None:
     """Return the entity id that an id of either kind stands for."""
     return text if valid_entity_id(text) else er.async_resolve_entity_id(er.async_get(hass), text)
-
-
-def _of_hub(hass: HomeAssistant, hub: str) -> Iterator[str]:
-    """Yield the entities of a hub that may need a yes; its scenes are what is asked about."""
-    judged = {*_judged_domains()} - CONTAINERS
-    for entry in er.async_get(hass).entities.values():
-        if hub in (entry.config_entry_id, entry.platform) and entry.domain in judged:
-            yield entry.entity_id
 
 
 def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
@@ -293,19 +277,21 @@ def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
     configured = getattr(entity, "scene_config", None) if domain == SCENE else None
     source: object = runner.sequence if runner is not None else configured.states if configured is not None else entity
     kept = hass.data.setdefault(_DATA_READ, {})
-    if (read := kept.get(entity_id)) is None or read.source is not source:
-        if runner is not None:
-            contents = _of_sequence(runner.sequence)
-        elif configured is not None:
-            contents = Contents(calls=tuple(_of_states(configured.states.values())))
-        elif domain == SCENE:
-            contents = Contents(calls=(_of_unreadable(hass, entity_id, entity),))
-        elif domain not in CONTAINERS:
-            contents = _of_entity(hass, entity)
-        else:
-            contents = _NOTHING  # its configuration is broken: it does not run
-        read = kept[entity_id] = _Read(source=source, contents=contents)
-    return read.contents
+    if (read := kept.get(entity_id)) is not None and read[0] is source:
+        return read[1]
+    contents = _NOTHING  # of an automation with a broken configuration: it does not run
+    if runner is not None:
+        contents = _of_sequence(runner.sequence)
+    elif configured is not None:
+        contents = Contents(calls=tuple(_of_states(configured.states.values())))
+    elif domain == SCENE:
+        entry = er.async_get(hass).async_get(entity_id)
+        hub = (entry.config_entry_id or entry.platform) if entry is not None else _platform_of(entity)
+        contents = Contents(calls=(replace(_ANYTHING, any_target=not hub, hub=hub),))
+    elif domain not in CONTAINERS:
+        contents = _of_entity(hass, entity)
+    kept[entity_id] = source, contents
+    return contents
 
 
 def waiting_for(hass: HomeAssistant, sentences: Collection[str]) -> list[str]:
@@ -332,11 +318,8 @@ def _sentences_in(config: object) -> Iterator[str]:
                 yield from _sentences_in(item)
 
 
-def _of_unreadable(hass: HomeAssistant, entity_id: str, entity: Any) -> WrittenCall:
-    entry = er.async_get(hass).async_get(entity_id)
-    platform = getattr(getattr(entity, "platform", None), "platform_name", "")
-    hub = (entry.config_entry_id or entry.platform) if entry is not None else platform
-    return replace(_ANYTHING, any_target=not hub, hub=hub or "")
+def _platform_of(entity: Any) -> str:
+    return getattr(getattr(entity, "platform", None), "platform_name", None) or ""
 
 
 def _of_entity(hass: HomeAssistant, entity: Entity) -> Contents:
@@ -357,17 +340,11 @@ def _of_entity(hass: HomeAssistant, entity: Entity) -> Contents:
                     short = str(key).strip("_").removesuffix("_script").removesuffix("_action")
                     service = _SHORT.get(short, short)
                     actions[service] = (*actions.get(service, ()), *calls)
-            if place is queue[0] and _belongs(value, own):
+            made_for = not isinstance(value, (Entity, DataUpdateCoordinator, type)) and hasattr(value, "__dict__")
+            if place is queue[0] and made_for and own and type(value).__module__.startswith(own):
                 queue.append(vars(value))
-    platform = getattr(getattr(entity, "platform", None), "platform_name", "")
-    exact = platform in WRITERS and split_entity_id(entity.entity_id)[0] in ("media_player", "switch")
+    exact = _platform_of(entity) in WRITERS and split_entity_id(entity.entity_id)[0] in ("media_player", "switch")
     return Contents(calls=tuple(switched), actions=actions, is_exact=exact)
-
-
-def _belongs(value: object, module: str) -> bool:
-    """Return whether a value is an object of an integration, that may keep what its entities do."""
-    made_for = not isinstance(value, (Entity, DataUpdateCoordinator, type)) and hasattr(value, "__dict__")
-    return bool(made_for and module and type(value).__module__.startswith(module))
 
 
 def _of_action(value: object) -> tuple[WrittenCall, ...] | None:
@@ -409,9 +386,18 @@ def _of_sequence(sequence: Sequence[Mapping[str, Any]]) -> Contents:
             except ValueError:
                 kind = ""
             waiting += _branches(step, kind)
-            calls += _of_step(step, kind)
-            if kind == cv.SCRIPT_ACTION_VARIABLES:
-                assigned |= _names_of(step["variables"])
+            match kind:
+                case cv.SCRIPT_ACTION_CALL_SERVICE:
+                    calls += _of_service(step)
+                case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
+                    calls.append(WrittenCall(domain=SCENE, service="turn_on", entity_ids=(step["scene"],)))
+                case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
+                    calls.append(_of_device(step))
+                case cv.SCRIPT_ACTION_VARIABLES:  # Home Assistant wraps them
+                    names = getattr(step["variables"], "variables", step["variables"])
+                    assigned.update(map(str, names if isinstance(names, Mapping) else ()))
+                case _ if kind not in _KNOWN:
+                    calls.append(_ANYTHING)
             if (variable := step.get("response_variable")) is not None:
                 assigned.add(str(variable))
     return Contents(calls=tuple(calls), assigned=frozenset(assigned))
@@ -431,25 +417,6 @@ def _branches(step: Mapping[str, Any], kind: str) -> list[Sequence[Mapping[str, 
         case cv.SCRIPT_ACTION_SEQUENCE:
             return [step["sequence"]]
     return []
-
-
-def _of_step(step: Mapping[str, Any], kind: str) -> Iterator[WrittenCall]:
-    """Yield the calls of a step, but for those of its branches."""
-    match kind:
-        case cv.SCRIPT_ACTION_CALL_SERVICE:
-            yield from _of_service(step)
-        case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
-            yield WrittenCall(domain=SCENE, service="turn_on", entity_ids=(step["scene"],))
-        case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
-            yield _of_device(step)
-        case _ if kind not in _KNOWN:
-            yield _ANYTHING
-
-
-def _names_of(variables: Any) -> set[str]:
-    """Return the names that a step sets; Home Assistant wraps them."""
-    names = getattr(variables, "variables", variables)
-    return {str(name) for name in names} if isinstance(names, Mapping) else set()
 
 
 def _of_device(step: Mapping[str, Any]) -> WrittenCall:

@@ -48,7 +48,7 @@ class Names:
         return self._wild is not None and self._wild(name) is not None
 
     def first(self, names: Iterable[str]) -> str | None:
-        """Return the first name on the list, None without one."""
+        """Return the first name that is on the list, or None."""
         if not self._plain and self._wild is None:
             return None
         return next((name for name in names if name in self), None)

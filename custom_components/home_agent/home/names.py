@@ -29,9 +29,7 @@ _SHORTLIST = 12
 
 type Labels = Mapping[str, Sequence[str]]
 """Names by subject: an entity id, `area:<id>` or `floor:<id>`."""
-type Forms = Callable[[str, bool], Iterable[str]]
-"""The words of the home that a said one is a form of; whether another word of the name stands before it."""
-type _Table[K] = Mapping[K, frozenset[str]]
+type _Subjects[K] = Mapping[K, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +37,24 @@ class NameIndex:
     """Names by their words, at one moment; what changes is another index, which shares what stayed."""
 
     labels: Labels = field(default_factory=dict)
-    _called: _Table[Words] = field(default_factory=dict)
+    _called: _Subjects[Words] = field(default_factory=dict)
     """Subjects by the folded words of a name."""
-    _begun: _Table[Words] = field(default_factory=dict)
+    _begun: _Subjects[Words] = field(default_factory=dict)
     """The same by the first words of a name, however many."""
-    _having: _Table[str] = field(default_factory=dict)
+    _having: _Subjects[str] = field(default_factory=dict)
     """Subjects by a word of a name or the domain; by the longest one with `*` in front, by one of the entity id with a dot."""
-    _words: _Table[str] = field(default_factory=dict)
+    _words: _Subjects[str] = field(default_factory=dict)
     """Words by their trigrams, and by their first letter with `^` in front."""
 
     def changed(self, labels: Labels) -> NameIndex:
-        """Return the index of these names; it takes as long as there are other ones than before."""
+        """Return the index of these names; the time grows with the number of names that differ."""
         gone, new = _Rows(), _Rows()
         for rows, subject, names in self._differing(labels, gone, new):
             rows.add(subject, names)
         return self._changed(labels, gone, new)
 
     async def async_changed(self, labels: Labels) -> NameIndex:
-        """Do the same in slices, for a home that is read as a whole."""
+        """Return the same as `changed`, built in slices."""
         gone, new = _Rows(), _Rows()
         async for rows, subject, names in in_slices(self._differing(labels, gone, new)):
             rows.add(subject, names)
@@ -81,14 +79,19 @@ class NameIndex:
         )
 
     def called(self, text: str, *, exactly: bool = False) -> list[str]:
-        """Return what is called so; where no name is spelled so, without accents, unless it has to be `exactly` so."""
+        """Return the subjects of this name; without an exact match those that differ in accents, unless `exactly`."""
         said = spoken_words(text) or runs(text)
         found = self._called.get(tuple(map(fold, said)), frozenset())
         exact = [one for one in found if any((spoken_words(name) or runs(name)) == said for name in self.labels[one])]
         return sorted(exact if exact or exactly else found)
 
-    def standing_in(self, said: Sequence[str], forms: Forms) -> Iterator[tuple[int, Words, str]]:
-        """Yield the names that stand among folded words: from which on, the words of the name, and whose it is."""
+    def standing_in(
+        self, said: Sequence[str], forms: Callable[[str, bool], Iterable[str]]
+    ) -> Iterator[tuple[int, Words, str]]:
+        """Yield the names that stand among folded words: from which on, the words of the name, and whose it is.
+
+        `forms` returns the words of the home that a said one is a form of; its second argument: another word of the name is before it.
+        """
         for start in range(len(said)):
             begun: list[Words] = [()]
             for place in range(start, len(said)):
@@ -112,7 +115,7 @@ class NameIndex:
         return self._words.get(f"^{word}$"[:3], frozenset())
 
     def mentioned_in(self, text: str) -> list[str]:
-        """Return the entities whose whole name stands in a text, in whatever form its words are said.
+        """Return the entities whose whole name stands in a text, in any form of its words.
 
         A name inside a longer one does not count: of "the kitchen light" a "light" is not meant.
         """
@@ -162,10 +165,13 @@ class NameIndex:
     def near(self, text: str) -> list[str]:
         """Return the few entities whose name or id is most like a text, which may have a domain in front; best first."""
         domain, _, name = text.rpartition(".")
-        found = [
-            {one for own in self._sharing(word) for key in (own, f".{own}") for one in self._having.get(key, ())}
-            for word in stems_of(name, length=None)
-        ]
+        found: list[set[str]] = []
+        for word in stems_of(name, length=None):
+            counts = Counter(own for gram in grams(word) for own in self._words.get(gram, ()))
+            similar = [
+                own for own, count in counts.items() if 2 * count >= min(len(word), len(own))
+            ]  # half of the trigrams
+            found.append({one for own in similar for key in (own, f".{own}") for one in self._having.get(key, ())})
         shared: dict[str, float] = defaultdict(float)
         for subjects in sorted(filter(None, found), key=len):  # what many have tells only what else is said apart
             for one in subjects if len(subjects) <= _MANY or not shared else shared.keys() & subjects:
@@ -179,11 +185,6 @@ class NameIndex:
             if object_id and score >= _LEAST_LIKENESS:
                 scored.append((score + _SAME_DOMAIN * (domain == own_domain), subject))
         return [subject for _, subject in nlargest(_SHORTLIST, scored)]
-
-    def _sharing(self, word: str) -> list[str]:
-        """Return the words with at least half of the trigrams of the shorter of both."""
-        counts = Counter(own for gram in grams(word) for own in self._words.get(gram, ()))
-        return [own for own, count in counts.items() if 2 * count >= min(len(word), len(own))]
 
 
 class _Rows:
@@ -214,7 +215,7 @@ class _Rows:
             self.having[word].add(subject)
 
 
-def _merged[K](table: _Table[K], gone: Mapping[K, set[str]], new: Mapping[K, set[str]]) -> dict[K, frozenset[str]]:
+def _merged[K](table: _Subjects[K], gone: Mapping[K, set[str]], new: Mapping[K, set[str]]) -> dict[K, frozenset[str]]:
     merged = dict(table)
     for key in gone.keys() | new.keys():
         if rows := merged.pop(key, frozenset()).difference(gone.get(key, ())).union(new.get(key, ())):

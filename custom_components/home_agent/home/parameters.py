@@ -16,7 +16,8 @@ from homeassistant.util.unit_conversion import TemperatureConverter
 from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
 from ..turn.turn import zone_of_turn
-from .domain import Action, Field, Reader, Subject, Test, setting
+from .domain import Action, ReadValue, Subject
+from .records import shown
 from .tolerance import same
 
 # Durations as people and models write them.
@@ -64,17 +65,10 @@ def _seconds(value: object) -> float | None:
     text = _FILLERS.sub(" ", text).strip()
     if text in _WORDS:  # "the last hour"
         return _UNITS[_WORDS[text]]
-    return _sum_of_parts(text)
-
-
-def _sum_of_parts(text: str) -> float | None:
-    """Return the seconds of `1h30m`; None when something in it is not understood."""
-    total = 0.0
-    for number, unit in _PART.findall(text):
-        if unit not in _WORDS:
-            return None
-        total += float(number.replace(",", ".")) * _UNITS[_WORDS[unit]]
-    return total if not _PART.sub("", text).strip() else None
+    parts = _PART.findall(text)
+    if _PART.sub("", text).strip() or any(unit not in _WORDS for _, unit in parts):
+        return None
+    return sum(float(number.replace(",", ".")) * _UNITS[_WORDS[unit]] for number, unit in parts)
 
 
 MAX_TEXT = 255
@@ -89,7 +83,7 @@ _NO = {"false", "off", "no", "0", "nein", "aus"}
 
 
 def split_number(value: object) -> tuple[float, str] | None:
-    """Return number and unit (case-folded, empty without one) of `21 °C`; None when it is not one number."""
+    """Return number and unit (case-folded, empty without one) of `21 °C`; None if it is anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -100,12 +94,12 @@ def split_number(value: object) -> tuple[float, str] | None:
     return float(match[1].replace(",", ".").replace("−", "-")), (match[2] or "").strip().casefold()
 
 
-def number(low: float | None = None, high: float | None = None, *, whole: bool = False) -> Reader:
+def number(low: float | None = None, high: float | None = None, *, whole: bool = False) -> ReadValue:
     """Read a number within fixed limits."""
     return lambda value, subject: _in_range(_number(value, subject), low, high, "", whole=whole)
 
 
-def between(low: str, high: str, *, default: tuple[float, float] | None = None, whole: bool = False) -> Reader:
+def between(low: str, high: str, *, default: tuple[float, float] | None = None, whole: bool = False) -> ReadValue:
     """Read a number within the limits that the entity's attributes `low` and `high` name."""
 
     def read(value: object, subject: Subject) -> JsonValueType:
@@ -174,17 +168,17 @@ def text(value: object, _subject: Subject) -> JsonValueType:
     return result
 
 
-def option(attribute: str) -> Reader:
+def option(attribute: str) -> ReadValue:
     """Read one of the choices that an attribute of the entity lists."""
     return lambda value, subject: choose(value, subject.options(attribute))
 
 
-def choice(service: str, name: str, options: str, feature: int = 0, when: Test | None = None) -> dict[str, Action]:
+def choice(service: str, name: str, options: str, feature: int = 0) -> dict[str, Action]:
     """Return the action of a service that sets the attribute `name` to one of the choices that `options` lists."""
-    return setting(service, name, Field(option(options), when, shows=(name, same)), feature)
+    return shown(service, name, option(options), same, feature)
 
 
-def one_of(*options: str) -> Reader:
+def one_of(*options: str) -> ReadValue:
     """Read one of these choices."""
     return lambda value, _subject: choose(value, options)
 
@@ -249,28 +243,23 @@ def color_name(value: object, _subject: Subject) -> JsonValueType:
     return name
 
 
-def channels(count: int, high: float = 255) -> Reader:
+def channels(count: int, high: float = 255) -> ReadValue:
     """Read a colour as `count` numbers from 0 to `high`: a list, `255, 0, 0` or `#ff0000`."""
 
     def read(value: object, _subject: Subject) -> JsonValueType:
-        parts = _color_parts(value)
+        parts: list[object]
+        if isinstance(value, (list, tuple, dict)):
+            parts = list(value.values() if isinstance(value, dict) else value)
+        elif match := re.fullmatch(r"#?([0-9a-fA-F]{6})", str(value).strip()):
+            parts = list(bytes.fromhex(match[1]))
+        else:
+            parts = list(re.findall(r"[-\d.]+", str(value)))
         found = [found[0] for part in parts if (found := split_number(part))]
         if len(found) != len(parts) or len(found) != count:
             raise ToolRefusal(f"'{value}' is not a colour of {count} numbers.")
         return [_in_range(part, 0, high, "", whole=high == 255) for part in found]
 
     return read
-
-
-def _color_parts(value: object) -> list[object]:
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    if isinstance(value, dict):
-        return list(value.values())
-    content = str(value).strip()
-    if match := re.fullmatch(r"#?([0-9a-fA-F]{6})", content):
-        return list(bytes.fromhex(match[1]))
-    return list(re.findall(r"[-\d.]+", content))
 
 
 def _number(value: object, subject: Subject) -> float:

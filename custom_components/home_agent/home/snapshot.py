@@ -15,7 +15,7 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, State, callback
+from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, State, callback, split_entity_id
 from homeassistant.helpers import (
     area_registry as ar,
     entity_registry as er,
@@ -174,7 +174,7 @@ class Home:
             bus.async_listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._mark),
             bus.async_listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._mark),
             bus.async_listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._mark),
-            async_listen_entity_updates(self._hass, ASSISTANT, self._forget),
+            async_listen_entity_updates(self._hass, ASSISTANT, self.async_invalidate),
             self._stop_timer,
         ):
             self._entry.async_on_unload(unsubscribe)
@@ -186,11 +186,6 @@ class Home:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    @callback
-    def async_invalidate(self) -> None:
-        """Read the home again before the next turn."""
-        self._forget()
-
     async def async_get(self) -> HomeSnapshot:
         """Return the home as it is now, reading it first when something changed.
 
@@ -200,7 +195,7 @@ class Home:
         if (known := self._snapshot or self._passing) is not None:
             return known
         async with self._lock:
-            # unless somebody else read it meanwhile
+            # another reader may have held the lock
             return self._snapshot or self._passing or await self._async_read()
 
     async def async_look_at(self, entity_id: str) -> HomeSnapshot:
@@ -241,7 +236,11 @@ class Home:
     async def _async_look(self) -> HomeSnapshot:
         registry = er.async_get(self._hass)
         entities: dict[str, HomeEntity] = {}
-        async for entity_id in in_slices(sorted(self._hass.states.async_entity_ids(), key=_order)):
+        ranks = {name: record.rank for name, record in DOMAINS.items()}
+        order = sorted(
+            (ranks.get(split_entity_id(one)[0], UNKNOWN.rank), one) for one in self._hass.states.async_entity_ids()
+        )
+        async for _, entity_id in in_slices(order):
             if (state := self._hass.states.get(entity_id)) is not None and is_shared_at_all(self._hass, entity_id):
                 entities[entity_id] = _entity(self._hass, registry.async_get(entity_id), state)
         areas = _areas(self._hass)
@@ -255,7 +254,8 @@ class Home:
                 await self._async_read()
 
     @callback
-    def _forget(self) -> None:
+    def async_invalidate(self) -> None:
+        """Read the home again before the next turn."""
         self._forgotten += 1
         self._passing = None
         self._mark()
@@ -308,10 +308,6 @@ def _labels(entities: Mapping[str, HomeEntity], areas: Mapping[str, HomeArea]) -
         **{f"{AREA}{area_id}": area.names for area_id, area in areas.items()},
         **{area.floor: area.floor_names for area in areas.values() if area.floor},
     }
-
-
-def _order(entity_id: str) -> tuple[int, str]:
-    return DOMAINS.get(entity_id.partition(".")[0], UNKNOWN).rank, entity_id
 
 
 def _entity(hass: HomeAssistant, entry: er.RegistryEntry | None, state: State) -> HomeEntity:

@@ -1,7 +1,7 @@
 """Which entities a model means: ids, wildcards, names and aliases, areas and floors.
 
-Only what is exposed takes part, checked live for every id that is returned: an entity that is not exposed and one that
-does not exist are the same unknown name (lesson 6), and never spoil what else a wildcard matches (lesson 13).
+Only exposed entities take part, checked live for every id that is returned: an entity that is not exposed and one that
+does not exist are the same unknown name, and the other matches of a wildcard stay.
 """
 
 import ast
@@ -53,14 +53,9 @@ class FoundTargets:
     broad: bool = False
     """A wildcard, an area, a floor: what cannot do it is left out silently."""
 
-    async def each(self) -> AsyncIterator[str]:
-        """Yield the entity ids; where there may be thousands, the event loop runs in between."""
-        if not self.broad:
-            for entity_id in self.entity_ids:
-                yield entity_id
-            return
-        async for entity_id in in_slices(self.entity_ids):
-            yield entity_id
+    def each(self) -> AsyncIterator[str]:
+        """Return an iterator over the entity ids, of which there may be thousands; the event loop runs in between."""
+        return in_slices(self.entity_ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +69,12 @@ class Targets:
     able: Able | None = None
     """Given for control; without it everything counts and ambiguous names mean all of them."""
     user: User | None = None
-    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: nobody is known."""
+    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: an unknown user."""
     plain_only: bool = True
     """Whether places and wildcards without a domain mean only what everything in a room is: nothing that locks, opens or heats."""
 
     async def async_find(self, text: str) -> FoundTargets:
-        """Return what `text` stands for; raises `ToolRefusal` with near names when that is nothing."""
+        """Return what `text` stands for; raises `ToolRefusal` with near names if nothing matches."""
         text = text.strip()
         if text.casefold() in _EVERYTHING:
             return await self._async_everything()
@@ -116,11 +111,11 @@ class Targets:
         return found[0]
 
     async def async_called(self, name: str) -> list[str]:
-        """Return what is called so, whatever the user may know of it: exposed entities, areas and floors."""
+        """Return the exposed entities, areas and floors of this name, also those that the user may not know of."""
         return (await self.home.async_get()).names.called(name)
 
     def _told(self, entity_id: str) -> bool:
-        """Return whether an entity may be told to who did not name it."""
+        """Return whether an entity may be told to a user who did not name it."""
         if not is_exposed(self.hass, entity_id, self.user):
             return False
         return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
@@ -194,7 +189,7 @@ class Targets:
 
 
 def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
-    """Return the areas that an area's or floor's id, name or alias stands for; None when it stands for none."""
+    """Return the areas that an area's or floor's id, name or alias stands for, or None."""
     areas = ar.async_get(hass)
     candidates = (text.strip(), text.strip().casefold().replace("_", " "))
     found = {area.id: None for name in candidates for area in intent.find_areas(name, areas)}
@@ -224,7 +219,7 @@ _TOKEN = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)?")
 
 
 def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
-    """Refuse the ids of areas, floors, labels and devices, wherever in a value, and texts of which nobody can say what is in them.
+    """Refuse the ids of areas, floors, labels and devices, wherever in a value, and texts that cannot be read.
 
     What they stand for when the script runs cannot be checked before. Raises `ToolRefusal`.
     """
@@ -232,19 +227,14 @@ def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
         if len(text) > _MAX_TEXT or _UNREADABLE.search(text):
             raise ToolRefusal("A value is too long, or has control characters, escapes or a template in it.")
         for part in _BETWEEN.split(text):
-            if _is_broad_id(hass, part.strip(_AROUND)):
-                raise ToolRefusal(
-                    f"'{part.strip(_AROUND)}' may stand for many entities: name each of them by its entity id."
-                )
-
-
-def _is_broad_id(hass: HomeAssistant, text: str) -> bool:
-    return (
-        ar.async_get(hass).async_get_area(text) is not None
-        or fr.async_get(hass).async_get_floor(text) is not None
-        or lr.async_get(hass).async_get_label(text) is not None
-        or dr.async_get(hass).async_get(text) is not None
-    )
+            named = part.strip(_AROUND)
+            if (
+                ar.async_get(hass).async_get_area(named) is not None
+                or fr.async_get(hass).async_get_floor(named) is not None
+                or lr.async_get(hass).async_get_label(named) is not None
+                or dr.async_get(hass).async_get(named) is not None
+            ):
+                raise ToolRefusal(f"'{named}' may stand for many entities: name each of them by its entity id.")
 
 
 def _readings(value: object) -> Iterator[str]:
@@ -309,7 +299,7 @@ def _entity_id(hass: HomeAssistant, text: str) -> str | None:
 
 
 def _literal(text: str) -> object:
-    """Return the value that a template would make of a text; None when it stays a text."""
+    """Return the value that a template would make of a text, or None if it stays a text."""
     if len(text) > _MAX_TEXT or not _QUOTES.search(text):
         return None
     try:

@@ -116,7 +116,7 @@ def taught_names_of(hass: HomeAssistant) -> TaughtNames:
 
 
 def title_of(hass: HomeAssistant, target: str) -> str | None:
-    """Return what a thing is called first; None when there is none."""
+    """Return the first name of a thing, or None if it does not exist."""
     if target.startswith(AREA):
         area = ar.async_get(hass).async_get_area(target.removeprefix(AREA))
         return area.name if area else None

@@ -28,7 +28,7 @@ _CHANNEL = 12  # of 255
 
 
 def number_of(value: object) -> float | None:
-    """Return a number, None for what is none; states are texts."""
+    """Return the value as a number, or None if it is not one."""
     try:
         return float(value)  # type: ignore[arg-type]
     except TypeError, ValueError:

@@ -66,7 +66,7 @@ class _Claims:
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]
-    """What makes a sentence none: negations, conditions, what was earlier."""
+    """What a claim never has: negations, conditions, what was earlier."""
     not_now: re.Pattern[str]
     """What makes it tell no state of now: the same without "already", and how something was, or always is."""
     states: Sequence[tuple[str, re.Pattern[str]]]
@@ -89,7 +89,10 @@ def told_in(answer: str, language: str) -> list[Told]:
         if raw.endswith(_ASKS):
             continue
         sentence = raw.strip(_EDGES)
-        acts = raw is finished or any(_says(item, sentence) for item in patterns)
+        acts = raw is finished or any(
+            not item.denials.search(sentence) and any(pattern.search(sentence) for pattern in item.said)
+            for item in patterns
+        )
         now = _without_answer(sentence, language)
         states: frozenset[str] = frozenset()
         numbers: list[tuple[float, bool]] = []
@@ -240,10 +243,6 @@ def _finished(sentences: Sequence[str], patterns: Sequence[_Claims]) -> str | No
             )
         return raw if done and not raw.endswith((":", *_ASKS)) else None
     return None
-
-
-def _says(item: _Claims, sentence: str) -> bool:
-    return not item.denials.search(sentence) and any(pattern.search(sentence) for pattern in item.said)
 
 
 def _without_answer(sentence: str, language: str) -> str:

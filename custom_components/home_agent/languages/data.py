@@ -4,7 +4,7 @@ A language is known by its base code: `pt-BR` reads `pt.json`. Files are read on
 loop; the caller that asks for one that was not loaded by then waits for a file of a few kilobytes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from functools import cache, lru_cache
@@ -149,56 +149,6 @@ class EventWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeWords:
-    """How moments and spans of time are said; the schema says what each key is for."""
-
-    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    days: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    weekdays: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    months: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    nights: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    evenings: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    moments: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    halves: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    sides: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    ordinals: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    numbers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    fractions: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    last: Sequence[str] = ()
-    past: Sequence[str] = ()
-    this: Sequence[str] = ()
-    next: Sequence[str] = ()
-    since: Sequence[str] = ()
-    between: Sequence[str] = ()
-    to: Sequence[str] = ()
-    ago: Sequence[str] = ()
-    ago_before: Sequence[str] = ()
-    begin: Sequence[str] = ()
-    at: Sequence[str] = ()
-    on: Sequence[str] = ()
-    of: Sequence[str] = ()
-    in_month: Sequence[str] = ()
-    lead: Sequence[str] = ()
-    glue: Sequence[str] = ()
-    articles: Sequence[str] = ()
-    one: Sequence[str] = ()
-    and_half: Sequence[str] = ()
-    joins: Sequence[str] = ()
-    clock: Sequence[str] = ()
-    quarter: Sequence[str] = ()
-    half_to: Sequence[str] = ()
-    half_past: Sequence[str] = ()
-    three_quarters_to: Sequence[str] = ()
-    ordinal_endings: Sequence[str] = ()
-    minus: Sequence[str] = ()
-    unclear: Sequence[str] = ()
-    thousands: str = ""
-    """What stands between the thousands of a number."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListWords:
     """How what stands on a list is asked for."""
 
@@ -252,21 +202,6 @@ class MemoryWords:
     relations: Sequence[str] = ()
     negations: Sequence[str] = ()
     frames: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalWords:
-    """How personal data is written in a language; regular expressions."""
-
-    parts: Mapping[str, str] = field(default_factory=dict)
-    number: Sequence[str] = ()
-    copula: Sequence[str] = ()
-    phone: Sequence[str] = ()
-    serial: Sequence[str] = ()
-    account: Sequence[str] = ()
-    identity: Sequence[str] = ()
-    addresses: Sequence[str] = ()
-    streets: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,18 +282,19 @@ class LanguageData:
     events: EventWords = EventWords()
     concepts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Words of everyday life by subject; each text has words for the same thing."""
-    times: TimeWords | None = None
+    times: Mapping[str, Any] = field(default_factory=dict)
+    """How moments and spans of time are said: lists of phrases, or such lists by what they mean."""
     questions: QuestionWords | None = None
     lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
-    personal: PersonalWords = PersonalWords()
+    personal: Mapping[str, Any] = field(default_factory=dict)
+    """How personal data is written; lists of regular expressions, and the parts that they name."""
     prompt: PromptWords | None = None
 
 
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
     **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
-    "times": TimeWords,
     "questions": QuestionWords,
     "prompt": PromptWords,
 }
@@ -385,14 +321,14 @@ def code_of(language: str) -> str:
 async def async_load(hass: HomeAssistant, *languages: str) -> None:
     """Read the data of languages in the executor, and that of English with the first of them."""
     if not LOADED or {code_of(language) for language in languages} - LOADED:
-        await hass.async_add_executor_job(_load, (ENGLISH, *languages))
 
+        def load() -> None:
+            unit_words()
+            for code in map(code_of, (ENGLISH, *languages)):
+                number_words(code)
+                LOADED.add(code)
 
-def _load(languages: Iterable[str]) -> None:
-    unit_words()
-    for code in map(code_of, languages):
-        number_words(code)
-        LOADED.add(code)
+        await hass.async_add_executor_job(load)
 
 
 @cache
@@ -453,22 +389,15 @@ def prompt_words(language: str) -> PromptWords:
     return words
 
 
-def digit_words(language: str) -> Mapping[str, str]:
-    """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
-    return _digit_words(code_of(language))
-
-
+@lru_cache(maxsize=256)
 def number_words(language: str) -> Mapping[str, int]:
     """Return the folded words for numbers, in a language and in English, written together: `thirtyfour`, `zweihundert`.
 
     They are 0 to 99, the whole hundreds and thousands; a word that stands for a hundred by itself is -100.
     """
-    return _number_words(code_of(language))
-
-
-@cache
-def _number_words(code: str) -> Mapping[str, int]:
-    words = {} if code == ENGLISH else dict(_number_words(ENGLISH))
+    if (code := code_of(language)) != language:
+        return number_words(code)
+    words = {} if code == ENGLISH else dict(number_words(ENGLISH))
     spelled: dict[int, set[str]] = {}
     try:
         engine = RbnfEngine.for_language(code)
@@ -482,11 +411,12 @@ def _number_words(code: str) -> Mapping[str, int]:
     digits = {letters(word): int(digit) for word, digit in digit_words(code).items()}
     ones = [word for word, digit in digits.items() if digit == 1]
     hundreds = {word for word in spelled.get(100, ()) if not any(word.startswith(one) for one in ones)}
-    for number in (2, 3):
-        for word in spelled.get(number * 100, ()):
-            hundreds |= {
-                word.removeprefix(one) for one, digit in digits.items() if digit == number and word.startswith(one)
-            }
+    hundreds |= {
+        word.removeprefix(one)
+        for one, number in digits.items()
+        for word in (spelled.get(number * 100, ()) if number in (2, 3) else ())
+        if word.startswith(one)
+    }
     return words | dict.fromkeys((word for word in hundreds if len(word) > 2), -100) | digits
 
 
@@ -495,10 +425,12 @@ def letters(text: str) -> str:
     return "".join(_LETTERS.findall(fold(normalized(text))))
 
 
-@cache
-def _digit_words(code: str) -> Mapping[str, str]:
+@lru_cache(maxsize=256)
+def digit_words(language: str) -> Mapping[str, str]:
+    """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
+    code = code_of(language)
     data = data_of(code)
-    words = {} if code == ENGLISH else dict(_digit_words(ENGLISH))
+    words = {} if code == ENGLISH else dict(digit_words(ENGLISH))
     answers = {fold(normalized(word)) for listed in (data.yes, data.no, data.courtesies) for word in listed}
     try:
         engine = RbnfEngine.for_language(code)

@@ -93,9 +93,7 @@ def sentence_words(code: str) -> SentenceWords | None:
     data = get_intents(code)
     if not data:
         return None
-    reader = _IntentWordsReader(data)
-    reader.read()
-    return reader.result()
+    return _IntentWordsReader(data).read()
 
 
 class _IntentWordsReader:
@@ -111,11 +109,11 @@ class _IntentWordsReader:
         self._intents: dict[tuple[str, str], set[str]] = defaultdict(set)  # word and domain: in which intents
         self._classes: dict[str, dict[str, float]] = defaultdict(dict)
 
-    def read(self) -> None:
+    def read(self) -> SentenceWords:
         for intent, described in self._data.get("intents", {}).items():
-            if not intent.startswith(_OTHER):
-                for block in described.get("data", ()):
-                    self._block(intent, block)
+            for block in described.get("data", ()) if not intent.startswith(_OTHER) else ():
+                self._block(intent, block)
+        return self._result()
 
     def _block(self, intent: str, block: Mapping[str, Any]) -> None:
         slots = block.get("slots") or {}
@@ -160,12 +158,10 @@ class _IntentWordsReader:
                 bag.update(_literal(str(spoken)))
         return bag
 
-    def result(self) -> SentenceWords:
+    def _result(self) -> SentenceWords:
         kinds: dict[str, Mapping[str, float]] = {}
         fillers: set[str] = set(_literal(" ".join(self._data.get("skip_words") or ())))
-        for word, counted in sorted(
-            self._seen.items()
-        ):  # bags have no order, and a language shall be the same in each run
+        for word, counted in sorted(self._seen.items()):  # bags have no order, and each run has to give the same
             shares = {kind: count / self._blocks[kind] for kind, count in counted.items()}
             total = sum(shares.values())
             best = max(shares.values()) / total
@@ -182,8 +178,11 @@ class _IntentWordsReader:
         for phrase, classes in self._classes.items():
             kinds[phrase] = {**kinds.get(phrase, {}), **classes}
             fillers.discard(phrase)
-        asking = {word: self._asks(*modes) for word, modes in self._modes.items() if not word.isdigit()}
-        asking = {word: asks for word, asks in asking.items() if abs(asks) > _CLEARLY}
+        asking: dict[str, float] = {}
+        for word, modes in self._modes.items():
+            asked, ordered = (of / max(1.0, whole) for of, whole in zip(modes, self._all, strict=True))
+            if not word.isdigit() and abs(asks := (asked - ordered) / (asked + ordered)) > _CLEARLY:
+                asking[word] = asks
         for word, asks in asking.items():
             if asks > _ONLY_ASKS and word not in self._classes:
                 kinds[word] = {
@@ -199,10 +198,6 @@ class _IntentWordsReader:
         is_asked = any(intent.startswith(_ASKING) for intent in intents)
         return kinds.get(best, 0.0) >= _SURE and (word in self._classes or (len(intents) >= _SORTS and is_asked))
 
-    def _asks(self, asked: float, ordered: float) -> float:
-        asked, ordered = asked / max(1.0, self._all[0]), ordered / max(1.0, self._all[1])
-        return (asked - ordered) / (asked + ordered)
-
 
 def _listed(value: object) -> list[str]:
     if isinstance(value, str):
@@ -210,22 +205,14 @@ def _listed(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, Sequence) else []
 
 
-def _spelled_out(template: str) -> str:
-    """Return a template with its rules and lists gone and endings written out: `light[s]` is `light lights`."""
+def _literal(template: str) -> Iterator[str]:
+    """Yield the folded words of a template without its rules and lists, endings written out: `light[s]` is `light lights`."""
     text = _RULE.sub(" ", _LIST.sub(" ", template))
     text = _MAY_HAVE_ENDINGS.sub(r"\1(|\2)", text)
     text = _ENDINGS.sub(lambda m: " ".join(m[1] + end for end in m[2].split("|")), text)
-    return _MAY_BEGIN.sub(r"\2 \1\2", _MAY_END.sub(r"\1 \1\2", text))
-
-
-def _literal(template: str) -> Iterator[str]:
-    return (fold(run) for run in runs_of(_spelled_out(template)))
-
-
-def runs_of(text: str) -> Iterator[str]:
-    """Yield the words of a text of any length."""
-    for start in range(0, len(text), 900):
-        yield from runs(text[start : start + 900])
+    text = _MAY_BEGIN.sub(r"\2 \1\2", _MAY_END.sub(r"\1 \1\2", text))
+    for start in range(0, len(text), 900):  # a template has any length, and `runs` reads short texts only
+        yield from map(fold, runs(text[start : start + 900]))
 
 
 def _phrases(template: str) -> Iterator[str]:

@@ -77,11 +77,13 @@ def patterns() -> _Patterns:
     words = [data.personal for _, data in sorted(all_data().items())]
 
     def any_of(name: str) -> str:
-        return "|".join(dict.fromkeys(pattern for one in words for pattern in getattr(one, name)))
+        return "|".join(dict.fromkeys(pattern for one in words for pattern in one.get(name, ())))
 
     number = rf"(?:[ -]?(?:{any_of('number')}))?"
     copula = rf"(?: (?:{any_of('copula')}))?"
-    addresses = [filled(one, {"house": _HOUSE, **own.parts}) for own in words for one in own.addresses]
+    addresses = [
+        filled(one, {"house": _HOUSE, **own.get("parts", {})}) for own in words for one in own.get("addresses", ())
+    ]
     return _Patterns(
         phone=re.compile(
             rf"(\b(?:{any_of('phone')})\b{number}{copula}[\s.:=#]{{0,4}})((?:\d[ /-]?){{5,14}}\d)(?![\w@])",
@@ -115,7 +117,7 @@ def mask(text: str) -> str:
         text = _without_ibans(text)
         text = _CARD.sub(_card, text)
         text = known.account.sub(rf"\1{ACCOUNT}", text)
-        text = _PESEL.sub(lambda match: IDENTITY if _is_pesel(match[0]) and not _is_serial(match) else match[0], text)
+        text = _PESEL.sub(_pesel, text)
         text = _SSN.sub(lambda match: match[0] if _is_serial(match) else IDENTITY, text)
         for pattern in _PHONES:
             text = pattern.sub(_phone, text)
@@ -140,9 +142,9 @@ def _card(match: re.Match[str]) -> str:
     return CARD if _passes_luhn(digits) else match[0]
 
 
-def _is_pesel(digits: str) -> bool:
-    """Return whether eleven digits are a Polish identity number: a date of birth and a check digit."""
-    return sum(int(digit) * weight for digit, weight in zip(digits, _PESEL_WEIGHTS, strict=True)) % 10 == 0
+def _pesel(match: re.Match[str]) -> str:
+    total = sum(int(digit) * weight for digit, weight in zip(match[0], _PESEL_WEIGHTS, strict=True))
+    return match[0] if total % 10 or _is_serial(match) else IDENTITY
 
 
 def _is_serial(match: re.Match[str]) -> bool:

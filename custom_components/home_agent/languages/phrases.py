@@ -71,12 +71,12 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
     words = spoken_words(text)
     digits = ""
     if with_pin:
-        spoken, beside = digit_words(language), _pin_words(code_of(language))
+        spoken, beside = digit_words(language), {*data_of(ENGLISH).pin_words, *data_of(code_of(language)).pin_words}
         values = [spoken.get(fold(word)) or written_digits(word) for word in words]
         digits = "".join(values)
         words = [word for word, value in zip(words, values, strict=True) if not value and word not in beside]
     kinds = _kinds(words, language, about, name) if len(text) <= MAX_TEXT else None
-    asks_back = _ASKS.search(text) or (base_of(language) == "el" and _GREEK_ASKS.search(text))
+    asks_back = is_asking(text, language)
     kind = ReplyKind.OTHER
     if kinds is not None and ReplyKind.NO in kinds:
         kind = ReplyKind.NO
@@ -440,8 +440,3 @@ def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:
     for phrase in phrases:
         yield tuple(spoken_words(phrase))
         yield tuple(spoken_words(_APOSTROPHE.sub("", phrase)))
-
-
-@cache
-def _pin_words(code: str) -> frozenset[str]:
-    return frozenset((*data_of(ENGLISH).pin_words, *data_of(code).pin_words))

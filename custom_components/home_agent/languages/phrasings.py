@@ -88,7 +88,7 @@ def phrasings_of(code: str) -> Phrasings:
     reader = _PhrasingReader(told)
     joins = frozenset(word for text in (*own.follow_ups.joins, *own.claims.joins) for word in _words(text))
     found: dict[tuple[Any, ...], Phrasing] = {}
-    for route in itertools.chain(reader.told(), reader.own(own.commands)):
+    for route in itertools.chain(reader.told(), reader.said(own.commands)):
         key = (route.intent, route.domains, repr((route.slots, route.values, route.change)), route.needed, route.alone)
         known = found.get(key, route)  # "and" always joins two wishes
         found[key] = replace(known, beside=(known.beside | route.beside) - joins)
@@ -113,7 +113,7 @@ def phrasings_of(code: str) -> Phrasings:
         harmless=frozenset(word for text in own.harmless for word in _words(text)),
         prepositions=frozenset(word for text in own.prepositions for word in _words(text)),
         polite=sorted({words for words in polite if words}, key=len, reverse=True),
-        runs=[*reader.own([CommandPhrases(intent="", domains=("automation",), sentences=own.runs)])],
+        runs=[*reader.said([CommandPhrases(intent="", domains=("automation",), sentences=own.runs)])],
     )
 
 
@@ -145,27 +145,23 @@ class _PhrasingReader:
         """Yield the routes of Home Assistant's own sentences."""
         for name in COMMANDS:
             for block in self._told.get("intents", {}).get(name, {}).get("data", ()):
-                if not (domains := frozenset(domains_of_block(block) or domains_of_intent(name))):
-                    continue
-                slots = block.get("slots") or {}
-                for sentence in block.get("sentences", ()):
-                    for needed, beside, values, names in self._phrases(sentence):
-                        yield Phrasing(
-                            intent=name,
-                            domains=domains,
-                            slots={key: value for key, value in slots.items() if key not in PLACES},
-                            values=values,
-                            needed=needed,
-                            beside=beside,
-                            alone=not names and "area" in (block.get("requires_context") or ()),
-                            response=block.get("response") or "default",
-                        )
+                if domains := domains_of_block(block) or domains_of_intent(name):
+                    slots = block.get("slots") or {}
+                    command = CommandPhrases(
+                        intent=name,
+                        domains=domains,
+                        sentences=block.get("sentences", ()),
+                        slots={key: value for key, value in slots.items() if key not in PLACES},
+                        alone="area" in (block.get("requires_context") or ()),
+                        response=block.get("response") or "default",
+                    )
+                    yield from self.said([command])
 
-    def own(self, commands: Sequence[CommandPhrases]) -> Iterator[Phrasing]:
-        """Yield the routes of our data file."""
+    def said(self, commands: Sequence[CommandPhrases]) -> Iterator[Phrasing]:
+        """Yield the routes of commands, as our data file has them."""
         for command in commands:
             for sentence in command.sentences:
-                for needed, beside, values, _ in self._phrases(sentence):
+                for needed, beside, values, names in self._phrases(sentence):
                     yield Phrasing(
                         intent=command.intent,
                         domains=frozenset(command.domains),
@@ -174,7 +170,7 @@ class _PhrasingReader:
                         change=command.change,
                         needed=needed,
                         beside=beside,
-                        alone=command.alone,
+                        alone=command.alone and not names,
                         response=command.response,
                     )
 

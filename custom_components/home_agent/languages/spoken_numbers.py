@@ -11,7 +11,7 @@ from functools import cache
 import re
 
 from ..support.text import DASHES, Token, tokens
-from .data import ENGLISH, TimeWords, data_of, number_words
+from .data import ENGLISH, data_of, number_words
 
 type ReadAt[T] = tuple[T, int] | None
 """What stands at a place of a text, and the place behind it."""
@@ -76,15 +76,12 @@ class _TimeWords:
 @cache
 def time_words(code: str) -> _TimeWords:
     """Return the words of a language, or of English if it has none. Reads a file."""
-    own = data_of(code).times
-    if own is None:
+    if not (own := data_of(code).times):
         code, own = ENGLISH, data_of(ENGLISH).times
-    assert own is not None  # the schema wants them of English
     lists: dict[str, _TimePhrases] = {}
-    for name in TimeWords.__slots__:
+    for name, value in own.items():
         if name in ("numbers", "fractions", "thousands"):
             continue
-        value = getattr(own, name)
         rows = value.items() if isinstance(value, Mapping) else [("", value)]
         by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for key, phrases in rows:
@@ -92,13 +89,17 @@ def time_words(code: str) -> _TimeWords:
                 words = tuple(word.word for word in words_in(phrase))
                 by_first.setdefault(words[0], []).append((words, key))
         lists[name] = {first: sorted(found, key=lambda row: -len(row[0])) for first, found in by_first.items()}
-    more = {word.word: int(key) for key, listed in own.numbers.items() for said in listed for word in words_in(said)}
-    fractions = {
-        word.word: float(key) for key, listed in own.fractions.items() for said in listed for word in words_in(said)
+    said = {
+        name: {
+            word.word: key for key, listed in own.get(name, {}).items() for text in listed for word in words_in(text)
+        }
+        for name in ("numbers", "fractions")
     }
+    more = {word: int(key) for word, key in said["numbers"].items()}
+    fractions = {word: float(key) for word, key in said["fractions"].items()}
     numbers = {word: number for word, number in number_words(code).items() if number >= 0}
     hundreds = {word: 100 for word, number in number_words(code).items() if number < 0}
-    return _TimeWords(lists, {**hundreds, **numbers, **more}, fractions, own.thousands)
+    return _TimeWords(lists, {**hundreds, **numbers, **more}, fractions, own.get("thousands", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class NumberReader:
         """Return the key of the longest phrase of a list that stands at a place."""
         if at >= len(self.words):
             return None
-        for phrase, key in self.language.lists[name].get(self.words[at].word, ()):
+        for phrase, key in self.language.lists.get(name, {}).get(self.words[at].word, ()):
             end = at + len(phrase)
             if end <= len(self.words) and all(
                 one.word == word for one, word in zip(self.words[at:end], phrase, strict=True)
@@ -120,8 +121,8 @@ class NumberReader:
                 return key, end
         return None
 
-    def each[T](self, read: Callable[[int], ReadAt[T]], *, lead: bool = True) -> Iterator[tuple[T, int, int]]:
-        """Yield each value in the text with the first of its words and the place behind the last."""
+    def each[T](self, read: Callable[[int], ReadAt[T]], *, lead: bool = True) -> Iterator[Named[T]]:
+        """Yield each value in the text."""
         at = done = 0
         while at < len(self.words):
             if (vague := self.says("unclear", at)) is not None:
@@ -135,7 +136,7 @@ class NumberReader:
             for _ in range(_MOST_LEAD if lead else 0):
                 if first > done and self.says("lead", first - 1) == ("", first):
                     first -= 1
-            yield value, first, behind
+            yield Named(value, first, behind)
             at = done = behind
 
     def number(self, at: int) -> ReadAt[float]:

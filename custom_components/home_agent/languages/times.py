@@ -36,39 +36,37 @@ def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) ->
     A weekday or a month by itself is the last one; with `ahead` the next one.
     """
     calendar, words = Calendar(now, ahead), _text(words_in(text), language)
-    reader = SpanReader(words, calendar, PointReader(words, calendar))
-    found: list[Span] = []
-    for (start, end), first, behind in words.each(reader.span):
-        joined = first and words.says("joins", first - 1) is not None
-        if joined or not first or words.says("to", first - 1) is None:  # "until yesterday" has no beginning
-            found.append(Span(start, end, first, behind))
-    return found
+    return [
+        Span(*named.value, named.first, named.behind)
+        for named in words.each(SpanReader(words, calendar).span)
+        if not named.first
+        or words.says("joins", named.first - 1) is not None
+        or words.says("to", named.first - 1) is None  # "until yesterday" has no beginning
+    ]
 
 
 def durations_in(text: str, language: str) -> list[Named[timedelta]]:
     """Return how long something lasts that a text names: "an hour and a half", "90 Sekunden". Months and years are no such."""
     words = _text(words_in(text), language)
-    return [Named(value, first, behind) for value, first, behind in words.each(words.duration)]
+    return list(words.each(words.duration))
 
 
 def times_in(text: str, language: str) -> list[Named[time]]:
     """Return the times of day that a text names. Without "pm" or a part of the day a time is what a clock of 24 hours shows."""
     words = _text(words_in(text), language)
-    reader = PointReader(words, Calendar(_SOME_DAY))
-    return [Named(value, first, behind) for value, first, behind in words.each(reader.time_alone)]
+    return list(words.each(PointReader(words, Calendar(_SOME_DAY)).time_alone))
 
 
 def dates_in(text: str, language: str, now: datetime, *, ahead: bool = True) -> list[Named[date]]:
     """Return the days that a text names: "tomorrow", "am 3. Mai", "2026-05-03". One without a year is the next, or the last."""
     words = _text(words_in(text), language)
-    reader = PointReader(words, Calendar(now, ahead))
-    return [Named(value, first, behind) for value, first, behind in words.each(reader.day_at)]
+    return list(words.each(PointReader(words, Calendar(now, ahead)).day_at))
 
 
 def numbers_in(words: Sequence[Token], language: str) -> list[Named[float]]:
     """Return the numbers among the words of a text, in digits or spelled out up to some thousands, also below zero."""
     text = _text(words, language)
-    return [Named(value, first, behind) for value, first, behind in text.each(text.signed, lead=False)]
+    return list(text.each(text.signed, lead=False))
 
 
 def unit_at(words: Sequence[Token], place: int, language: str) -> bool:
@@ -81,23 +79,19 @@ def _text(words: Sequence[Token], language: str) -> NumberReader:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanReader:
+class SpanReader(PointReader):
     """Reads spans of time among the words of one text."""
-
-    text: NumberReader
-    calendar: Calendar
-    points: PointReader
 
     def span(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return the span that begins at a place."""
-        day = self.points.day_at(at)
+        day = self.day_at(at)
         place = day[1] if day is not None else at
         for name in ("since", "between"):
             if (said := self.text.says(name, place)) is not None and (
                 found := self._beginning(said[1], name, day[0] if day else None)
             ) is not None:
                 return found
-        if day is not None and self.points.clock_time(
+        if day is not None and self.clock_time(
             self.text.skip("at", place), told=self.text.says("at", place) is not None
         ):
             return None  # a moment
@@ -132,7 +126,10 @@ class SpanReader:
             return ((start, end), place) if start < end else None
         if name == "between" or day is not None:
             return None
-        if start > self.calendar.now and is_time and not self._has_day(at, behind):
+        names_day = any(
+            self.text.says(name, place) is not None for place in range(at, behind) for name in ("days", "weekdays")
+        )
+        if start > self.calendar.now and is_time and not names_day:
             start = self.calendar.at(start.date() - timedelta(days=1), start.hour + start.minute / MINUTES)
         return ((start, self.calendar.now), behind) if start < self.calendar.now else None
 
@@ -140,15 +137,6 @@ class SpanReader:
         """Return whether "pm" stands somewhere."""
         halves = (self.text.says("halves", place) for place in range(at, behind))
         return any(half is not None and half[0] == "pm" for half in halves)
-
-    def _has_day(self, at: int, behind: int) -> bool:
-        return any(
-            self.text.says(name, place) is not None for place in range(at, behind) for name in ("days", "weekdays")
-        )
-
-    def _day_behind(self, at: int) -> ReadAt[date]:
-        at = self.text.skip("lead", at)
-        return self.points.day_at(at)
 
     def _long(self, at: int) -> ReadAt[tuple[datetime, datetime, bool]]:
         """Return the moment from which on it is as long as is said: "seit zwei Stunden", "since two days ago"."""
@@ -169,11 +157,11 @@ class SpanReader:
                 return (*whole, False), unit[1]
             return None
         told = self.text.skip("at", at)
-        clock = None if self.points.written_date(at) else self.points.clock_time(told, told=True, is_bound=True)
+        clock = None if self.written_date(at) else self.clock_time(told, told=True, is_bound=True)
         if clock is not None:
             place = clock[1]
             day, behind = on or self.calendar.today, place
-            if (named := self._day_behind(place)) is not None:
+            if (named := self.day_at(self.text.skip("lead", place))) is not None:
                 day, behind = named
             moment = self.calendar.at(day, clock[0].hour + clock[0].minute / MINUTES)
             return (moment, moment, behind == place), behind
@@ -181,7 +169,7 @@ class SpanReader:
             (start, end), behind = found
             place = self.text.skip("at", behind)
             if start.hour == 0 and start.minute == 0 and end - start <= timedelta(hours=25):
-                if (clock := self.points.clock_time(place, told=place > behind, is_bound=True)) is not None:
+                if (clock := self.clock_time(place, told=place > behind, is_bound=True)) is not None:
                     start = self.calendar.at(start.date(), clock[0].hour + clock[0].minute / MINUTES)
                     return (start, start, False), clock[1]
             return (start, end, False), behind
@@ -193,17 +181,13 @@ class SpanReader:
 
     def _named(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return a span that has a name or a length: "yesterday evening", "this week", "the last two hours"."""
-        if (fixed := self.text.says("nights", at)) is not None:
-            return self.calendar.part(
-                self.calendar.today + timedelta(days=DAYS.index(fixed[0]) - TODAY), "night"
-            ), fixed[1]
-        if (fixed := self.text.says("evenings", at)) is not None:
-            return self.calendar.part(
-                self.calendar.today + timedelta(days=DAYS.index(fixed[0]) - TODAY), "evening"
-            ), fixed[1]
+        for name, part_of_day in (("nights", "night"), ("evenings", "evening")):
+            if (fixed := self.text.says(name, at)) is not None:
+                on = self.calendar.today + timedelta(days=DAYS.index(fixed[0]) - TODAY)
+                return self.calendar.part(on, part_of_day), fixed[1]
         if (joined := self._weekday_part(at)) is not None:
             return joined
-        if (day := self.points.day_at(at)) is not None:
+        if (day := self.day_at(at)) is not None:
             place = self.text.skip("articles", self.text.skip("glue", day[1]))
             if (part := self.text.says("parts", place) or self.text.says("parts", day[1])) is not None:
                 return self.calendar.part(day[0], part[0]), part[1]
@@ -278,7 +262,7 @@ class SpanReader:
             return None
         word, lists = self.text.words[at].word, self.text.language.lists
         for cut in range(3, len(word) - 2):
-            days, parts = lists["weekdays"].get(word[:cut], ()), lists["parts"].get(word[cut:], ())
+            days, parts = lists.get("weekdays", {}).get(word[:cut], ()), lists.get("parts", {}).get(word[cut:], ())
             for (day_words, day), (part_words, part) in ((d, p) for d in days for p in parts):
                 if len(day_words) == len(part_words) == 1:
                     return self.calendar.part(self.calendar.weekday(day, ahead=self.calendar.ahead), part), at + 1

@@ -2,22 +2,25 @@
 
 Three sources, the surest first: what people say as our data file of the language has it, Home Assistant's translations of domains, device
 classes, states and attributes, and the sentences that Home Assistant understands. English is known beside every language.
+
+In languages that decline words, a word may be cut at each ending that its language has: "света" is "свет", "okien" is "okno". Two
+words are forms of one if something is left that they have in common.
 """
 
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+import itertools
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
 
 from ..support.nearness import likeness
-from ..support.text import fold, is_unspaced, runs
-from .data import ENGLISH, all_data, base_of, data_of
-from .inflection import Forms
+from ..support.text import fold, is_unspaced, normalized, runs
+from .data import ENGLISH, Inflection, all_data, base_of, data_of
 from .intent_words import SentenceWords, sentence_words
 
 type Kinds = Mapping[str, float]
@@ -44,6 +47,109 @@ _LONG_ENOUGH = 3  # letters of a word for a thing
 _PART = 0.85  # "Küchenlicht" ends in a word for lights
 _SENTENCE = 0.9
 _DECLINED = 0.95  # "света" is "свет", but now and then two nouns share a form
+
+type Stems = tuple[frozenset[str], ...]
+"""Of each word of a phrase."""
+
+_LEAST_STEM = 3  # letters: what is left of a word must still tell it from others
+_LEAST_NAMED = 4  # the same where it may be any word that the home has
+
+_VOWELS = frozenset("aeiouyаеиоуыэюяіъ")
+
+
+class Forms:
+    """Words and phrases of a language, found again in any of their forms."""
+
+    def __init__(self, base: str = "", phrases: Iterable[str] = (), *, adjectives: bool = False) -> None:
+        """Take folded words, or several with spaces between; `base` is the code of the language without a region.
+
+        With `adjectives` those that are made of a word count as its forms as well.
+        """
+        self._base = base
+        self._said = roots_of if adjectives else stems_of
+        self._by_stem: dict[str, list[tuple[str, Stems]]] = {}
+        for phrase in sorted(phrases) if _rules(base).endings else ():
+            stems = tuple(stems_of(base, word) for word in phrase.split())
+            for stem in stems[0]:
+                self._by_stem.setdefault(stem, []).append((phrase, stems))
+
+    def of(self, word: str) -> list[str]:
+        """Return the single words that a folded word is a form of; maybe itself among them."""
+        return [phrase for length, phrase in self.starting([word], 0) if length == 1]
+
+    def starting(self, spoken: Sequence[str], start: int) -> Iterator[tuple[int, str]]:
+        """Yield what a text says from one of its folded words on: how many words, and the word or phrase."""
+        if not self._by_stem:
+            return
+        seen: set[str] = set()
+        for stem in sorted(self._said(self._base, spoken[start])):
+            for phrase, stems in self._by_stem.get(stem, ()):
+                if phrase not in seen and self._says(spoken[start : start + len(stems)], stems):
+                    seen.add(phrase)
+                    yield len(stems), phrase
+
+    def _says(self, spoken: Sequence[str], stems: Stems) -> bool:
+        return len(spoken) == len(stems) and not any(
+            wanted.isdisjoint(self._said(self._base, word)) for word, wanted in zip(spoken, stems, strict=True)
+        )
+
+
+@lru_cache(maxsize=16384)
+def stems_of(base: str, word: str) -> frozenset[str]:
+    """Return what may be left of a folded word without its ending; the word alone where its language declines little."""
+    rules = _rules(base)
+    stems = _with_short({word, *(word.removesuffix(end) for end in rules.endings)}, rules)
+    for one, other in rules.same_sounds:
+        stems = {stem.replace(one, other) for stem in stems}
+    return frozenset(stems) or frozenset({word})
+
+
+@lru_cache(maxsize=16384)
+def roots_of(base: str, word: str) -> frozenset[str]:
+    """Return the stems of a folded word, and of the nouns that it may be an adjective of."""
+    stems, rules = stems_of(base, word), _rules(base)
+    cut = {stem.removesuffix(end) for stem in stems for end in rules.adjective_endings if stem.endswith(end)}
+    return stems.union(_with_short(cut, rules))
+
+
+@lru_cache(maxsize=16384)
+def keys_of(base: str, word: str) -> frozenset[str]:
+    """Return what a folded word and its other forms have in common; the word itself is among it."""
+    if word.isdigit():
+        return frozenset({word})
+    if _rules(base).endings:
+        return stems_of(base, word) | {word}
+    ends = tuple(data_of(base).plurals) or ("s", "es")
+    return frozenset({word, *(word[: -len(end)] for end in ends if word.endswith(end) and len(word) - len(end) > 2)})
+
+
+def forms_of(base: str, word: str) -> Iterator[str]:
+    """Yield what a folded word may be called in another form: hundreds of them, few of which exist."""
+    rules = _rules(base)
+    for stem in roots_of(base, word) if rules.endings else ():
+        if len(stem) >= _LEAST_NAMED:
+            yield stem
+            yield from (stem + end for end in rules.endings)
+            yield from (stem[:-1] + vowel + stem[-1] for vowel in rules.fleeting_vowels)
+
+
+@lru_cache(maxsize=32)
+def _rules(base: str) -> Inflection:
+    """Return how a language declines, the endings folded."""
+    rules = data_of(base).inflection
+    return replace(rules, endings=tuple(dict.fromkeys(fold(normalized(end)) for end in rules.endings)))
+
+
+def _with_short(stems: set[str], rules: Inflection) -> set[str]:
+    """Return the stems that are long enough, each also without the vowel that stands before its last consonant."""
+    short = set(stems)
+    for stem in stems:
+        for vowel in rules.fleeting_vowels:
+            before = stem[: -len(vowel) - 1]
+            if len(before) > 1 and stem[-len(vowel) - 1 : -1] == vowel and not {before[-1], stem[-1]} & _VOWELS:
+                short.add(before + stem[-1])
+                break
+    return {stem for stem in short if len(stem) >= _LEAST_STEM}
 
 
 @dataclass(frozen=True)
@@ -136,14 +242,10 @@ class Language:
                     yield start, length, others
             for length, name in self.thing_forms.starting(spoken, start):
                 yield start, length, self.things[name]
-            for name in self._near_thing(spoken[start]):
-                yield start, 1, self.things[name]
-
-    def _near_thing(self, said: str) -> list[str]:
-        """Return the thing that a word is another form of: "oppvaskmaskinen" of "oppvaskmaskin"."""
-        if said in self.things or len(said) <= _TELLING:
-            return []
-        return [name for name in self._things_by_start.get(said[:3], ()) if likeness(name, said) >= _FORM][:1]
+            if (said := spoken[start]) not in self.things and len(said) > _TELLING:
+                near = (name for name in self._things_by_start.get(said[:3], ()) if likeness(name, said) >= _FORM)
+                for name in itertools.islice(near, 1):  # "oppvaskmaskinen" is a form of "oppvaskmaskin"
+                    yield start, 1, self.things[name]
 
     def names_thing(self, spoken: list[str]) -> bool:
         """Return whether one of the folded words, or several, names what a home has: a kind, a room or a thing."""
@@ -306,7 +408,9 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
         _raise(kinds, word, {kind: _VERB})
     for word, kind, weight in _translations(translated):
         _raise(kinds, word, {kind: weight})
-        if weight == 1.0 and not _is_of_another(sentences.kinds.get(word), kind):
+        # Home Assistant has titles in English where they are not translated: "fan" is no fan in Welsh, but a place
+        known = sentences.kinds.get(word, {})
+        if weight == 1.0 and 2 * known.get(kind, 0.0) >= max(known.values(), default=0.0):
             nouns.add(word)
             if "." not in kind:
                 names.add(word)
@@ -352,22 +456,24 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
 def _things(base: str, home: str) -> dict[str, frozenset[str]]:
     """Return what devices are called, with what the same is called in the other languages: single words that say enough."""
     tables = {code: data.things for code, data in all_data().items()}
-    for spoken_here in {ENGLISH, base, home} & tables.keys():
-        tables[spoken_here] = _with_telling(tables[spoken_here])
+    for code in {
+        ENGLISH,
+        base,
+        home,
+    } & tables.keys():  # with the words that tell each from the others: "coffee machine"
+        usual = {
+            key: [word for word in phrase_of(names[0]).split() if len(word) >= _TELLING]
+            for key, names in tables[code].items()
+        }
+        often = Counter(word for words in usual.values() for word in words)
+        telling = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
+        tables[code] = {key: [*names, *telling[key]] for key, names in tables[code].items()}
     return {
         name: frozenset(
             other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
         )
         for name, others in _other_names(base, home, tables).items()
     }
-
-
-def _is_of_another(known: Kinds | None, kind: str) -> bool:
-    """Return whether a language says a word of other kinds in the first place.
-
-    Home Assistant has titles in English where they are not translated: "fan" is no fan in Welsh, but a place.
-    """
-    return known is not None and 2 * known.get(kind, 0.0) < max(known.values(), default=0.0)
 
 
 def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
@@ -427,16 +533,6 @@ def _other_names(base: str, home: str, tables: Mapping[str, Mapping[str, Sequenc
         for name in names[own]:
             found[name] = found.get(name, frozenset()) | names[own] | names[ENGLISH] | names.get(home, set()) | far
     return found
-
-
-def _with_telling(table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return things with the words that tell the usual name of each from the others: "coffee" of "coffee machine"."""
-    usual = {
-        key: [word for word in phrase_of(names[0]).split() if len(word) >= _TELLING] for key, names in table.items()
-    }
-    often = Counter(word for words in usual.values() for word in words)
-    telling = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
-    return {key: [*names, *telling[key]] for key, names in table.items()}
 
 
 def _rows(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

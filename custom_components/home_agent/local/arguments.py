@@ -17,7 +17,6 @@ from ..home.names import stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.taught_names import AREA
 from ..languages.data import data_of
-from ..languages.inflection import keys_of
 from ..languages.spoken_numbers import SECONDS, Named, words_in
 from ..languages.times import (
     dates_in,
@@ -27,7 +26,7 @@ from ..languages.times import (
     times_in,
     unit_at,
 )
-from ..languages.vocabulary import Language
+from ..languages.vocabulary import Language, keys_of
 from ..support.text import MAX_TEXT, fold, spoken_words, words_of
 from .declared import Argument, ArgumentKind, Form
 

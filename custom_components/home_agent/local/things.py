@@ -11,9 +11,8 @@ from homeassistant.core import State
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..languages.data import ENGLISH, LanguageData, data_of, number_words
-from ..languages.inflection import keys_of
 from ..languages.phrasings import Phrasings
-from ..languages.vocabulary import Kinds, Language
+from ..languages.vocabulary import Kinds, Language, keys_of
 from ..support.nearness import LONG, is_slip, name_meant_by
 from ..support.text import Words, fold, words_of
 

@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonValueType
 from ..languages.claims import any_word
 from ..languages.concepts import fillers_of, meaning_of, names_in
 from ..languages.data import ENGLISH, code_of, data_of, number_words
-from ..languages.inflection import stems_of
+from ..languages.vocabulary import stems_of
 from ..support.nearness import likeness
 from ..support.text import fold, is_unspaced, normalized, runs, words
 from .filters import plain

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..home.domains import READ_ONLY, domains_where
-from ..languages.inflection import forms_of
+from ..languages.vocabulary import forms_of
 from ..support.nearness import grams, likeness
 from ..support.text import fold, words
 from .entity_documents import EntityDocument

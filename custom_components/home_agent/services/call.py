@@ -20,40 +20,7 @@ type ServiceDefinition = tuple[
     str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse
 ]
 """Name, handler, schema, and whether it responds."""
-ATTR_CONVERSATION_ID = "conversation_id"
-ATTR_PROFILE = "profile"
-ATTR_LANGUAGE = "language"
-ATTR_CONTEXT_ENTITIES = "context_entities"
-ATTR_ATTRIBUTES = "attributes"
-ATTR_CONFIRM_VIA = "confirm_via"
-ATTR_REQUEST_ID = "request_id"
-ATTR_PIN = "pin"
-ATTR_ACTION_ID = "action_id"
-ATTR_HOURS = "hours"
-ATTR_LIMIT = "limit"
-ATTR_TOOL_NAME = "tool_name"
-ATTR_PARAMETERS = "parameters"
-ATTR_FORCE = "force"
-ATTR_TEXT = "text"
-ATTR_PATH = "path"
-ATTR_COLLECTION = "collection"
-ATTR_TITLE = "title"
-ATTR_SOURCE = "source"
-ATTR_OUTSIDE = "outside"
-ATTR_METADATA = "metadata"
-ATTR_DOCUMENT = "document"
-ATTR_MEMORY_ID = "memory_id"
-ATTR_CONTENT = "content"
-ATTR_TYPE = "type"
-ATTR_OWNER = "owner"
-ATTR_IMPORTANCE = "importance"
-ATTR_MIN_IMPORTANCE = "min_importance"
-ATTR_EXPIRES_AT = "expires_at"
-ATTR_HISTORY = "history"
-ATTR_QUERY = "query"
-ATTR_CONFIRM = "confirm"
-ATTR_PHRASE = "phrase"
-CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
+CONFIRM_VIA = {probatio.Optional("confirm_via"): probatio.All(cv.ensure_list_csv, [cv.string])}
 
 
 def runtime_of(hass: HomeAssistant) -> RuntimeData:
@@ -94,7 +61,7 @@ async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...
 
     Raises `ServiceValidationError` for an unknown channel, or the phone of a user who may not confirm.
     """
-    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
+    channels = tuple(call.data.get("confirm_via", ()))
     for channel in channels:
         if not is_channel(call.hass, channel):
             raise invalid("confirm_via_unknown", channel=channel)

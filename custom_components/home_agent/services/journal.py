@@ -16,11 +16,6 @@ from ..policy.undo import HaUndo
 from ..support.bounds import as_float
 from ..support.errors import ToolError
 from .call import (
-    ATTR_ACTION_ID,
-    ATTR_CONVERSATION_ID,
-    ATTR_FORCE,
-    ATTR_HOURS,
-    ATTR_LIMIT,
     CONFIRM_VIA,
     async_register,
     async_turn,
@@ -31,18 +26,18 @@ from .call import (
 MAX_HOURS = 100_000
 UNDO_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_ACTION_ID): cv.string,
-        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
-        probatio.Optional(ATTR_FORCE, default=False): cv.boolean,
+        probatio.Optional("action_id"): cv.string,
+        probatio.Optional("conversation_id"): cv.string,
+        probatio.Optional("force", default=False): cv.boolean,
         **CONFIRM_VIA,
     }
 )
 LIST_ACTIONS_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_HOURS): probatio.All(as_float, probatio.Range(min=0)),
-        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional("hours"): probatio.All(as_float, probatio.Range(min=0)),
+        probatio.Optional("conversation_id"): cv.string,
         probatio.Optional(ATTR_ENTITY_ID): cv.entity_ids,
-        probatio.Optional(ATTR_LIMIT, default=50): cv.positive_int,
+        probatio.Optional("limit", default=50): cv.positive_int,
     }
 )
 
@@ -50,17 +45,17 @@ LIST_ACTIONS_SCHEMA = probatio.Schema(
 async def _async_undo(call: ServiceCall) -> ServiceResponse:
     """Take back one action, or what whoever calls did last; return what became of it, or the question before it."""
     runtime, may_see = runtime_of(call.hass), await _async_may_see(call)
-    action_id, conversation_id = call.data.get(ATTR_ACTION_ID), call.data.get(ATTR_CONVERSATION_ID)
+    action_id, conversation_id = call.data.get("action_id"), call.data.get("conversation_id")
 
     def meant(action: JournalEntry) -> bool:
         if action_id is None and conversation_id is None:
             return action.user_id == call.context.user_id
         return may_see(action) and conversation_id in (None, action.conversation_id)
 
-    tool = HaUndo(runtime.journal, force=call.data[ATTR_FORCE], sees=meant)
+    tool = HaUndo(runtime.journal, force=call.data["force"], sees=meant)
     profile = runtime.registry.default
     turn = await async_turn(call, profile, conversation_id or call.context.id)
-    arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
+    arguments = {"action_id": action_id} if action_id else {}
     try:
         tool.way(call.hass, arguments, turn)
     except ToolError as err:
@@ -77,7 +72,7 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
     """Return what was done, newest first; what a scene or a script changed only as far as whoever calls may know of it."""
     may_see = await _async_may_see(call)
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    hours, entity_ids = call.data.get(ATTR_HOURS), set(call.data.get(ATTR_ENTITY_ID, ()))
+    hours, entity_ids = call.data.get("hours"), set(call.data.get(ATTR_ENTITY_ID, ()))
     if hours is not None and not hours <= MAX_HOURS:
         raise invalid("list_hours", most=str(MAX_HOURS))
     begin = dt_util.utcnow() - timedelta(hours=hours) if hours is not None else None
@@ -93,12 +88,12 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
         return (
             may_see(action)
             and (begin is None or action.when >= begin)
-            and call.data.get(ATTR_CONVERSATION_ID) in (None, action.conversation_id)
+            and call.data.get("conversation_id") in (None, action.conversation_id)
             and (not entity_ids or concerned(action))
         )
 
     found = runtime_of(call.hass).journal.newest_first(wanted)
-    return {"actions": [action.as_told(knows) for action in found[: call.data[ATTR_LIMIT]]]}
+    return {"actions": [action.as_told(knows) for action in found[: call.data["limit"]]]}
 
 
 async def _async_may_see(call: ServiceCall) -> Sees:

@@ -17,18 +17,6 @@ from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
 from .call import (
-    ATTR_CONFIRM,
-    ATTR_CONTENT,
-    ATTR_EXPIRES_AT,
-    ATTR_HISTORY,
-    ATTR_IMPORTANCE,
-    ATTR_LANGUAGE,
-    ATTR_LIMIT,
-    ATTR_MEMORY_ID,
-    ATTR_MIN_IMPORTANCE,
-    ATTR_OWNER,
-    ATTR_QUERY,
-    ATTR_TYPE,
     async_register,
     invalid,
     runtime_of,
@@ -54,59 +42,59 @@ _SHARE = probatio.All(as_float, probatio.Range(min=0, max=1))
 _CONTENT = probatio.All(cv.string, probatio.Length(min=1, max=MAX_CONTENT))
 LIST_MEMORIES_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_HISTORY, default=False): cv.boolean,
-        probatio.Optional(ATTR_LIMIT, default=100): probatio.All(cv.positive_int, probatio.Range(max=MAX_LISTED)),
+        probatio.Optional("type"): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("history", default=False): cv.boolean,
+        probatio.Optional("limit", default=100): probatio.All(cv.positive_int, probatio.Range(max=MAX_LISTED)),
     }
 )
 SEARCH_MEMORIES_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_QUERY): probatio.All(cv.string, probatio.Length(min=1, max=MAX_QUERY)),
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_MIN_IMPORTANCE, default=0.0): _SHARE,
-        probatio.Optional(ATTR_LIMIT, default=10): probatio.All(cv.positive_int, probatio.Range(max=MAX_FOUND)),
+        probatio.Required("query"): probatio.All(cv.string, probatio.Length(min=1, max=MAX_QUERY)),
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("min_importance", default=0.0): _SHARE,
+        probatio.Optional("limit", default=10): probatio.All(cv.positive_int, probatio.Range(max=MAX_FOUND)),
     }
 )
 ADD_MEMORY_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_CONTENT): _CONTENT,
-        probatio.Optional(ATTR_TYPE, default=MemoryType.FACT.value): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_IMPORTANCE, default=ADDED_IMPORTANCE): _SHARE,
-        probatio.Optional(ATTR_EXPIRES_AT): cv.datetime,
-        probatio.Optional(ATTR_LANGUAGE): cv.string,
+        probatio.Required("content"): _CONTENT,
+        probatio.Optional("type", default=MemoryType.FACT.value): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("importance", default=ADDED_IMPORTANCE): _SHARE,
+        probatio.Optional("expires_at"): cv.datetime,
+        probatio.Optional("language"): cv.string,
     }
 )
 UPDATE_MEMORY_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_MEMORY_ID): cv.string,
-        probatio.Optional(ATTR_CONTENT): _CONTENT,
-        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_IMPORTANCE): _SHARE,
-        probatio.Optional(ATTR_EXPIRES_AT): probatio.Any(None, cv.datetime),
+        probatio.Required("memory_id"): cv.string,
+        probatio.Optional("content"): _CONTENT,
+        probatio.Optional("type"): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("importance"): _SHARE,
+        probatio.Optional("expires_at"): probatio.Any(None, cv.datetime),
     }
 )
 DELETE_MEMORY_SCHEMA = probatio.Schema(
-    {probatio.Required(ATTR_MEMORY_ID): probatio.All(cv.ensure_list_csv, [cv.string], probatio.Length(min=1))}
+    {probatio.Required("memory_id"): probatio.All(cv.ensure_list_csv, [cv.string], probatio.Length(min=1))}
 )
 CLEAR_MEMORIES_SCHEMA = probatio.Schema(
-    {probatio.Required(ATTR_CONFIRM): cv.boolean, probatio.Optional(ATTR_OWNER): cv.string}
+    {probatio.Required("confirm"): cv.boolean, probatio.Optional("owner"): cv.string}
 )
-EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional(ATTR_OWNER): cv.string})
+EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional("owner"): cv.string})
 
 
 async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
     """Return memories, the newest first, as flat rows, and how many there are."""
     memories, scope = await _async_scope(call)
-    kind = MemoryType(call.data[ATTR_TYPE]) if ATTR_TYPE in call.data else None
+    kind = MemoryType(call.data["type"]) if "type" in call.data else None
     owner = await _async_owner(call, scope)
-    known = memories.of(scope, type=kind, owner=owner, with_history=call.data[ATTR_HISTORY])
+    known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
     known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
     return {
-        "memories": [_memory_row(memory, names) for memory in known[: call.data[ATTR_LIMIT]]],
+        "memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]],
         "count": len(known),
     }
 
@@ -117,10 +105,10 @@ async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
     owner = await _async_owner(call, scope)
     owners = {owner} if owner != ALL else {memory.owner for memory in memories.of(scope)}
     found = await memories.async_find(
-        call.data[ATTR_QUERY],
+        call.data["query"],
         Scope(owners=frozenset(owners), owner=None),
-        limit=call.data[ATTR_LIMIT],
-        min_importance=call.data[ATTR_MIN_IMPORTANCE],
+        limit=call.data["limit"],
+        min_importance=call.data["min_importance"],
         language=code_of(call.hass.config.language),
     )
     names = await _async_names(call.hass)
@@ -130,14 +118,14 @@ async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
 async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     """Store a memory; return what became of it. Raises for what is not kept."""
     memories, scope = await _async_scope(call)
-    if ATTR_OWNER in call.data:
+    if "owner" in call.data:
         owner = await _async_owner(call, scope)
     else:
         owner = scope.owner if scope else _writes_for(memories, call.context.user_id)
-    language = call.data.get(ATTR_LANGUAGE) or call.hass.config.language
+    language = call.data.get("language") or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
-    expires_at = _in_utc(call.data.get(ATTR_EXPIRES_AT))
+    expires_at = _in_utc(call.data.get("expires_at"))
     if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
         raise invalid("memory_expired")
     turn = current_turn.get(None)
@@ -145,11 +133,11 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     [added] = await memories.async_add(
         [
             Draft(
-                content=call.data[ATTR_CONTENT],
-                type=MemoryType(call.data[ATTR_TYPE]),
+                content=call.data["content"],
+                type=MemoryType(call.data["type"]),
                 owner=owner,
                 source=MemorySource.SERVICE,
-                importance=call.data[ATTR_IMPORTANCE],
+                importance=call.data["importance"],
                 language=code_of(language),
                 expires_at=expires_at,
                 metadata={TAINTED: [*taints]} if taints else {},
@@ -169,14 +157,14 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
 async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     """Change a memory; return it as it is now."""
     memories, scope = await _async_scope(call)
-    [memory_id] = _known_ids(memories, scope, [call.data[ATTR_MEMORY_ID]])
-    changes = {key: call.data[key] for key in (ATTR_CONTENT, ATTR_IMPORTANCE) if key in call.data}
-    if ATTR_TYPE in call.data:
-        changes[ATTR_TYPE] = MemoryType(call.data[ATTR_TYPE])
-    if ATTR_OWNER in call.data:
-        changes[ATTR_OWNER] = await _async_owner(call, scope)
-    if ATTR_EXPIRES_AT in call.data:
-        changes[ATTR_EXPIRES_AT] = _in_utc(call.data[ATTR_EXPIRES_AT])
+    [memory_id] = _known_ids(memories, scope, [call.data["memory_id"]])
+    changes = {key: call.data[key] for key in ("content", "importance") if key in call.data}
+    if "type" in call.data:
+        changes["type"] = MemoryType(call.data["type"])
+    if "owner" in call.data:
+        changes["owner"] = await _async_owner(call, scope)
+    if "expires_at" in call.data:
+        changes["expires_at"] = _in_utc(call.data["expires_at"])
     memory = await memories.async_update(memory_id, **changes)
     return _memory_row(memory, await _async_names(call.hass))
 
@@ -184,7 +172,7 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
 async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
     """Delete memories by their ids; return how many. Works while memory is off as well."""
     memories, scope = await _async_scope(call, also_off=True)
-    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data[ATTR_MEMORY_ID]))}
+    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))}
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
@@ -192,11 +180,11 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
 
     Without an owner administrators and automations mean all, others their own.
     """
-    if not call.data[ATTR_CONFIRM]:
+    if not call.data["confirm"]:
         raise invalid("memory_confirm")
     memories, scope = await _async_scope(call, also_off=True)
     owner: str | None = call.context.user_id
-    if ATTR_OWNER in call.data or scope is None:
+    if "owner" in call.data or scope is None:
         owner = await _async_owner(call, scope)
     elif owner is None:  # a voice device: nobody's but the home's
         owner = scope.owner
@@ -247,7 +235,7 @@ async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
 
     Raises for somebody whose memories are not for whoever calls, or who does not exist.
     """
-    if (wanted := call.data.get(ATTR_OWNER)) is None:
+    if (wanted := call.data.get("owner")) is None:
         return ALL
     owner = None if wanted == HOME else wanted
     if scope is not None and owner not in scope.owners:
@@ -276,18 +264,18 @@ async def _async_names(hass: HomeAssistant) -> dict[str, str]:
 def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
     """Return a memory as a row of a table: texts, numbers and truth values only."""
     return {
-        ATTR_MEMORY_ID: memory.id,
-        ATTR_CONTENT: memory.content,
-        ATTR_TYPE: memory.type.value,
-        ATTR_OWNER: memory.owner or HOME,
+        "memory_id": memory.id,
+        "content": memory.content,
+        "type": memory.type.value,
+        "owner": memory.owner or HOME,
         "owner_name": names.get(memory.owner, "") if memory.owner else "",
         "source": memory.source.value,
-        ATTR_IMPORTANCE: round(memory.importance, 2),
+        "importance": round(memory.importance, 2),
         "extracted_at": memory.extracted_at.isoformat(),
         "last_accessed": memory.last_accessed.isoformat(),
         "accesses": memory.accesses,
-        ATTR_EXPIRES_AT: memory.expires_at.isoformat() if memory.expires_at else None,
-        ATTR_LANGUAGE: memory.language,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+        "language": memory.language,
         TAINTED: ", ".join(memory.tainted),
         "replaced_by": memory.replaced_by,
     }

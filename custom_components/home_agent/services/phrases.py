@@ -7,9 +7,9 @@ import probatio
 
 from ..languages.phrases import plain_words
 from ..local.learned import LearnedPhrase, learned_phrases_of
-from .call import ATTR_PHRASE, async_register, invalid
+from .call import async_register, invalid
 
-FORGET_LEARNED_PHRASE_SCHEMA = probatio.Schema({probatio.Required(ATTR_PHRASE): cv.string})
+FORGET_LEARNED_PHRASE_SCHEMA = probatio.Schema({probatio.Required("phrase"): cv.string})
 
 
 async def _async_list_learned_phrases(call: ServiceCall) -> ServiceResponse:
@@ -44,7 +44,7 @@ def _learned_phrase(row: LearnedPhrase) -> JsonObjectType:
 
 async def _async_forget_learned_phrase(call: ServiceCall) -> ServiceResponse:
     """Forget a phrase by its words or its id, whatever became of it; return what was forgotten."""
-    wanted, found = call.data[ATTR_PHRASE], list[LearnedPhrase]()
+    wanted, found = call.data["phrase"], list[LearnedPhrase]()
     for row in await _async_phrases(call):
         if wanted == row.id or plain_words(wanted, row.language) == plain_words(row.text, row.language):
             found.append(row)

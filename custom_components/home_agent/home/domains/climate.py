@@ -1,34 +1,21 @@
 """The climate of rooms and water: thermostats, air conditioners, heaters, humidifiers, water heaters."""
 
+from dataclasses import replace
+
 from homeassistant.components.climate.const import ClimateEntityFeature, HVACMode
 from homeassistant.components.humidifier.const import HumidifierEntityFeature
 from homeassistant.components.water_heater.const import WaterHeaterEntityFeature
 from homeassistant.util.json import JsonValueType
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    features_as_words,
-    has,
-    is_in,
-    offers,
-    plain,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import between, boolean, choice, option, temperature
+from ..records import ON_OFF, SWITCHABLE, at, away_from, features_as_words, has, is_in, offers, setting, shown
 from ..tolerance import PERCENT, STATE, near, same, yes_or_no
 
 _HEATING = (HVACMode.HEAT_COOL, HVACMode.AUTO, HVACMode.HEAT, HVACMode.COOL, HVACMode.FAN_ONLY, HVACMode.DRY)
 _RANGE = has(ClimateEntityFeature.TARGET_TEMPERATURE_RANGE)
 _DEGREES = near(0.05, 0.5)
+_HUMIDITY = between("min_humidity", "max_humidity", default=(0, 100))
 
 
 def _first_mode(subject: Subject) -> dict[str, JsonValueType]:
@@ -48,31 +35,20 @@ DOMAINS = {
                 when=offers("hvac_modes", HVACMode.OFF),
                 data=lambda _subject: {"hvac_mode": HVACMode.OFF.value},
             ),
-            **setting(
-                "set_hvac_mode",
-                "hvac_mode",
-                Field(option("hvac_modes"), offers("hvac_modes"), shows=(STATE, same)),
-            ),
+            **setting("set_hvac_mode", "hvac_mode", Field(option("hvac_modes"), offers("hvac_modes"), shows=(STATE, same))),
             **choice("set_preset_mode", "preset_mode", "preset_modes", ClimateEntityFeature.PRESET_MODE),
             "set_temperature": Action(
                 "set_temperature",
                 fields={
                     "temperature": Field(
-                        temperature,
-                        has(ClimateEntityFeature.TARGET_TEMPERATURE),
-                        shows=("temperature", _DEGREES),
+                        temperature, has(ClimateEntityFeature.TARGET_TEMPERATURE), shows=("temperature", _DEGREES)
                     ),
                     "target_temp_low": Field(temperature, _RANGE, shows=("target_temp_low", _DEGREES)),
                     "target_temp_high": Field(temperature, _RANGE, shows=("target_temp_high", _DEGREES)),
                 },
                 together=frozenset({"target_temp_low", "target_temp_high"}),
             ),
-            **setting(
-                "set_humidity",
-                "humidity",
-                Field(between("min_humidity", "max_humidity", default=(0, 100)), shows=("humidity", PERCENT)),
-                ClimateEntityFeature.TARGET_HUMIDITY,
-            ),
+            **shown("set_humidity", "humidity", _HUMIDITY, PERCENT, ClimateEntityFeature.TARGET_HUMIDITY),
             **choice("set_fan_mode", "fan_mode", "fan_modes", ClimateEntityFeature.FAN_MODE),
             **choice("set_swing_mode", "swing_mode", "swing_modes", ClimateEntityFeature.SWING_MODE),
             **choice(
@@ -120,21 +96,15 @@ DOMAINS = {
         sets_state=("set_hvac_mode", "hvac_mode"),
         told_as=ON_OFF,
     ),
-    "humidifier": Domain(
+    "humidifier": replace(
+        SWITCHABLE,
         actions={
-            **plain("turn_on", "turn_off", "toggle"),
-            **setting(
-                "set_humidity",
-                "humidity",
-                Field(
-                    between("min_humidity", "max_humidity", default=(0, 100), whole=True), shows=("humidity", PERCENT)
-                ),
+            **SWITCHABLE.actions,
+            **shown(
+                "set_humidity", "humidity", between("min_humidity", "max_humidity", default=(0, 100), whole=True), PERCENT
             ),
             **choice("set_mode", "mode", "available_modes", HumidifierEntityFeature.MODES),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("set_humidity", "set_mode"),
         value="humidity",
         aliases={"target_humidity": "humidity", "preset_mode": "mode"},
@@ -142,11 +112,8 @@ DOMAINS = {
         attributes=("current_humidity", "humidity", "mode"),
         rank=9,
         logged=Logged.BY_USER,
-        goals=SWITCHED,
         kept=("humidity", "mode"),
-        back=SWITCHED_BACK,
         in_a_room=True,
-        told_as=ON_OFF,
     ),
     "water_heater": Domain(
         actions={
@@ -155,11 +122,8 @@ DOMAINS = {
             **choice(
                 "set_operation_mode", "operation_mode", "operation_list", WaterHeaterEntityFeature.OPERATION_MODE
             ),
-            **setting(
-                "set_temperature",
-                "temperature",
-                Field(temperature, shows=("temperature", _DEGREES)),
-                WaterHeaterEntityFeature.TARGET_TEMPERATURE,
+            **shown(
+                "set_temperature", "temperature", temperature, _DEGREES, WaterHeaterEntityFeature.TARGET_TEMPERATURE
             ),
             **setting(
                 "set_away_mode",

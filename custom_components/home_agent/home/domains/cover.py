@@ -1,6 +1,7 @@
 """What opens and closes: covers and valves."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.components.cover.const import CoverDeviceClass, CoverEntityFeature
@@ -9,24 +10,9 @@ from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import State
 
 from ...turn.plan import OPEN_DOOR, OPEN_VALVE
-from ..domain import (
-    LOCKED_UNLOCKED,
-    OPEN_CLOSED,
-    Action,
-    Domain,
-    Field,
-    Goal,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    either,
-    exchanged,
-    features_as_words,
-    has,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import number, split_number
+from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, at, away_from, either, exchanged, features_as_words, has, setting
 from ..tolerance import PERCENT, ends
 
 _OPEN, _CLOSED = ("open", "opening"), ("closed", "closing")
@@ -35,9 +21,7 @@ _POSITION = Field(number(0, 100, whole=True), shows=("current_position", PERCENT
 _TILT = Field(number(0, 100, whole=True), shows=("current_tilt_position", PERCENT))
 _OPENED, _SHUT = at("open", under_way=("opening",)), at("closed", under_way=("closing",))
 _STOPPED = away_from("opening", "closing")
-_MOVING = Goal(
-    none_of=frozenset(("opening", "closing")), under_way=frozenset(("opening", "closing")), says_enough=False
-)
+_MOVING = replace(_STOPPED, under_way=_STOPPED.none_of, says_enough=False)
 
 # The generic services come from other paths than our tools: Home Assistant's own sentences call them.
 _OPENING = frozenset({"open_cover", "open_cover_tilt", "open_valve", "turn_on"})
@@ -93,11 +77,9 @@ DOMAINS = {
         value=lambda subject: "position" if has(CoverEntityFeature.SET_POSITION)(subject) else "tilt_position",
         aliases={"current_position": "position", "percentage": "position", "tilt": "tilt_position"},
         words={
-            "open": "open_cover",
-            "close": "close_cover",
+            **dict.fromkeys(("open", "raise"), "open_cover"),
+            **dict.fromkeys(("close", "lower"), "close_cover"),
             "stop": "stop_cover",
-            "raise": "open_cover",
-            "lower": "close_cover",
         },
         rewrite=_stop,
         own={"turn_on": "open_cover", "turn_off": "close_cover"},
@@ -154,12 +136,7 @@ DOMAINS = {
         attributes=("current_position",),
         rank=11,
         logged=Logged.ALWAYS,
-        goals={
-            "open_valve": _OPENED,
-            "close_valve": _SHUT,
-            "stop_valve": _STOPPED,
-            "set_valve_position": _MOVING,
-        },
+        goals={"open_valve": _OPENED, "close_valve": _SHUT, "stop_valve": _STOPPED, "set_valve_position": _MOVING},
         leads=ends({"open_valve": ("current_position", 100), "close_valve": ("current_position", 0)}),
         kept=("current_position",),
         back={"open": "open_valve", "closed": "close_valve"},

@@ -1,27 +1,15 @@
 """Fans."""
 
+from dataclasses import replace
 from typing import Any
 
-from homeassistant.components.fan.const import FanEntityFeature
+from homeassistant.components.fan.const import FanEntityFeature as Feature
 from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    exchanged,
-    features_as_words,
-    has,
-    setting,
-)
+from ..domain import Action, Field, Logged, Subject
 from ..parameters import boolean, number, one_of, option, split_number
+from ..records import SWITCHABLE, SWITCHED, at, exchanged, features_as_words, has, setting, shown
 from ..tolerance import Check, near, number_of, same, steps, yes_or_no
 
 _SPEEDS = {"off": 0, "low": 33, "medium": 66, "mid": 66, "high": 100, "max": 100, "full": 100, "min": 1}
@@ -47,35 +35,24 @@ def _within_a_step(asked: Any, shown: Any, before: State) -> Check:
     return near(0.5, number_of(before.attributes.get("percentage_step")) or 5)(asked, shown, before)
 
 
-_PERCENTAGE = Field(_speed, has(FanEntityFeature.SET_SPEED), shows=("percentage", _within_a_step))
-_PRESET = Field(option("preset_modes"), has(FanEntityFeature.PRESET_MODE), shows=("preset_mode", same))
+_PERCENTAGE = Field(_speed, has(Feature.SET_SPEED), shows=("percentage", _within_a_step))
+_PRESET = Field(option("preset_modes"), has(Feature.PRESET_MODE), shows=("preset_mode", same))
 _STEP = {"percentage_step": Field(number(1, 100, whole=True))}
 
 DOMAINS = {
-    "fan": Domain(
+    "fan": replace(
+        SWITCHABLE,
         actions={
-            "turn_on": Action(
-                "turn_on", FanEntityFeature.TURN_ON, {"percentage": _PERCENTAGE, "preset_mode": _PRESET}
-            ),
-            "turn_off": Action("turn_off", FanEntityFeature.TURN_OFF),
-            "toggle": Action("toggle", FanEntityFeature.TURN_ON | FanEntityFeature.TURN_OFF),
+            "turn_on": Action("turn_on", Feature.TURN_ON, {"percentage": _PERCENTAGE, "preset_mode": _PRESET}),
+            "turn_off": Action("turn_off", Feature.TURN_OFF),
+            "toggle": Action("toggle", Feature.TURN_ON | Feature.TURN_OFF),
             **setting("set_percentage", "percentage", _PERCENTAGE),
             **setting("set_preset_mode", "preset_mode", _PRESET),
-            **setting(
-                "oscillate", "oscillating", Field(boolean, shows=("oscillating", yes_or_no)), FanEntityFeature.OSCILLATE
-            ),
-            **setting(
-                "set_direction",
-                "direction",
-                Field(one_of("forward", "reverse"), shows=("direction", same)),
-                FanEntityFeature.DIRECTION,
-            ),
-            "increase_speed": Action("increase_speed", FanEntityFeature.SET_SPEED, _STEP),
-            "decrease_speed": Action("decrease_speed", FanEntityFeature.SET_SPEED, _STEP),
+            **shown("oscillate", "oscillating", boolean, yes_or_no, Feature.OSCILLATE),
+            **shown("set_direction", "direction", one_of("forward", "reverse"), same, Feature.DIRECTION),
+            "increase_speed": Action("increase_speed", Feature.SET_SPEED, _STEP),
+            "decrease_speed": Action("decrease_speed", Feature.SET_SPEED, _STEP),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("set_percentage", "set_preset_mode", "oscillate", "set_direction"),
         value="speed",
         aliases={
@@ -86,9 +63,9 @@ DOMAINS = {
         line=("percentage", "preset_mode"),
         attributes=("percentage", "preset_mode", "oscillating", "direction"),
         search_words=features_as_words(
-            (FanEntityFeature.SET_SPEED, "speed"),
-            (FanEntityFeature.OSCILLATE, "oscillate"),
-            (FanEntityFeature.DIRECTION, "direction"),
+            (Feature.SET_SPEED, "speed"),
+            (Feature.OSCILLATE, "oscillate"),
+            (Feature.DIRECTION, "direction"),
         ),
         rank=5,
         logged=Logged.BY_USER,
@@ -96,8 +73,6 @@ DOMAINS = {
         off_at_zero=("percentage",),
         leads=steps({"increase_speed": ("percentage", 100), "decrease_speed": ("percentage", 0)}),
         kept=("percentage", "preset_mode", "oscillating", "direction"),
-        back=SWITCHED_BACK,
         in_a_room=True,
-        told_as=ON_OFF,
     )
 }  # fmt: skip

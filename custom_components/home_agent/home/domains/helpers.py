@@ -10,27 +10,13 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Reader,
-    Snapshot,
-    Step,
-    Subject,
-    at,
-    plain,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, Step
 from ..parameters import between, date, date_time, duration, local_date_time, option, text, time
+from ..records import SWITCHABLE, at, plain, setting
 from ..tolerance import STATE, Check, Tolerance, moment, near, other_than, same, steps
 
 
-def _value(name: str, read: Reader, tolerance: Tolerance) -> Domain:
+def _value(name: str, read: ReadValue, tolerance: Tolerance) -> Domain:
     """Return the record of a domain whose state is one value that `set_value` sets under this name."""
     return Domain(
         actions=setting("set_value", name, Field(read, shows=(STATE, tolerance))),
@@ -39,17 +25,6 @@ def _value(name: str, read: Reader, tolerance: Tolerance) -> Domain:
         sets_state=("set_value", name),
     )
 
-
-_SWITCH = Domain(
-    actions=plain("turn_on", "turn_off", "toggle"),
-    on=("turn_on",),
-    off=("turn_off",),
-    toggle=("toggle",),
-    logged=Logged.BY_USER,
-    goals=SWITCHED,
-    back=SWITCHED_BACK,
-    told_as=ON_OFF,
-)
 
 _NUMBER = replace(
     _value("value", between("min", "max"), near(1e-6, 0.5)), is_number=True, logged=Logged.BY_USER, is_setting=True
@@ -84,25 +59,17 @@ _SELECT = Domain(
 _TEXT = replace(_value("value", text, same), aliases={"text": "value"}, holds_text=True, is_setting=True)
 
 
-def _has_date(subject: Subject) -> bool:
-    return bool(subject.attribute("has_date"))
-
-
-def _has_time(subject: Subject) -> bool:
-    return bool(subject.attribute("has_time"))
-
-
-def _what_it_holds(subject: Subject) -> str:
-    if _has_date(subject) and _has_time(subject):
-        return "datetime"
-    return "date" if _has_date(subject) else "time"
+def _held(state: State) -> str:
+    """Return what an `input_datetime` holds: `date`, `time` or `datetime`."""
+    if not state.attributes.get("has_date"):
+        return "time"
+    return "datetime" if state.attributes.get("has_time") else "date"
 
 
 def _restore_date_and_time(before: Snapshot, now: State, _different: set[str]) -> list[Step]:
     day, _, clock = before.state.partition(" ")
-    if now.attributes.get("has_date") and now.attributes.get("has_time"):
-        return [Step("set_datetime", {"date": day, "time": clock})]
-    return [Step("set_datetime", {"date" if now.attributes.get("has_date") else "time": before.state})]
+    held = _held(now)
+    return [Step("set_datetime", {"date": day, "time": clock} if held == "datetime" else {held: before.state})]
 
 
 _BUTTON = Domain(
@@ -131,8 +98,8 @@ def _seconds_left(state: State) -> JsonObjectType:
 
 
 DOMAINS = {
-    "switch": replace(_SWITCH, rank=1, in_a_room=True, is_verb=True),
-    "input_boolean": _SWITCH,
+    "switch": replace(SWITCHABLE, rank=1, logged=Logged.BY_USER, in_a_room=True, is_verb=True),
+    "input_boolean": replace(SWITCHABLE, logged=Logged.BY_USER),
     "number": _NUMBER,
     "input_number": replace(
         _INPUT_NUMBER,
@@ -163,18 +130,16 @@ DOMAINS = {
             "set_datetime": Action(
                 "set_datetime",
                 fields={
-                    "date": Field(date, _has_date, shows=(STATE, moment)),
-                    "time": Field(time, _has_time, shows=(STATE, moment)),
+                    "date": Field(date, lambda subject: _held(subject.state) != "time", shows=(STATE, moment)),
+                    "time": Field(time, lambda subject: bool(subject.attribute("has_time")), shows=(STATE, moment)),
                     "datetime": Field(
-                        local_date_time,
-                        lambda subject: _has_date(subject) and _has_time(subject),
-                        shows=(STATE, moment),
+                        local_date_time, lambda subject: _held(subject.state) == "datetime", shows=(STATE, moment)
                     ),
                 },
             )
         },
         values=("set_datetime",),
-        value=_what_it_holds,
+        value=lambda subject: _held(subject.state),
         logged=Logged.BY_USER,
         restore=_restore_date_and_time,
         is_named=False,

@@ -1,6 +1,7 @@
 """Lights."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.components.light.const import (
@@ -11,8 +12,9 @@ from homeassistant.components.light.const import (
 )
 from homeassistant.core import State
 
-from ..domain import ON_OFF, SWITCHED, Action, Domain, Field, Logged, Snapshot, Step, Subject, exchanged, has, offers
+from ..domain import Action, Field, Logged, Snapshot, Step, Subject
 from ..parameters import channels, color_name, kelvin, number, of_255, one_of, option
+from ..records import SWITCHABLE, exchanged, has, offers
 from ..tolerance import STATE, Check, Tolerance, channels as near_channels, colour, near, near_share, number_of, same
 
 _MODES = "supported_color_modes"
@@ -95,15 +97,13 @@ def _search_words(attributes: Mapping[str, Any]) -> Iterable[str]:
 
 
 DOMAINS = {
-    "light": Domain(
+    "light": replace(
+        SWITCHABLE,
         actions={
             "turn_on": Action("turn_on", fields=_LOOKS),
             "turn_off": Action("turn_off", fields={"transition": _TRANSITION, "flash": _FLASH}),
             "toggle": Action("toggle", fields=_LOOKS),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("turn_on",),
         value="brightness_pct",
         aliases={
@@ -118,12 +118,10 @@ DOMAINS = {
         search_words=_search_words,
         rank=0,
         logged=Logged.BY_USER,
-        goals=SWITCHED,
         off_at_zero=("brightness", "brightness_pct"),
         kept=("brightness", "color_mode", *COLOURS, "effect"),
         restore=_restore,
         in_a_room=True,
         is_light=True,
-        told_as=ON_OFF,
     )
 }  # fmt: skip

@@ -1,35 +1,20 @@
 """Media players and remote controls."""
 
-from homeassistant.components.media_player.const import MediaPlayerEntityFeature, RepeatMode
+from dataclasses import replace
+
+from homeassistant.components.media_player.const import MediaPlayerEntityFeature as Feature, RepeatMode
 from homeassistant.components.remote.const import RemoteEntityFeature
 
-from ..domain import (
-    ON_OFF,
-    SWITCHED,
-    SWITCHED_BACK,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    away_from,
-    exchanged,
-    features_as_words,
-    has,
-    is_in,
-    plain,
-    setting,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import boolean, choice, fraction, number, one_of, option, percent_as_fraction, text
+from ..records import ON_OFF, SWITCHABLE, at, away_from, exchanged, features_as_words, has, is_in, setting, shown
 from ..tolerance import near, same, steps, yes_or_no
 
 _PLAYING, _SILENT = at("playing", "buffering"), away_from("playing", "buffering")
 
 
 def _has_volume(subject: Subject) -> bool:
-    """Return whether the volume can be stepped; players that can be set are stepped by Home Assistant."""
-    return bool(subject.features & (MediaPlayerEntityFeature.VOLUME_SET | MediaPlayerEntityFeature.VOLUME_STEP))
+    return bool(subject.features & (Feature.VOLUME_SET | Feature.VOLUME_STEP))  # Home Assistant steps what can be set
 
 
 def _flags(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
@@ -46,55 +31,34 @@ def _flags(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
 DOMAINS = {
     "media_player": Domain(
         actions={
-            "turn_on": Action("turn_on", MediaPlayerEntityFeature.TURN_ON),
-            "turn_off": Action("turn_off", MediaPlayerEntityFeature.TURN_OFF),
-            "toggle": Action("toggle", MediaPlayerEntityFeature.TURN_ON | MediaPlayerEntityFeature.TURN_OFF),
-            **choice("select_source", "source", "source_list", MediaPlayerEntityFeature.SELECT_SOURCE),
-            **choice("select_sound_mode", "sound_mode", "sound_mode_list", MediaPlayerEntityFeature.SELECT_SOUND_MODE),
+            "turn_on": Action("turn_on", Feature.TURN_ON),
+            "turn_off": Action("turn_off", Feature.TURN_OFF),
+            "toggle": Action("toggle", Feature.TURN_ON | Feature.TURN_OFF),
+            **choice("select_source", "source", "source_list", Feature.SELECT_SOURCE),
+            **choice("select_sound_mode", "sound_mode", "sound_mode_list", Feature.SELECT_SOUND_MODE),
             "volume_set": Action(
                 "volume_set",
-                MediaPlayerEntityFeature.VOLUME_SET,
+                Feature.VOLUME_SET,
                 {
                     "volume_level": Field(fraction, shows=("volume_level", near(0.005, 0.05))),
                     "volume": Field(percent_as_fraction, key="volume_level"),
                 },
             ),
-            **setting(
-                "volume_mute",
-                "is_volume_muted",
-                Field(boolean, shows=("is_volume_muted", yes_or_no)),
-                MediaPlayerEntityFeature.VOLUME_MUTE,
-            ),
-            "mute": Action(
-                "volume_mute", MediaPlayerEntityFeature.VOLUME_MUTE, data=lambda _subject: {"is_volume_muted": True}
-            ),
-            "unmute": Action(
-                "volume_mute", MediaPlayerEntityFeature.VOLUME_MUTE, data=lambda _subject: {"is_volume_muted": False}
-            ),
+            **shown("volume_mute", "is_volume_muted", boolean, yes_or_no, Feature.VOLUME_MUTE),
+            "mute": Action("volume_mute", Feature.VOLUME_MUTE, data=lambda _: {"is_volume_muted": True}),
+            "unmute": Action("volume_mute", Feature.VOLUME_MUTE, data=lambda _: {"is_volume_muted": False}),
             "volume_up": Action("volume_up", when=_has_volume),
             "volume_down": Action("volume_down", when=_has_volume),
-            "media_play": Action("media_play", MediaPlayerEntityFeature.PLAY),
-            "media_pause": Action("media_pause", MediaPlayerEntityFeature.PAUSE),
-            "media_play_pause": Action(  # the service wants both, as a toggle does
-                "media_play_pause", MediaPlayerEntityFeature.PLAY | MediaPlayerEntityFeature.PAUSE
-            ),
-            "media_stop": Action("media_stop", MediaPlayerEntityFeature.STOP),
-            "media_next_track": Action("media_next_track", MediaPlayerEntityFeature.NEXT_TRACK),
-            "media_previous_track": Action("media_previous_track", MediaPlayerEntityFeature.PREVIOUS_TRACK),
-            **setting("media_seek", "seek_position", Field(number(0)), MediaPlayerEntityFeature.SEEK),
-            **setting(
-                "shuffle_set",
-                "shuffle",
-                Field(boolean, shows=("shuffle", yes_or_no)),
-                MediaPlayerEntityFeature.SHUFFLE_SET,
-            ),
-            **setting(
-                "repeat_set",
-                "repeat",
-                Field(one_of(*(mode.value for mode in RepeatMode)), shows=("repeat", same)),
-                MediaPlayerEntityFeature.REPEAT_SET,
-            ),
-            "clear_playlist": Action("clear_playlist", MediaPlayerEntityFeature.CLEAR_PLAYLIST),
+            "media_play": Action("media_play", Feature.PLAY),
+            "media_pause": Action("media_pause", Feature.PAUSE),
+            "media_play_pause": Action("media_play_pause", Feature.PLAY | Feature.PAUSE),  # it needs both, as a toggle does
+            "media_stop": Action("media_stop", Feature.STOP),
+            "media_next_track": Action("media_next_track", Feature.NEXT_TRACK),
+            "media_previous_track": Action("media_previous_track", Feature.PREVIOUS_TRACK),
+            **setting("media_seek", "seek_position", Field(number(0)), Feature.SEEK),
+            **shown("shuffle_set", "shuffle", boolean, yes_or_no, Feature.SHUFFLE_SET),
+            **shown("repeat_set", "repeat", one_of(*(mode.value for mode in RepeatMode)), same, Feature.REPEAT_SET),
+            "clear_playlist": Action("clear_playlist", Feature.CLEAR_PLAYLIST),
         },
         on=("turn_on", "media_play"),
         off=("turn_off", "media_stop", "media_pause"),
@@ -122,11 +86,11 @@ DOMAINS = {
             "media_playlist", "media_content_id",
         ),
         search_words=features_as_words(
-            (MediaPlayerEntityFeature.PLAY | MediaPlayerEntityFeature.PAUSE, "play"),
-            (MediaPlayerEntityFeature.VOLUME_SET | MediaPlayerEntityFeature.VOLUME_STEP, "volume"),
-            (MediaPlayerEntityFeature.NEXT_TRACK, "next track"),
-            (MediaPlayerEntityFeature.SELECT_SOURCE, "source"),
-            (MediaPlayerEntityFeature.GROUPING, "grouping"),
+            (Feature.PLAY | Feature.PAUSE, "play"),
+            (Feature.VOLUME_SET | Feature.VOLUME_STEP, "volume"),
+            (Feature.NEXT_TRACK, "next track"),
+            (Feature.SELECT_SOURCE, "source"),
+            (Feature.GROUPING, "grouping"),
         ),
         rank=6,
         logged=Logged.BY_USER,
@@ -147,8 +111,10 @@ DOMAINS = {
         in_a_room=True,
         told_as=ON_OFF | {"playing"},
     ),
-    "remote": Domain(
+    "remote": replace(
+        SWITCHABLE,
         actions={
+            **SWITCHABLE.actions,
             "turn_on": Action(
                 "turn_on",
                 fields={
@@ -157,7 +123,6 @@ DOMAINS = {
                     )
                 },
             ),
-            **plain("turn_off", "toggle"),
             "send_command": Action(
                 "send_command",
                 fields={
@@ -170,15 +135,9 @@ DOMAINS = {
                 required=("command",),
             ),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         values=("turn_on", "send_command"),
         value="command",
         aliases={"source": "activity"},
-        goals=SWITCHED,
-        back=SWITCHED_BACK,
         harmless=frozenset({"send_command"}),
-        told_as=ON_OFF,
     ),
 }  # fmt: skip

@@ -8,7 +8,8 @@ from homeassistant.components.weather.const import WeatherEntityFeature
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
-from ..domain import LOCKED_UNLOCKED, OPEN_CLOSED, Details, Domain, Logged
+from ..domain import Details, Domain, Logged
+from ..records import LOCKED_UNLOCKED, OPEN_CLOSED
 
 FORECAST = "forecast"
 """The attribute by which a forecast is asked for."""

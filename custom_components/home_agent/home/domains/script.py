@@ -6,6 +6,7 @@ script does, unless it is disabled or its conditions hold it back. They are a pa
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.const import ATTR_MODE, STATE_OFF, STATE_ON
@@ -16,8 +17,9 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...support.errors import DidNotRun, ToolRefusal
 from ...turn.plan import DESTRUCTIVE
-from ..domain import SWITCHED, SWITCHED_BACK, Action, Domain, Field, Logged, Run, Step, Subject, at, plain
+from ..domain import Action, Domain, Field, Logged, Run, Step, Subject
 from ..parameters import number, text
+from ..records import SWITCHABLE, at
 
 _RUN = {"run": "turn_on", "start": "turn_on", "execute": "turn_on"}
 TRIGGER = "trigger"
@@ -116,11 +118,8 @@ DOMAINS = {
         state_is_told=False,
         acts_unseen=True,
     ),
-    "script": Domain(
-        actions=plain("turn_on", "turn_off", "toggle"),
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
+    "script": replace(
+        SWITCHABLE,
         words={**_RUN, "stop": "turn_off"},
         build=_run,
         has_members=False,
@@ -128,17 +127,17 @@ DOMAINS = {
         attributes=("last_triggered",),
         logged=Logged.ALWAYS,
         goals={"turn_off": at("off")},
+        back={},
+        told_as=frozenset(),
         state_is_told=False,
         acts_unseen=True,
     ),
-    "automation": Domain(
+    "automation": replace(
+        SWITCHABLE,
         actions={
-            **plain("turn_on", "turn_off", "toggle"),
+            **SWITCHABLE.actions,
             TRIGGER: Action(TRIGGER, when=_is_enabled, data=lambda _: _RUN_DATA),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         words={"enable": "turn_on", "disable": "turn_off", **_RUN_NOW},
         build=_trigger,
         has_members=False,
@@ -146,9 +145,8 @@ DOMAINS = {
         attributes=("last_triggered",),
         computed=_way_to_run,
         logged=Logged.ALWAYS,
-        goals=SWITCHED,
-        back=SWITCHED_BACK,
         sensitive=_disables,
+        told_as=frozenset(),
         acts_unseen=True,
     ),
 }

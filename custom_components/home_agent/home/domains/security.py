@@ -1,6 +1,7 @@
 """What guards the home: alarm panels, locks, sirens."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.components.alarm_control_panel.const import AlarmControlPanelEntityFeature
@@ -9,23 +10,9 @@ from homeassistant.components.siren.const import SirenEntityFeature
 from homeassistant.core import State
 
 from ...turn.plan import DISARM, UNLOCK
-from ..domain import (
-    LOCKED_UNLOCKED,
-    ON_OFF,
-    OPEN_CLOSED,
-    SWITCHED,
-    Action,
-    Domain,
-    Field,
-    Logged,
-    Subject,
-    at,
-    either,
-    exchanged,
-    has,
-    is_in,
-)
+from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import duration, fraction, option, text
+from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, SWITCHABLE, at, either, exchanged, has, is_in
 
 _CODE = {"code": Field(text)}
 _ARMING = {
@@ -79,11 +66,9 @@ DOMAINS = {
         value="mode",
         aliases={"arm_mode": "mode"},
         words={
-            **{mode: f"alarm_arm_{mode}" for mode in _ARMING},
-            **{f"arm_{mode}": f"alarm_arm_{mode}" for mode in _ARMING},
+            **{word: f"alarm_arm_{mode}" for mode in _ARMING for word in (mode, f"arm_{mode}")},
             "arm": "alarm_arm_away",
-            "disarm": "alarm_disarm",
-            "disarmed": "alarm_disarm",
+            **dict.fromkeys(("disarm", "disarmed"), "alarm_disarm"),
         },
         rewrite=_arm_mode,
         attributes=("changed_by",),
@@ -124,7 +109,8 @@ DOMAINS = {
         told_as=LOCKED_UNLOCKED,
         not_told_as=OPEN_CLOSED,
     ),
-    "siren": Domain(
+    "siren": replace(
+        SWITCHABLE,
         actions={
             "turn_on": Action(
                 "turn_on",
@@ -138,13 +124,8 @@ DOMAINS = {
             "turn_off": Action("turn_off", SirenEntityFeature.TURN_OFF),
             "toggle": Action("toggle", SirenEntityFeature.TURN_ON | SirenEntityFeature.TURN_OFF),
         },
-        on=("turn_on",),
-        off=("turn_off",),
-        toggle=("toggle",),
         attributes=("tone",),
         logged=Logged.BY_USER,
-        goals=SWITCHED,
         back={"off": "turn_off"},
-        told_as=ON_OFF,
     ),
 }

@@ -8,8 +8,9 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonValueType
 
 from ...support.errors import ToolRefusal
-from ..domain import Action, Details, Domain, Field, Logged, Step, Subject, has
+from ..domain import Action, Details, Domain, Field, Logged, Step, Subject
 from ..parameters import date, date_time, one_of, text
+from ..records import has
 
 _DETAILS = {
     "due_date": Field(date, has(TodoListEntityFeature.SET_DUE_DATE_ON_ITEM)),

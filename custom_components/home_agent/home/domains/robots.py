@@ -1,9 +1,11 @@
-"""Vacuum cleaners."""
+"""Robots that clean or mow."""
 
+from homeassistant.components.lawn_mower.const import LawnMowerEntityFeature
 from homeassistant.components.vacuum.const import VacuumEntityFeature
 
-from ..domain import Action, Domain, Logged, at, away_from, features_as_words, is_in
+from ..domain import Action, Domain, Logged
 from ..parameters import choice
+from ..records import at, away_from, features_as_words, is_in
 
 DOMAINS = {
     "vacuum": Domain(
@@ -45,5 +47,19 @@ DOMAINS = {
         kept=("fan_speed",),
         back={"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
         harmless=frozenset({"send_command"}),
+    ),
+    "lawn_mower": Domain(
+        actions={
+            "start_mowing": Action("start_mowing", LawnMowerEntityFeature.START_MOWING),
+            "pause": Action("pause", LawnMowerEntityFeature.PAUSE),
+            "dock": Action("dock", LawnMowerEntityFeature.DOCK),
+        },
+        on=("start_mowing",),
+        off=("dock",),
+        is_on=is_in("mowing"),
+        words={**dict.fromkeys(("start", "mow", "resume"), "start_mowing"), "return_to_base": "dock", "stop": "pause"},
+        logged=Logged.BY_USER,
+        goals={"start_mowing": at("mowing"), "pause": at("paused"), "dock": at("docked", under_way=("returning",))},
+        back={"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},
     ),
 }
