@@ -19,14 +19,7 @@ from ..home.taught_names import AREA
 from ..languages.data import data_of
 from ..languages.inflection import keys_of
 from ..languages.spoken_numbers import SECONDS, Named, words_in
-from ..languages.times import (
-    dates_in,
-    durations_in,
-    numbers_in,
-    spans_in,
-    times_in,
-    unit_at,
-)
+from ..languages.times import dates_in, durations_in, numbers_in, spans_in, times_in, unit_at
 from ..languages.vocabulary import Language
 from ..support.text import MAX_TEXT, fold, spoken_words, words_of
 from .declared import Argument, ArgumentKind, Form

@@ -194,11 +194,7 @@ class Coverage:
         return [word for word in _folded(self.turn.text) if word not in free]
 
     def _place_left_out(
-        self,
-        said: Sequence[str],
-        places: Sequence[_Place],
-        found: Sequence[HomeEntity],
-        intents: Sequence[Recognised],
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], intents: Sequence[Recognised]
     ) -> LeftOut | None:
         """Return what is in a place that was said, where nothing there is touched, or only what is called like it."""
         kinds = [kinds for _, kinds in self._kinds(said, found)]
@@ -251,11 +247,7 @@ class Coverage:
         return None
 
     def _everything_left_out(
-        self,
-        said: Sequence[str],
-        places: Sequence[_Place],
-        found: Sequence[HomeEntity],
-        intents: Sequence[Recognised],
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], intents: Sequence[Recognised]
     ) -> LeftOut | None:
         """Return what else there is, where everything was said and no kind."""
         own = self._own_words(found)

@@ -135,11 +135,7 @@ class RouteIndex:
     """The routes of a profile in one language, with their phrases; made anew when the home or its tools change."""
 
     def __init__(
-        self,
-        targets: Sequence[Route],
-        language: Language,
-        home: HomeSnapshot,
-        tools: Sequence[HomeAgentTool] = (),
+        self, targets: Sequence[Route], language: Language, home: HomeSnapshot, tools: Sequence[HomeAgentTool] = ()
     ) -> None:
         """Read the phrases. Takes some 50 ms for 5,000; runs in the executor."""
         from ..search.lexical import Lexicon

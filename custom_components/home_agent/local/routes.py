@@ -319,14 +319,7 @@ class RouteRegistry:
         return await self._hass.async_add_executor_job(index.by_vectors, said, rests, made)
 
     def _chosen(
-        self,
-        turn: Turn,
-        index: RouteIndex,
-        said: Utterance,
-        fits: Sequence[Fit],
-        by: str,
-        *,
-        owned_only: bool,
+        self, turn: Turn, index: RouteIndex, said: Utterance, fits: Sequence[Fit], by: str, *, owned_only: bool
     ) -> RouteMatch:
         """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools

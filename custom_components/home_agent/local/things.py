@@ -109,9 +109,7 @@ class Things:
         for words in [*names]:
             names |= dict.fromkeys([self._apart(words)])
         thing = Thing(
-            entity,
-            tuple(names),
-            tuple(words for name in (area.names if area else ()) if (words := words_of(name))),
+            entity, tuple(names), tuple(words for name in (area.names if area else ()) if (words := words_of(name)))
         )
         self.things.append(thing)
         for words in names:
