@@ -184,19 +184,16 @@ class Coverage:
 
     def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the words of the sentence without those that may be about anything."""
-        free = {
-            word
-            for each in slots
-            for slot, value in each.items()
-            if slot not in _WHERE and isinstance(value, str)
-            for word in _folded(value)
-        }
+        texts = [
+            value for each in slots for slot, value in each.items() if slot not in _WHERE and isinstance(value, str)
+        ]
+        free = {word for text in texts for word in _folded(text)}
         return [word for word in _folded(self.turn.text) if word not in free]
 
     def _place_left_out(
         self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], intents: Sequence[Recognised]
     ) -> LeftOut | None:
-        """Return what is in a place that was said, where nothing there is touched, or only what is called like it."""
+        """Return what is in a place that was said, if nothing there is touched, or only what is called like it."""
         kinds = [kinds for _, kinds in self._kinds(said, found)]
         for place in places:
             if any(self._is_in(entity, place, kinds, found, intents) for entity in found):
@@ -219,7 +216,7 @@ class Coverage:
     ) -> bool:
         """Return whether an entity is what was said of a place: it is there, or has it in its name.
 
-        What has nothing but the name of the place is not the place: whoever turns off the kitchen means its lights.
+        A thing with just the name of the place is not the place: "turn off the kitchen" means its lights.
         """
         names = [_folded(name) for name in entity.names]
         if not any(name == list(place.name) for name in names):

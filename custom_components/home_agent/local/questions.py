@@ -5,13 +5,12 @@ As for commands, every word has to be explained. What a thing cannot tell ("is a
 answered, unless another thing decides it. Nothing is ever done here.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 import time
 
 from homeassistant.const import STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import State
 from homeassistant.helpers import intent
 
 from ..home.agreement import OPENINGS
@@ -21,7 +20,7 @@ from .frames import Frame, async_tell_states
 from .intent_policy import against_reading
 from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
-from .things import Things
+from .things import StateOf, Things
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
@@ -48,7 +47,8 @@ _DETECTED = frozenset(
     ]
 )
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
-_MEASURES: Mapping[str, str] = {"temperature": "temperature", "humidity": "humidity", "battery": "battery"}
+_MEASURES = frozenset({"temperature", "humidity", "battery"})
+"""Classes of sensors that a question may name."""
 
 
 class QuestionMode(StrEnum):
@@ -75,12 +75,7 @@ class Question:
 
 
 def understand_question(
-    text: str,
-    things: Things,
-    state_of: Callable[[str], State | None],
-    *,
-    area_id: str | None = None,
-    before: Said | None = None,
+    text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> Question | None:
     """Return what a sentence asks about the state of things, None where that is not certain; `before` is what "it" means."""
     targets = before.targets if before else ()
@@ -235,9 +230,8 @@ class _Asking(SentenceReading):
         value, is_sensor = current.state, entity_id.startswith("binary_sensor.")
         if state in ("on", "off"):
             return (value in _NOT_ON) is (state == "off")
-        for opposite, resting in (("open", "closed"), ("unlocked", "locked")):
-            if state in (opposite, resting):
-                return (value == (STATE_OFF if is_sensor else resting)) is (state == resting)
+        if resting := {"open": "closed", "unlocked": "locked"}.get(state, state if state in _RESTING else ""):
+            return (value == (STATE_OFF if is_sensor else resting)) is (state == resting)
         return value == state
 
     def _detected(self, used: set[int]) -> Question | None:
@@ -253,15 +247,14 @@ class _Asking(SentenceReading):
         } & _DETECTED
         if len(classes) != 1 or any(at not in self.in_places and at not in what for at in rest):
             return None
-        numbers = set[int]().union(*(self.things.by_sort.get(("binary_sensor", one), set()) for one in classes))
+        numbers = self.things.by_sort.get(("binary_sensor", classes.pop()), set())
         there = [n for n in sorted(numbers) if not self.place_spans or self._is_here(n)]
         states = {item: state for item in self._entity_ids(there) if (state := self._state_of(item)) is not None}
         so = tuple(item for item, state in states.items() if state.state == STATE_ON)
         if not states or (not so and any(state.state in _NO_STATE for state in states.values())):
             return None
-        return Question(
-            mode=QuestionMode.ANY, state="on", matched=so, unmatched=tuple(item for item in states if item not in so)
-        )
+        others = tuple(item for item in states if item not in so)
+        return Question(mode=QuestionMode.ANY, state="on", matched=so, unmatched=others)
 
     def _value(self, kind: str, used: set[int]) -> Question | None:
         """Return the one sensor that is asked for: by all words of its name, or by what it measures and where it is.
@@ -274,13 +267,12 @@ class _Asking(SentenceReading):
         numbers = self.things.in_domains(frozenset({"sensor"}))
         if kind in _MEASURES:
             measured = {number: self._state_of(self.things.things[number].entity.entity_id) for number in numbers}
-            class_ = _MEASURES[kind]
-            numbers = {n for n, state in measured.items() if state and state.attributes.get("device_class") == class_}
+            numbers = {n for n, state in measured.items() if state and state.attributes.get("device_class") == kind}
         if not rest:
             return None
         said = {key for at in rest for key in self.things.keys(self.words[at])}
         if kind in _MEASURES:
-            said |= {key for noun in self.language.nouns_for(f".{_MEASURES[kind]}") for key in self.things.keys(noun)}
+            said |= {key for noun in self.language.nouns_for(f".{kind}") for key in self.things.keys(noun)}
         others: dict[int, set[str]] = {}
         for at, length, names in self.language.rooms(self.words):
             others.setdefault(at, set()).update(names if length == 1 and at not in self.in_places else ())
