@@ -7,7 +7,7 @@ vocabulary of the language know; nothing here reads a grammar.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 import re
 from typing import Any
 
@@ -22,12 +22,12 @@ from ..home.exposure import may_know
 from ..home.names import folded_words, stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.taught_names import AREA
+from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
-from ..support.text import Words, fold, runs, spoken_words
+from ..support.text import Words, fold, runs, spoken_words, words_of
 from ..turn.turn import Turn
-from .things import levels_of
 
 _SURE = 0.95
 _NAMED = 0.75  # of a word in a name, which may be of another language
@@ -39,6 +39,7 @@ _WHERE = frozenset({"name", "area", "floor", "domain", "device_class", "state", 
 """Slots about things; words of the others (a title, an item, a message) may name anything."""
 _NOWHERE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 _WORD = re.compile(r"\w+")
+_LEVELS = ("upstairs", "downstairs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,3 +405,28 @@ def _within(entities: Iterable[HomeEntity], places: Sequence[_Place]) -> Iterato
 
 def _folded(text: str) -> list[str]:
     return [fold(run) for run in runs(text)]
+
+
+def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
+    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
+    rows = [level_names(code, (key,)) for key in _LEVELS]
+    floors: dict[Words, set[str]] = {}
+    names: set[Words] = set()
+    for area in home.areas.values():
+        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
+        for name in area.floor_names:
+            floors.setdefault(words_of(name), set()).add(area.area_id)
+    if not floors.keys() <= set[Words]().union(*rows):
+        return {}
+    found: dict[Words, frozenset[str]] = {}
+    for row in rows:
+        if areas := frozenset(area for words in row for area in floors.get(words, ())):
+            found |= dict.fromkeys(row.keys() - names, areas)
+    return found
+
+
+@lru_cache
+def level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
+    """Return the words of the names of floors in a language, to how they are written."""
+    rooms = data_of(code).rooms
+    return {words_of(name): name for key in keys for name in rooms.get(key, ())}

@@ -36,13 +36,11 @@ async def answer_fuzzily(sentence: Sentence) -> Result:
     if isinstance(result, Refused) or (isinstance(result, Done) and not (result.has_failed and sentence.candidates)):
         return result
     asked = await async_ask_which(sentence, sentence.candidates)
-    if isinstance(asked, Ask) or isinstance(result, Done):
-        return asked if isinstance(asked, Ask) else result
-    if isinstance(result, NotMine):
-        if result.mismatch is not None:
-            return Done(said=await async_explain_mismatch(sentence, result.mismatch))
-        return replace(result, nearest=nearest)
-    return result
+    if isinstance(asked, Ask):
+        return asked
+    if isinstance(result, NotMine) and result.mismatch is not None:
+        return Done(said=await async_explain_mismatch(sentence, result.mismatch))
+    return replace(result, nearest=nearest) if isinstance(result, NotMine) else result
 
 
 async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
@@ -63,15 +61,10 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
         return Done(said=error_response(turn, codes.NO_VALID_TARGETS, found.response))
     if not found.accepted or not found.frames or any(frame.response_key is None for frame in found.frames):
         return NotMine()
-    frames = [
-        Frame(
-            intent=frame.intent,
-            slots=frame.slots,
-            response_key=frame.response_key,
-            words={slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()},
-        )
-        for frame in found.frames
-    ]
+    frames: list[Frame] = []
+    for each in found.frames:
+        words = {slot: matcher.display_name(slot, value) for slot, value in each.slots.items()}
+        frames.append(Frame(intent=each.intent, slots=each.slots, response_key=each.response_key, words=words))
     if is_question(turn.text, turn.language) and not all(frame.intent in QUESTIONS for frame in frames):
         return NotMine()
     is_other = _is_of_something_else(sentence, frames) or _is_something_else(sentence, frames)
@@ -112,11 +105,8 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
         return False
     words = words_of(sentence.turn.text)
     routes = phrasings_of(sentence.language.code)
-    meant = [
-        route
-        for route in routes.routes
-        if route.intent == frame.intent and entity.domain in route.domains and not route.values
-    ]
+    meant = [one for one in routes.routes if one.intent == frame.intent and entity.domain in one.domains]
+    meant = [one for one in meant if not one.values]
     for name in dict.fromkeys(words_of(name) for name in entity.names):
         if sum(any(words_of(one) == name for one in other.names) for other in entities.values()) > 1:
             continue
@@ -147,12 +137,10 @@ def _is_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
 
 def _names_absent_room(sentence: Sentence) -> bool:
     """Return whether a sentence names a room that the home does not have: "in the cellar" is not anywhere."""
-    spoken = list(words_of(sentence.turn.text))
-    home = sentence.home
-    names = [name for area in home.areas.values() for name in (*area.names, *area.floor_names)]
-    names += [name for entity in home.entities.values() for name in entity.names]
-    known = {word for name in names for word in words_of(name)}
+    spoken, home = list(words_of(sentence.turn.text)), sentence.home
     places = {words_of(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
+    names = (words_of(name) for entity in home.entities.values() for name in entity.names)
+    known = {word for name in (*places, *names) for word in name}
     return any(
         known.isdisjoint(spoken[at : at + length]) and not any(tuple(other.split()) in places for other in others)
         for at, length, others in sentence.language.rooms(spoken)
@@ -173,11 +161,7 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
         return matcher, found
     told = matcher.config
     entities: Mapping[str, Any] = told.home["entities"]
-    known = {
-        entity_id: entities[entity_id]
-        async for entity_id in in_slices(entities)
-        if may_know(hass, turn.user, entity_id)
-    }
+    known = {item: entities[item] async for item in in_slices(entities) if may_know(hass, turn.user, item)}
     if len(known) == len(entities):
         return matcher, found
     home = {**told.home, "entities": known}

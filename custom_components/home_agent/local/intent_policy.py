@@ -308,16 +308,10 @@ async def answer_strictly(sentence: Sentence) -> Result:
 
     What has not the form of a question is answered only if it is no command either: "all lights off" is an order.
     """
-    waits = sentence.stage is not Stage.BEFORE_MODEL and _states_something(sentence.turn)
-    return await _async_strictly(sentence, asks_later=waits)
-
-
-def _states_something(turn: Turn) -> bool:
-    """Return whether a sentence has not the form of a question, in a language of which that is known."""
-    knows = bool(data_of(turn.language).alters.at_start)
-    return (
-        knows and not is_asking(turn.text, turn.language) and not is_altered(turn.text, turn.language, (), asks=False)
-    )
+    text, language = sentence.turn.text, sentence.turn.language
+    knows_questions = sentence.stage is not Stage.BEFORE_MODEL and bool(data_of(language).alters.at_start)
+    is_statement = not is_asking(text, language) and not is_altered(text, language, (), asks=False)
+    return await _async_strictly(sentence, asks_later=knows_questions and is_statement)
 
 
 async def answer_strictly_as_question(sentence: Sentence) -> Result:

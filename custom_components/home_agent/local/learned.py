@@ -5,7 +5,7 @@ what was done. Words said often enough, with the same effect each time, are prop
 effects without the model, under the same policy. Undoing or repeating a phrase lowers its trust.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, override
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
-from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
@@ -84,7 +84,6 @@ _ADDRESS = re.compile(r"://|\bwww\.|(?<!\w)\d*[^\W\d]\w*\.[^\W\d]{2}")
 _DECLINED = frozenset({"words", "several", "action", "two_ways", "not_covered"})
 """Why the local brain may have declined what is learned: it did not know the words. What it understood as something else stays."""
 _TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", "hvac_modes", "preset_modes")
-"""What two things have in common of which both can be told to do the same."""
 
 
 class Slot(StrEnum):
@@ -199,15 +198,11 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         if not after:
             self.drop(self.rows(ProposalStatus.SEEN, ProposalStatus.PROPOSED))
 
-    @property
-    def in_use(self) -> bool:
-        """Whether a phrase is done without the model."""
-        return bool(self.after) and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
-
     def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
         """Return the phrase that the words of a turn are, and its effects in this home; None if no phrase in use matches."""
         code, words = code_of(turn.language), plain_words(turn.text, turn.language)
-        if not self.after or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
+        in_use = self.after and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
+        if not in_use or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
             return None
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._rows.get((code, " ".join(words), area_id))
@@ -351,7 +346,14 @@ async def async_observe(
     """Count the words of a turn that the model has answered, if they and all that it did for them may be learned."""
     actions = _actions_of(turn, journal) if phrases.after and _may_teach(turn) else ()
     effects = tuple(effect for action in actions for effect in action.effects if kind_of(effect).repeats(effect))
-    if not effects or not _may_be_learned(turn, actions, effects) or not all(_is_verified(hass, turn, actions)):
+    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
+    done = ((action, effect, item) for action in actions for effect in action.effects for item in effect.subjects)
+    if not effects or not _may_be_learned(turn, actions, effects):
+        return
+    if not all(
+        kind_of(effect).is_proven(hass, effect, item, action.outcomes.get(item), action.before.get(item), began)
+        for action, effect, item in done
+    ):
         return
     try:
         plan = await async_plan_of(hass, effects)
@@ -434,16 +436,6 @@ def _may_be_learned(turn: Turn, actions: Sequence[JournalEntry], effects: Effect
     )
 
 
-def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry]) -> Iterator[bool]:
-    """Yield of each entity of each action whether the home shows that it is, or is about to be, what was asked for."""
-    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
-    for action in actions:
-        for effect in action.effects:
-            for item in effect.subjects:
-                outcome, before = action.outcomes.get(item), action.before.get(item)
-                yield kind_of(effect).is_proven(hass, effect, item, outcome, before, began)
-
-
 def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
     """Return whether words say one thing at any time and for any speaker: no question, condition, answer, number or secret."""
     text, language = turn.text, turn.language
@@ -519,23 +511,19 @@ def _effects_for(
             items = things
         elif row.slot is Slot.AREA and len(areas) == 1 and not things:
             items = [item for item in _of_kind(home, areas[0], effect) if is_exposed(hass, item, turn.user)]
-        known = [state for item in effect.entity_ids if (state := hass.states.get(item)) is not None]
-        for item in items:
-            state = hass.states.get(item)
-            if state is None or not any(_are_alike(one, state, effect) for one in known):
-                return ()
-        if not items:
+        known = [_traits(hass, item, effect) for item in effect.entity_ids if hass.states.get(item) is not None]
+        if not items or not all(_traits(hass, item, effect) in known for item in items):
             return ()
         effects.append(replace(effect, entity_ids=tuple(items)))
     return tuple(effects)
 
 
-def _are_alike(one: State, other: State, effect: Effect) -> bool:
-    """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
+def _traits(hass: HomeAssistant, entity_id: str, effect: Effect) -> tuple[Any, ...] | None:
+    """Return what two things have in common of which both can be told to do the same; None without a state."""
+    if (state := hass.states.get(entity_id)) is None:
+        return None
     traits = (ATTR_DEVICE_CLASS,) if kind_of(effect).suits_all(effect) else _TRAITS
-    return one.domain == other.domain and all(
-        one.attributes.get(trait) == other.attributes.get(trait) for trait in traits
-    )
+    return state.domain, *map(state.attributes.get, traits)
 
 
 def _same(one: Effects, other: Effects) -> bool:

@@ -89,12 +89,12 @@ async def _async_explanation(
     turn = sentence.turn
     if left_out is not None:
         key = "local_left_out" if left_out.names else "local_part_not_understood"
-        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=_listed(left_out.names), words=left_out.words)
+        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=listed(left_out.names), words=left_out.words)
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if not nearest.known and not is_remark(turn.text, turn.language):
         key, names = _suggestion(sentence)
         if names and await async_has_text(sentence.hass, turn.language, key):
-            speech = await async_text(sentence.hass, turn.language, key, target=_listed(names), name=_listed(names))
+            speech = await async_text(sentence.hass, turn.language, key, target=listed(names), name=listed(names))
             return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
@@ -126,8 +126,8 @@ async def explain_fields(sentence: Sentence) -> Result:
             names, fields = (state.name,), needed_of(sentence.hass, state.entity_id)
     if not fields:
         return NotMine()
-    listed = ", ".join(fields)
-    speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, target=_listed(names), fields=listed)
+    told = {"target": listed(names), "fields": ", ".join(fields)}
+    speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, **told)
     return Done(said=error_response(sentence.turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech))
 
 
@@ -158,7 +158,7 @@ def _suggestion(sentence: Sentence) -> tuple[str, Sequence[str]]:
     return "local_did_you_mean", coverage.nearly_named(exactly=False)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return the first of some names."""
     return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
 
@@ -185,7 +185,7 @@ async def async_name_reason(sentence: Sentence, recognised: Recognised, response
                 response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
                 return
     if states:
-        names = _listed([state.name for state in states])
+        names = listed([state.name for state in states])
         text = await async_text(hass, turn.language, "local_failed", target=names)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
 

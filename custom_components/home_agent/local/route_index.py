@@ -45,7 +45,6 @@ _ALIKE = 0.7  # from which on they have something in common
 _VALUE = "="  # in front of the name of an argument, which then stands for its value
 _HARMLESS = 0.2  # weight of a word that changes nothing
 _LEADING = 3  # words in front of a value that say what it is
-_TURN_ON, _OTHERWISE = "HassTurnOn", frozenset({"HassTurnOff", "HassToggle"})
 
 
 def no_arguments() -> Sequence[Argument]:
@@ -148,10 +147,10 @@ class RouteIndex:
         self._on: dict[str, list[Phrasing]] = {}
         """Ways to say that something is to be turned on, by its domain."""
         for route in known.routes:
-            if route.intent == _TURN_ON and not route.values and not route.slots:
+            if route.intent == "HassTurnOn" and not route.values and not route.slots:
                 for domain in route.domains:
                     self._on.setdefault(domain, []).append(route)
-        self._otherwise = [route for route in known.routes if route.intent in _OTHERWISE]
+        self._otherwise = [route for route in known.routes if route.intent in ("HassTurnOff", "HassToggle")]
         self._runs = known.runs
         self.phrases: list[_Phrase] = []
         self.by_word: dict[int, list[int]] = {}
@@ -344,14 +343,9 @@ class RouteIndex:
             word
             for word in spoken
             if word not in known
-            and self._best(word, fit.phrase) < _SAME
+            and all(self.alike(word).get(number, 0.0) < _SAME for number in fit.phrase.numbers)
             and (all_words or word.isdigit() or self.is_of_home(word))
         ]
-
-    def _best(self, word: str, phrase: _Phrase) -> float:
-        """Return how much a word is like the one of a phrase that is most like it."""
-        alike = self.alike(word)
-        return max((alike.get(number, 0.0) for number in phrase.numbers), default=0.0)
 
     def rests(self, said: Utterance) -> list[str]:
         """Return the texts to embed for a sentence: itself first, then without values, each once."""

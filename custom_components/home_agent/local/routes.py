@@ -68,7 +68,7 @@ type RouteSource = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], It
 
 
 class Exemplified(Protocol):
-    """Who knows whether the owner gave examples for any tool."""
+    """Whether the owner gave examples for any tool."""
 
     has_examples: bool
 
@@ -266,9 +266,8 @@ class RouteRegistry:
 
     def _build(self, index: RouteIndex) -> None:
         """Have the vectors of the phrases made in the background, unless that is going on, or failed a moment ago."""
-        if self._embedder.health is None or index.building is not None or not index.phrases:
-            return
-        if index.vectors is not None:
+        has_some = index.building is not None or index.vectors is not None
+        if self._embedder.health is None or not index.phrases or has_some:
             return
         if index.failed_at is not None and time.monotonic() - index.failed_at < RETRY:
             return
@@ -281,10 +280,9 @@ class RouteRegistry:
         import numpy as np
 
         texts = [phrase.text for phrase in index.phrases[:MAX_VECTORS]]
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         try:
-            made = [
-                await self._embedder.async_embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)
-            ]
+            made = [await self._embedder.async_embed(batch) for batch in batches]
             index.vectors = np.concatenate(made) if made else None
             index.failed_at = None
         except (RetrievalError, ValueError) as err:  # of another length: the model was changed meanwhile
@@ -479,12 +477,9 @@ def _spoken(result: JsonValueType) -> str:
     return text if len(text) <= MAX_SPOKEN else f"{text[:MAX_SPOKEN].rsplit(' ', 1)[0]} …"
 
 
-def _turning_on(entity_id: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
-    def call(values: Mapping[str, Any], _text: str) -> dict[str, Any]:
-        given = {"parameters": {"variables": dict(values)}} if values else {}
-        return {"action": "turn_on", "entity_id": entity_id, **given}
-
-    return call
+def _turn_on(entity_id: str, values: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    given = {"parameters": {"variables": dict(values)}} if values else {}
+    return {"action": "turn_on", "entity_id": entity_id, **given}
 
 
 def _of_home(
@@ -499,7 +494,7 @@ def _of_home(
                 said=entity.names,
                 declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else no_arguments,
                 entity_id=entity.entity_id,
-                call=_turning_on(entity.entity_id),
+                call=partial(_turn_on, entity.entity_id),
                 is_named=True,
                 needs_verb=entity.domain == "automation",
             )
@@ -508,10 +503,9 @@ def _of_home(
 def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
     """Yield the tools: those with examples may run, the others are what a model may need instead."""
     for tool in tools:
-        schema: Mapping[str, Any] = tool.wire_parameters
         described = [line for line in re.split(r"\n|(?<=[.!?])\s+", tool.description or "") if line.strip()]
-        declared = arguments_of_schema(schema) if tool.examples else ()
         has_examples = bool(tool.examples)
+        declared = arguments_of_schema(tool.wire_parameters) if has_examples else ()
         yield Route(
             id=tool.name,
             tool=tool.name,

@@ -332,18 +332,13 @@ async def async_answer(
         if recogniser is not None and not (isinstance(result, Done) and result.is_known):
             # only its own sentences tell it what "it" means; after another one it would mean what was done before that
             recogniser.async_forget(chat_log.conversation_id)
+    about: tuple[str, ...] = ()
+    said, entity = result.said if isinstance(result, Done) else None, intent.IntentResponseTargetType.ENTITY
+    if isinstance(said, intent.IntentResponse) and said.response_type is intent.IntentResponseType.ACTION_DONE:
+        about = tuple(target.id for target in said.success_results if target.type is entity and target.id)
     # what a model is about to do is not known here: then nothing goes on from before it
-    means.said.remember(turn, chat_log, _done_to(result), text=text)
+    means.said.remember(turn, chat_log, about, text=text)
     return await _async_told(hass, turn, result)
-
-
-def _done_to(result: Result) -> tuple[str, ...]:
-    """Return the ids of the entities to which Home Assistant says that something was done."""
-    said = result.said if isinstance(result, Done) else None
-    if not isinstance(said, intent.IntentResponse) or said.response_type is not intent.IntentResponseType.ACTION_DONE:
-        return ()
-    of_entity = intent.IntentResponseTargetType.ENTITY
-    return tuple(target.id for target in said.success_results if target.type is of_entity and target.id)
 
 
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:

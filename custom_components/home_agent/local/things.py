@@ -3,9 +3,9 @@
 They are found once for each state of the home. What a sentence says with them is read elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from homeassistant.core import State
 
@@ -16,12 +16,12 @@ from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language
 from ..support.nearness import LONG, is_slip, name_meant_by
 from ..support.text import Words, fold, words_of
+from .coverage import level_names, levels_of
 
 ARTICLE = 3
 """Letters of a word that may stand in names and say nothing here."""
 TELLING = ("front", "back", "left", "right", "upstairs", "downstairs")
 """What tells one of two things from the other, as the language data has it."""
-_LEVELS = ("upstairs", "downstairs")
 _KIND, _CLASS = 0.7, 0.95
 """How surely a word names a kind: so that it may be meant, and for certain."""
 _LONGEST = 40  # letters of a compound that can be mistyped
@@ -69,7 +69,7 @@ class Things:
         self.levels = levels_of(home, language.code)
         """What floors are called by where they are: "upstairs", with the ids of the areas."""
         for words in self.levels:
-            self.spelled.setdefault(words, set()).add(_level_names(language.code)[words])
+            self.spelled.setdefault(words, set()).add(level_names(language.code)[words])
         self.longest = max(map(len, self.spelled), default=0)
         """Words of the longest name."""
         self.place_words = {word for words in self.places for word in words}
@@ -281,28 +281,3 @@ class Things:
 def sure_kinds(kinds: Kinds) -> set[str]:
     """Return the kinds that a word names for certain."""
     return {kind for kind, weight in kinds.items() if weight >= _CLASS}
-
-
-def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
-    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
-    rows = [_level_names(code, (key,)) for key in _LEVELS]
-    floors: dict[Words, set[str]] = {}
-    names: set[Words] = set()
-    for area in home.areas.values():
-        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
-        for name in area.floor_names:
-            floors.setdefault(words_of(name), set()).add(area.area_id)
-    if not floors.keys() <= set[Words]().union(*rows):
-        return {}
-    found: dict[Words, frozenset[str]] = {}
-    for row in rows:
-        if areas := frozenset(area for words in row for area in floors.get(words, ())):
-            found |= dict.fromkeys(row.keys() - names, areas)
-    return found
-
-
-@lru_cache
-def _level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
-    """Return the words of the names of floors in a language, to how they are written."""
-    rooms = data_of(code).rooms
-    return {words_of(name): name for key in keys for name in rooms.get(key, ())}
