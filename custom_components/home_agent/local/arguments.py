@@ -69,10 +69,7 @@ def extract(
     *,
     state_of: StateOf | None = None,
 ) -> Extracted:
-    """Return what a text says for some arguments.
-
-    `home` is what the user may know of; `now` is aware, in the time zone that days are of. Device classes are asked of `state_of`.
-    """
+    """Return what a text says for some arguments, in a home that the user may know of; `now` is in the zone that days are of."""
     return _Text(text[:MAX_TEXT], home, language, now, state_of).extract(arguments)
 
 

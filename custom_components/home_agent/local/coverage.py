@@ -102,10 +102,7 @@ class Coverage:
         )
 
     def of_fields(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
-        """Return the first script that intents start and that requires fields, and which: an intent has no values for any.
-
-        No fields: they all have a default, which a route gives and an intent does not.
-        """
+        """Return the first script that intents start and that requires fields, with those that have no default; an intent has no values."""
         if all(each.name == intent.INTENT_TURN_OFF for each in intents):
             return None
         for entity in self._known(touched):
@@ -147,10 +144,7 @@ class Coverage:
         return self._left_out(found, "").names
 
     def nearly_named(self, *, exactly: bool) -> tuple[str, ...]:
-        """Return the names of things of several words, all of which are said, or words like them: "kichen lihgts".
-
-        With `exactly` those that stand in the sentence as they are, else only others.
-        """
+        """Return the names of which all words, or words like them, are said; `exactly`: those that stand there so, else others."""
         words = [fold(word) for word in spoken_words(self.turn.text)]
         entities, user, whole = self.home.entities, self.turn.user, f" {' '.join(words)} "
         found = [

@@ -231,10 +231,7 @@ def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
 
 @lru_cache(maxsize=256)
 def _safe(pattern: object) -> re.Pattern[str] | None:
-    """Return a pattern that others wrote, None where matching a short word with it may take long.
-
-    A repetition of what repeats, an alternative that repeats, and many repetitions are what takes long.
-    """
+    """Return a pattern that others wrote; None if it has repetitions in repetitions, or many: matching it may take long."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or re.search(r"\(\?[^:]|\\[1-9]", pattern):
         return None
     bare = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern)

@@ -78,10 +78,7 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
 
 
 def _is_of_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
-    """Return whether a command has words that the local brain knows nothing like of: it is about what is not here.
-
-    Nor is it done where the words are as near to the names of several things.
-    """
+    """Return whether a command is about what is not here: it has unknown words, or its words are as near to several names."""
     turn, understanding = sentence.turn, sentence.understanding
     if turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_READ):
         return False  # what they may know nothing of is not here for them, and the rest is done
@@ -93,10 +90,7 @@ def _is_of_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
 
 
 def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
-    """Return whether a command says the whole name of one thing, as nothing else is called, and what to do with it and no more.
-
-    Such a name can have words of its own that are taken for commands, kinds and values elsewhere: "Garage turned on".
-    """
+    """Return whether a command says the whole name of one thing, what to do with it and no more, for names such as "Garage turned on"."""
     if len(frames) != 1 or frames[0].slots.keys() != {"name"}:
         return False
     frame, entities = frames[0], sentence.home.entities

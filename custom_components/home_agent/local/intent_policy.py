@@ -304,10 +304,7 @@ class SentenceTrigger(HomeAgentTool):
 
 
 async def answer_strictly(sentence: Sentence) -> Result:
-    """Handle what one of Home Assistant's sentences fits, except intents that are left to a model at this stage.
-
-    What has not the form of a question is answered only if it is no command either: "all lights off" is an order.
-    """
+    """Handle what one of Home Assistant's sentences fits, unless it is left to a model; "all lights off" is no question."""
     text, language = sentence.turn.text, sentence.turn.language
     knows_questions = sentence.stage is not Stage.BEFORE_MODEL and bool(data_of(language).alters.at_start)
     is_statement = not is_asking(text, language) and not is_altered(text, language, (), asks=False)

@@ -266,10 +266,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] not in keys}
 
     def _is_repeated(self, key: PhraseKey, turn: Turn) -> bool:
-        """Return whether the same speaker said a phrase of the same thing just before; note that it was said now.
-
-        The same phrase for another room is no repetition.
-        """
+        """Return whether the same speaker said a phrase of the same thing just before; note that it was said now."""
         heard = key, plain_words(turn.text, turn.language)
         before, now = self._recent.pop(heard, None), dt_util.utcnow()
         speaker = (turn.context.user_id, turn.device_id or turn.satellite_id)
@@ -404,10 +401,7 @@ def _may_teach(turn: Turn) -> bool:
 
 
 def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[JournalEntry]:
-    """Return what the journal has of a turn, oldest first; nothing unless all that the model called is in it.
-
-    After it looked something up, it is not known whether it would have done the same without.
-    """
+    """Return what the journal has of a turn, oldest first; nothing if the model also called what is not in it, such as a query."""
     begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
 
     def is_of_turn(action: JournalEntry) -> bool:

@@ -65,10 +65,7 @@ def parts_of(text: str, joins: Sequence[str]) -> list[str]:
 
 
 def _excepting(text: str, things: Things, state_of: StateOf, area_id: str | None) -> Understood | None:
-    """Return the wish for all of some things but those that are excepted; None unless it is certain which those are.
-
-    What is excepted may stand in the middle, "alle Lichter außer dem Flurlicht aus", or in front.
-    """
+    """Return the wish for all of some things but those that are excepted, anywhere in the text; None if that is not certain."""
     words = "|".join(re.escape(phrase) for phrase in sorted(things.data.exceptions, key=len, reverse=True))
     found = [*re.finditer(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE)]
     if len(found) != 1 or len(text) > MAX_TEXT:
@@ -159,10 +156,7 @@ def _several(
 
 
 def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
-    """Return the intents with which a sentence may switch back what it has switched: "off and on again", "on and then off".
-
-    "On and off again" does not say when.
-    """
+    """Return the intents that may switch back what was switched: "on and then off", "off and on again"; not "on and off again"."""
     said = f" {' '.join(token.word for token in tokens(text))} "
     phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
     back = frozenset({"HassTurnOn"}) if phrases.isdisjoint(words.joins) else _SWITCHING

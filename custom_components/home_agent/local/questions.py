@@ -187,7 +187,7 @@ class _Asking(SentenceReading):
         return any(at and self.words[at - 1] in definite for at in self.kinds)
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
-        """Return the things that are asked about, and those among them that do not tell; None where a word is not explained."""
+        """Return the things that are asked about, and those that do not tell; None if a word is not explained."""
         domains = domains_where(lambda record: state in record.told_as)
         untold = domains_where(lambda record: state in record.not_told_as)
         named = [at for at in rest if at not in self.in_places or at in self.kinds]

@@ -162,10 +162,7 @@ class SentenceReading:
         return meant.pop() if len(meant) == 1 else ""
 
     def _may_be_mistyped(self, token: Token) -> bool:
-        """Return whether a word is known nowhere.
-
-        Not where our data does not say what makes a sentence something else: "morgen" is no slip of "mogen".
-        """
+        """Return whether a word is known nowhere, in a language of which it is known what alters a sentence ("morgen")."""
         word = token.word
         is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)

@@ -217,10 +217,7 @@ class RouteIndex:
         return found
 
     def turning_on(self, target: Route, spoken: Sequence[str]) -> set[str]:
-        """Return the words of a sentence that say to turn on what is named, with what may be said besides; empty: none do.
-
-        Of what needs a verb also those that say to run it.
-        """
+        """Return the words that say to turn on what is named, or to run it if it needs a verb, with what may be said besides."""
         routes = self._on.get(target.entity_id.partition(".")[0], ())
         return _told_by((*routes, *(self._runs if target.needs_verb else ())), spoken)
 
@@ -270,10 +267,7 @@ class RouteIndex:
         )
 
     def _split(self, target: Route, declared: Sequence[Argument], text: str) -> tuple[str, dict[str, str]]:
-        """Return a sentence up to the name in it, and by its argument the text behind: words that are to be said.
-
-        All of the sentence if the target needs anything else than one text, or nothing is said behind.
-        """
+        """Return a sentence up to the name in it, and the text behind by its argument; all of it if the target takes no such text."""
         needed = [argument for argument in declared if argument.required]
         if not target.is_named or len(needed) != 1 or not needed[0].free:
             return text, {}

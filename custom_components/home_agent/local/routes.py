@@ -105,10 +105,7 @@ class _SaidBefore:
             del self._said[next(iter(self._said))]
 
     def going_on(self, turn: Turn, language: Language, heard: int) -> str:
-        """Return a sentence that goes on ("and the scanner?") with what was said right before; "" for others.
-
-        If a value was missing, a few words may be that value. `heard` is the number of this message.
-        """
+        """Return a sentence that goes on ("and the scanner?") or says a missing value, with the one before; "" for others."""
         key = turn.conversation_id, turn.user.id if turn.user else None
         when, number, before = self._said.pop(key, (0.0, 0, ""))
         if not before or time.monotonic() - when > GOES_ON:
@@ -145,10 +142,7 @@ class RouteRegistry:
 
     @callback
     def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
-        """Add routes of another room; they are asked for once now, and again when the home or the tools change.
-
-        Returns how to take them back. Of two routes with one id the first counts.
-        """
+        """Add routes of another room, asked for again when the home or the tools change. Returns how to remove them."""
         self._sources.append(source)
         self._kept.clear()
 
@@ -345,9 +339,13 @@ class RouteRegistry:
         names = tuple(islice(near, 2))
         state = self._hass.states.get(first.target.entity_id) if first.target.entity_id else None
         is_away = bool(first.target.entity_id) and (state is None or state.state == STATE_UNAVAILABLE)
-        reason = (
-            _too_far(choice, profile) or _guarded(said.text, index, first, by) or ("unavailable" if is_away else "")
-        )
+        far = {
+            "score": _below(choice.best, profile.routing_high),
+            "action": _below(choice.action, profile.routing_action),
+            "gap": _below(choice.best - choice.second_best, profile.routing_gap),
+        }
+        reason = next((code for code, is_low in far.items() if is_low), "") or _guarded(said.text, index, first, by)
+        reason = reason or ("unavailable" if is_away else "")
         arguments = None if reason else _arguments(index, first, said.text)
         if arguments is None:
             declined = replace(choice, zone=Zone.MEDIUM, declined=reason or "arguments")
@@ -395,15 +393,6 @@ def _best_two(fits: Sequence[Fit], high: int) -> tuple[Fit, Fit | None]:
         first = next((fit for fit in surely if not _below(fit.best, high)), first)
     rivals = (fit for fit in fits if fit.target.call is not None or fit.target.tool != first.target.tool)
     return first, next((fit for fit in rivals if fit is not first), None)
-
-
-def _too_far(choice: RouteChoice, profile: Profile) -> str:
-    """Return which likeness is too low to run the nearest route, as a code; empty: none."""
-    if _below(choice.best, profile.routing_high):
-        return "score"
-    if _below(choice.action, profile.routing_action):
-        return "action"
-    return "gap" if _below(choice.best - choice.second_best, profile.routing_gap) else ""
 
 
 def _arguments(index: RouteIndex, fit: Fit, text: str) -> dict[str, Any] | None:

@@ -413,10 +413,7 @@ def is_delayed(hass: HomeAssistant, turn: Turn) -> bool:
 async def async_answer_delayed(
     hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means
 ) -> Answer:
-    """Do a command that was left for later, under the policy of now; return what came of it.
-
-    The answer is not heard: what cannot be done is told in a notification.
-    """
+    """Do a command that was left for later, under the policy of now. The answer is not heard: a failure is told in a notification."""
     turn = replace(turn, direct=False)  # there is no one to ask
     answer = await async_answer(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
     assert answer is not None  # without a model there always is one

@@ -149,10 +149,7 @@ class _PhrasingReading(SentenceReading):
         return is_inside and bool(self._explained[after]) and after not in self.in_places
 
     def _rest(self, route: Phrasing, used: set[int], told: set[int]) -> list[int]:
-        """Return the places of the words that the things have to explain.
-
-        "Lights" are several things in any phrasing; "switch", "light" and "lock" are also what one does.
-        """
+        """Return the places of the words that the things have to explain; "switch", "light" and "lock" are also what one does."""
         plurals = self.things.data.plurals
         ends_a_room = {  # it says with the one before which room it is: "kids room"
             at
@@ -306,10 +303,7 @@ class _MeantReading(_PhrasingReading):
         return [n for n in named if self.things.things[n].entity.area_id == self.area_id] or named
 
     def _are_all_meant(self, route: Phrasing, fitting: _Fitting) -> bool:
-        """Return whether all of some things are meant: several of a kind, or the lights of a room.
-
-        "Lock the doors" is said of the home, in any room.
-        """
+        """Return whether all of some things are meant: several of a kind, the lights of a room, the doors to be locked."""
         placed, everything = fitting.placed, fitting.everything
         is_locking = route.intent == "HassTurnOn" and route.domains <= _GUARDING
         if fitting.kinds and (everything or (fitting.plural and (placed or is_locking))):
@@ -419,10 +413,7 @@ class Commanding(_MeantReading):
         return found
 
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
-        """Return the wish to turn off everything in some rooms: lights, switches, fans, players; never what keeps out or warm.
-
-        With `also_off` also of what is off already. None for any other sentence.
-        """
+        """Return the wish to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
         data, spoken = self.things.data, self.words
         if data.questions is None or not self.place_spans or self._declined():
             return None

@@ -106,10 +106,7 @@ async def answer_mismatch(sentence: Sentence) -> Result:
 
 
 def read_choice(text: str, things: Things, *, done: Collection[str] = ()) -> Picked | None:
-    """Return which of the things an answer means, None where it says something else.
-
-    `done` are those for which it was done before: then only others are meant, and "the other one" is the one that is left.
-    """
+    """Return which of the things an answer means, None for other words; never one of `done`, for which it was done before."""
     if len(text) > MAX_TEXT or is_asking(text, things.language.code):
         return None
     found = _Choosing(text, things, lambda _: None, before=done).read()
