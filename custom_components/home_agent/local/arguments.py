@@ -44,7 +44,7 @@ class Extracted:
     values: Mapping[str, Any]
     """By name; what was not found, or not for certain, is not there."""
     places: Mapping[str, Places]
-    """By name: what of the text was used."""
+    """By name: the part of the text that was used."""
     missing: tuple[str, ...] = ()
     """Required arguments without a value."""
     unclear: tuple[str, ...] = ()
@@ -52,12 +52,10 @@ class Extracted:
 
     def rest(self, text: str) -> str:
         """Return the text without what was used."""
-        kept, at = [], 0
+        kept, at = "", 0
         for start, end in sorted({place for places in self.places.values() for place in places}):
-            if start >= at:
-                kept.append(text[at:start])
-            at = max(at, end)
-        return " ".join(" ".join([*kept, text[at:]]).split())
+            kept, at = f"{kept} {text[at:start]}", max(at, end)
+        return " ".join(f"{kept} {text[at:]}".split())
 
 
 def extract(

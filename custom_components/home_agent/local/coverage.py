@@ -52,7 +52,6 @@ class LeftOut:
     fields: tuple[str, ...] = ()
     """What a script that is named does not start without, as its owner calls it; what has a default is not among them."""
     recognised: Recognised | None = None
-    """The intent that was recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,6 @@ class _Place:
 
     name: Words
     areas: frozenset[str]
-    """Area ids."""
 
 
 def needed_of(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:

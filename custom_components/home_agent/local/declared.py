@@ -58,9 +58,9 @@ class Argument:
     several: bool = False
     """Whether its value is a list."""
     domains: frozenset[str] = frozenset()
-    """Of entities; any where there are none."""
+    """Of entities; empty: any."""
     classes: frozenset[str] = frozenset()
-    """Device classes of entities; any where there are none."""
+    """Device classes of entities; empty: any."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What is said, to the value that it is."""
     unit: str = ""
@@ -75,7 +75,7 @@ class Argument:
     """What else it is called; its name is always known."""
     form: Form = Form.PYTHON
     free: bool = False
-    """Whether a text is whatever is said: a field for words."""
+    """Whether a text may be any words: a field for words."""
     ahead: bool = False
     """Whether a day without a year, or a weekday, is the next one rather than the last."""
 
@@ -159,15 +159,10 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             plain = not {"entity", "device"} & options.keys()
             return {"kind": ArgumentKind.AREA if plain else ArgumentKind.TEXT, "several": several}
         case "number":
-            return {
-                "kind": ArgumentKind.NUMBER, "unit": str(options.get("unit_of_measurement") or ""),
-                "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-                "whole": isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer(),
-            }  # fmt: skip
+            whole = isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer()
+            return {"unit": str(options.get("unit_of_measurement") or ""), "whole": whole, **_number(options)}
         case "color_temp" if options.get("unit") == "kelvin":
-            return {
-                "kind": ArgumentKind.NUMBER, "unit": "K", "whole": True, "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-            }  # fmt: skip
+            return {"unit": "K", "whole": True, **_number(options)}
         case "select":
             listed = options.get("options") or ()
             rows = [(row.get("label"), row.get("value")) if isinstance(row, Mapping) else (row, row) for row in listed]
@@ -178,6 +173,10 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
         case "text":
             return {"kind": ArgumentKind.TEXT, "free": not several}
     return {"kind": ArgumentKind.TEXT}
+
+
+def _number(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {"kind": ArgumentKind.NUMBER, "minimum": _bound(options, "min"), "maximum": _bound(options, "max")}
 
 
 def _entities(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,8 +36,6 @@ class Wish:
     response: str
     score: float
     """How sure the things are, 0 to 1."""
-    told: int
-    """How many words said what is to be done."""
     change: Mapping[str, float] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     """The words that said what is to be done."""

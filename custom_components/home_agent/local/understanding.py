@@ -143,7 +143,7 @@ class _PhrasingReading(SentenceReading):
             yield {at}, int(token.value) if token.value.is_integer() else token.value
 
     def _is_attribute(self, at: int, length: int) -> bool:
-        """Return whether a color stands as an adjective with a thing: "the green lantern" is none that is to be green."""
+        """Return whether a color stands as an adjective with a thing: "the green lantern" is not to be green."""
         after = at + length
         is_inside = 0 < at < after < len(self.words) and self.words[at - 1] in self.routes.harmless
         return is_inside and bool(self._explained[after]) and after not in self.in_places
@@ -365,7 +365,7 @@ class Commanding(_MeantReading):
                 elif not found.targets:
                     missing.append((len(told), " ".join(self.words[at] for at in unknown)))
                 elif (wish := self._wish(route, slots, found, told)) is not None:
-                    if wish.effect not in best or best[wish.effect].told < wish.told:
+                    if wish.effect not in best or len(best[wish.effect].said) < len(wish.said):
                         best[wish.effect] = wish
                         rests[wish.effect] = rest, told
         intents = tuple(sorted(likely, key=lambda name: -likely[name]))
@@ -483,9 +483,9 @@ class Commanding(_MeantReading):
 
     def _decided(self, wishes: Iterable[Wish], intents: tuple[str, ...]) -> Understood:
         """Return the wish that more words tell than any other; nothing where two are told alike."""
-        ranked = sorted(wishes, key=lambda wish: (-wish.told, -wish.score))
+        ranked = sorted(wishes, key=lambda wish: (-len(wish.said), -wish.score))
         first = ranked[0]
-        if any(other.told == first.told and other.score >= first.score for other in ranked[1:]):
+        if any(len(other.said) == len(first.said) and other.score >= first.score for other in ranked[1:]):
             names = tuple(dict.fromkeys(wish.intent for wish in ranked))
             return Understood(reason="two_ways", intents=names, score=first.score * _UNSURE)
         score = first.score * self.sureness
@@ -504,7 +504,6 @@ class Commanding(_MeantReading):
             targets=self._names(found.targets),
             response=route.response,
             score=found.score,
-            told=len(told),
             change=route.change,
             said=said,
         )
