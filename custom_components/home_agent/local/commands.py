@@ -28,9 +28,9 @@ class SpokenCommand:
 
 
 async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> SpokenCommand | None:
-    """Return the first command among the parts of a text, one that is not fulfilled before one that is; None without any.
+    """Return the first command among the parts of a text, not fulfilled before fulfilled; None without any.
 
-    The first part is the whole text, or empty; a part that is only a name is no command, although the whole text would be one.
+    The first part is the whole text, or empty. Only the whole text may be a command that is just a name.
     """
     agent = get_agent_manager(hass).default_agent
     if agent is None:

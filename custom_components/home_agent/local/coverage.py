@@ -126,38 +126,30 @@ class Coverage:
         kinds = self._kinds(said, ())
         if len(kinds) > 1 and kinds[0][0] == said[0] and self.language.has_everything(said):
             del kinds[0]  # "lock all the doors": what one does
-        places = {word for place in self._places(said, []) for word in place.name}
-        language = self.language
-        named = {word for words, _ in kinds for word in words.split()}
-        if len(kinds) != 1 or any(
-            word not in language.fillers | language.common | language.everything | places | named for word in said[1:]
-        ):
+        if len(kinds) != 1:
             return ()
-        surest = _surest(kinds[0][1])
-        things = list(_within(self._untouched(()), self._places(said, [])))
+        places, language, (named, surest) = self._places(said, []), self.language, (kinds[0][0], _surest(kinds[0][1]))
+        known = language.fillers | language.common | language.everything | {*named.split()}
+        if not known.union(*(place.name for place in places)).issuperset(said[1:]):
+            return ()
+        things = list(_within(self._untouched(()), places))
         found = [entity for entity in things if self._is_of(entity, surest)]
-        found = found or [
-            entity for entity in things if entity.domain not in _NEVER_NAMED and self._is_called(entity, surest)
-        ]
+        if not found:
+            things = [entity for entity in things if entity.domain not in _NEVER_NAMED]
+            found = [entity for entity in things if self._is_called(entity, surest)]
         return self._left_out(found, "").names
 
     def nearly_named(self, *, exactly: bool) -> tuple[str, ...]:
         """Return the names of which all words, or words like them, are said; `exactly`: those that stand there so, else others."""
         words = [fold(word) for word in spoken_words(self.turn.text)]
-        entities, user, whole = self.home.entities, self.turn.user, f" {' '.join(words)} "
-        found = [
-            entities[one]
-            for one, called in self.home.names.nearly_said(words)
-            if one in entities and may_know(self.hass, user, one) and (f" {' '.join(called)} " in whole) is exactly
-        ]
+        near, whole = self.home.names.nearly_said(words), f" {' '.join(words)} "
+        found = self._known(one for one, called in near if (f" {' '.join(called)} " in whole) is exactly)
         return self._left_out(found, "").names
 
     def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
         """Return those of these entities that the user may know of."""
-        entities, user = self.home.entities, self.turn.user
-        return [
-            entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(self.hass, user, item)
-        ]
+        known = (item for item in dict.fromkeys(entity_ids) if item in self.home.entities)
+        return [self.home.entities[item] for item in known if may_know(self.hass, self.turn.user, item)]
 
     def _command_in(self, slots: Iterable[Mapping[str, Any]]) -> str:
         """Return a free text that is more than one: "close the garage and put bread" is no item, nor is "eggs, butter and bread"."""
@@ -227,11 +219,8 @@ class Coverage:
         for word, kinds in self._kinds(said, found):
             if any(self._is_of(entity, kinds, roughly=True) for entity in found):
                 continue
-            others = [
-                entity
-                for entity in self._untouched(found)
-                if entity.domain not in _NEVER_NAMED and self._is_of(entity, _surest(kinds))
-            ]
+            others = [one for one in self._untouched(found) if self._is_of(one, _surest(kinds))]
+            others = [one for one in others if one.domain not in _NEVER_NAMED]
             if others:  # else it is the word for a setting, or of what is not there
                 return self._left_out(list(_within(others, places)) or others, word)
         return None
@@ -333,12 +322,8 @@ class Coverage:
     def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
         """Yield what else there is that the user may know of."""
         touched = {entity.entity_id for entity in found}
-        user = self.turn.user
-        return (
-            entity
-            for entity in self.home.entities.values()
-            if entity.entity_id not in touched and may_know(self.hass, user, entity.entity_id)
-        )
+        others = (entity for entity in self.home.entities.values() if entity.entity_id not in touched)
+        return (entity for entity in others if may_know(self.hass, self.turn.user, entity.entity_id))
 
     def _is_of(self, entity: HomeEntity, kinds: Kinds, *, exactly: bool = False, roughly: bool = False) -> bool:
         """Return whether an entity is of one of these kinds; roughly: of another class of its domain."""
@@ -354,12 +339,8 @@ class Coverage:
 
     def _is_called(self, entity: HomeEntity, kinds: Kinds) -> bool:
         """Return whether a word of its name is one for these kinds."""
-        return any(
-            self.language.kinds_of(word).get(kind, 0.0) >= _NAMED
-            for name in entity.names
-            for word in _folded(name)
-            for kind in kinds
-        )
+        named = [self.language.kinds_of(word) for name in entity.names for word in _folded(name)]
+        return any(each.get(kind, 0.0) >= _NAMED for each in named for kind in kinds)
 
     def _state(self, entity: HomeEntity) -> str:
         state = self.hass.states.get(entity.entity_id)

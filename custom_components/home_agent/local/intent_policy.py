@@ -209,21 +209,17 @@ def report(
 
     The intent's name, words of the home and ids are kept; nothing of what was said.
     """
-    name, slots = recognised.name, recognised.slots
-    error: str | None = None
-    targets: list[str] = []
+    name, error, result = recognised.name, None, None
     if isinstance(outcome, HomeAssistantError):
         error = type(outcome).__name__
     elif outcome.error_code is not None:
         error = outcome.error_code.value
     else:
-        targets = [target.id for target in outcome.success_results if target.id]
+        result = {"targets": [target.id for target in outcome.success_results if target.id]}
     plain = frozenset() if name in TIMERS else _HOME_WORDS
-    parameters = {
-        slot: value if slot in plain or isinstance(value, (int, float)) else MASK for slot, value in slots.items()
-    }
-    result = {"targets": targets} if error is None else error
-    _record(sentence, name, parameters, error, result, started)
+    kept = {slot for slot, value in recognised.slots.items() if slot in plain or isinstance(value, (int, float))}
+    parameters = {slot: value if slot in kept else MASK for slot, value in recognised.slots.items()}
+    _record(sentence, name, parameters, error, result or error, started)
 
 
 def _record(

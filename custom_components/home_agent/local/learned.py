@@ -402,13 +402,9 @@ def _may_teach(turn: Turn) -> bool:
 
 def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[JournalEntry]:
     """Return what the journal has of a turn, oldest first; nothing if the model also called what is not in it, such as a query."""
-    begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
-
-    def is_of_turn(action: JournalEntry) -> bool:
-        is_same = action.turn_id == turn.context.id and action.conversation_id == turn.conversation_id
-        return is_same and action.when >= begin
-
-    actions = journal.newest_first(is_of_turn)[::-1]
+    begin, own = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1), turn.conversation_id
+    same = journal.newest_first(lambda one: one.turn_id == turn.context.id and one.conversation_id == own)
+    actions = [action for action in reversed(same) if action.when >= begin]
     calls = turn.record.calls
     is_all = len(actions) == len(calls) == turn.record.calls_started and all(call.success for call in calls)
     return actions if is_all and 0 < len(actions) <= MAX_CALLS else ()
