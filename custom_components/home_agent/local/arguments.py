@@ -252,24 +252,17 @@ class _Text:
         language = self._language
         for name in item.names:
             words = words_of(name)
-            kept = [
-                word
-                for word in words
-                if not language.is_noun(word)
-                or all(kind.partition(".")[0] != item.domain for kind in language.kinds_of(word))
-            ]
+            nouns = [word for word in words if language.is_noun(word)]
+            own = {word for word in nouns for kind in language.kinds_of(word) if kind.partition(".")[0] == item.domain}
+            kept = [word for word in words if word not in own]
             if kept and len(kept) < len(words):
                 yield from self._said(" ".join(kept))
 
     def _place(self, argument: Argument) -> None:
         """Find the areas or floors of an argument; those whose name only stands in that of a thing are not meant."""
         wanted = "floor" if argument.kind is ArgumentKind.FLOOR_NAME else "area"
-        within = {
-            place
-            for at, behind, items in self._longest(self._names)
-            if not any((at, behind) == row[:2] for row in self._areas)
-            for place in range(at, behind)
-        }
+        things = {row[:2] for row in self._longest(self._names)}.difference(row[:2] for row in self._areas)
+        within = {place for at, behind in things for place in range(at, behind)}
         said = [row for row in self._areas if row[3] == wanted and within.isdisjoint(range(row[0], row[1]))]
         values: list[str] = []
         for _, _, areas, _ in said:
@@ -288,9 +281,8 @@ class _Text:
     # Times
 
     def _free(self, first: int, behind: int) -> bool:
-        return self._used.isdisjoint(range(first, behind)) and not any(
-            at <= first and behind <= end for at, end, _ in self._names
-        )
+        is_in_name = any(at <= first and behind <= end for at, end, _ in self._names)
+        return not is_in_name and self._used.isdisjoint(range(first, behind))
 
     def _range(self, arguments: Sequence[Argument]) -> None:
         """Find the one span of time; its ends may be two arguments."""
@@ -341,9 +333,8 @@ class _Text:
     # What is listed, and numbers
 
     def _option(self, argument: Argument) -> None:
-        said = [
-            Named(value, at, behind) for phrase, value in argument.options.items() for at, behind in self._said(phrase)
-        ]
+        options = argument.options.items()
+        said = [Named(value, *places) for phrase, value in options for places in self._said(phrase)]
         longest = [one for one in said if not any({*other.spots} > {*one.spots} for other in said)]
         # what is listed may be what a thing is called; a part of a longer name is not said by itself
         within = [one for one in longest if not self._free(one.first, one.behind)]
@@ -361,9 +352,8 @@ class _Text:
             value = next((one for one in (chunk, chunk.upper(), chunk.lower()) if pattern.fullmatch(one)), None)
             if value is not None:
                 start = match.start() + match[0].index(chunk)
-                spots = [
-                    at for at, word in enumerate(self._words) if start <= word.start and word.end <= start + len(chunk)
-                ]
+                end, rows = start + len(chunk), enumerate(self._words)
+                spots = [at for at, word in rows if start <= word.start and word.end <= end]
                 if spots:
                     found.append(Named(value, spots[0], spots[-1] + 1))
         self._one(argument, found)

@@ -33,9 +33,8 @@ class Brain:
         user, known = turn.user, home
         limited = user is not None and not user.permissions.access_all_entities(POLICY_READ)
         if limited or turn.within:  # asked here: a thread knows no running turn
-            entities = {
-                key: item async for key, item in in_slices(home.entities.items()) if may_know(self._hass, user, key)
-            }
+            rows = in_slices(home.entities.items())
+            entities = {key: item async for key, item in rows if may_know(self._hass, user, key)}
             known = HomeSnapshot(entities, home.areas)
 
         def read() -> T:

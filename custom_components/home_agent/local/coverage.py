@@ -169,10 +169,8 @@ class Coverage:
 
     def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the words of the sentence without those that may be about anything."""
-        texts = [
-            value for each in slots for slot, value in each.items() if slot not in _WHERE and isinstance(value, str)
-        ]
-        free = {word for text in texts for word in _folded(text)}
+        values = [value for each in slots for slot, value in each.items() if slot not in _WHERE]
+        free = {word for text in values if isinstance(text, str) for word in _folded(text)}
         return [word for word in _folded(self.turn.text) if word not in free]
 
     def _place_left_out(
@@ -234,13 +232,9 @@ class Coverage:
             return None
         for each in intents:
             service, reached = _SWITCHING.get(each.name, ("", ""))
-            others = [
-                entity
-                for entity in _within(self._untouched(found), places)
-                if entity.domain in IN_A_ROOM
-                and self.hass.services.has_service(entity.domain, service)
-                and self._state(entity) not in (reached, *_NOWHERE)
-            ]
+            others = [one for one in _within(self._untouched(found), places) if one.domain in IN_A_ROOM]
+            others = [one for one in others if self.hass.services.has_service(one.domain, service)]
+            others = [one for one in others if self._state(one) not in (reached, *_NOWHERE)]
             if others:
                 return self._left_out(others, "")
         return None
@@ -253,14 +247,9 @@ class Coverage:
             places = [_Place((), frozenset({self.turn.area_id}))]  # meant is what is around who speaks
         for word, known in self._kinds(said, ()):
             kinds = _surest(known)
-            others = [
-                entity
-                for entity in _within(self._untouched(found), places)
-                if entity.domain in domains
-                and self._state(entity) not in _NOWHERE
-                and (self._is_of(entity, kinds, exactly=True) or self._is_called(entity, kinds))
-            ]
-            if others:
+            others = [one for one in _within(self._untouched(found), places) if one.domain in domains]
+            others = [one for one in others if self._is_of(one, kinds, exactly=True) or self._is_called(one, kinds)]
+            if others := [one for one in others if self._state(one) not in _NOWHERE]:
                 return self._left_out(others, word)
         return None
 

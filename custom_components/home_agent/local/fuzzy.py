@@ -160,11 +160,8 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
         return matcher, found
     home = {**told.home, "entities": known}
     # what "it" may mean can be of another user in the same conversation; nothing public tells it
-    earlier = [
-        target
-        for target in recogniser._previous_targets.get(conversation_id, ())  # noqa: SLF001
-        if target.slots.get("name") is None or target.slots["name"] in known
-    ]
+    before = recogniser._previous_targets.get(conversation_id, ())  # noqa: SLF001
+    earlier = [target for target in before if target.slots.get("name") is None or target.slots["name"] in known]
     place = area.id if area and area.id in home["areas"] else None  # it may be newer than the recogniser
 
     def interpret() -> tuple[Any, Any]:

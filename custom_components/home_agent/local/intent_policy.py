@@ -150,8 +150,7 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
         if isinstance(plan, Mismatch):
             left = NotMine(recognised=meant, mismatch=plan)
             return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
-        left_out = None if is_covered else sentence.coverage.of_action([meant], plan.targets)
-        if left_out is not None:
+        if not is_covered and (left_out := sentence.coverage.of_action([meant], plan.targets)) is not None:
             return replace(left_out, recognised=meant)
         sentence.means.policy.authorize(sentence.turn, plan, _call(meant, plan))
     except ToolError as err:

@@ -31,21 +31,9 @@ _TOLD_BY: Mapping[str, frozenset[str]] = {
 """Classes of binary sensors that say whether something is so."""
 _RESTING = frozenset({"off", "closed", "locked"})
 """States that several things are asked for together: "are the lights off" is all of them."""
-_DETECTED = frozenset(
-    [
-        "motion",
-        "occupancy",
-        "moving",
-        "presence",
-        "smoke",
-        "gas",
-        "carbon_monoxide",
-        "moisture",
-        "sound",
-        "vibration",
-        "tamper",
-    ]
-)
+_DETECTED = frozenset({
+    "motion", "occupancy", "moving", "presence", "smoke", "gas", "carbon_monoxide", "moisture", "sound", "vibration", "tamper",
+})  # fmt: skip
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
 _MEASURES = frozenset({"temperature", "humidity", "battery"})
 """Classes of sensors that a question may name."""
@@ -242,12 +230,11 @@ class _Asking(SentenceReading):
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]
         what = [at for at in rest if at in self.kinds and at not in self.in_places]
-        classes = {
-            kind.partition(".")[2] for at in what for kind, sure in self.kinds[at].items() if sure >= _SURE
-        } & _DETECTED
+        sure = (kind for at in what for kind, weight in self.kinds[at].items() if weight >= _SURE)
+        classes = _DETECTED.intersection(kind.partition(".")[2] for kind in sure)
         if len(classes) != 1 or any(at not in self.in_places and at not in what for at in rest):
             return None
-        numbers = self.things.by_sort.get(("binary_sensor", classes.pop()), set())
+        numbers = self.things.by_sort.get(("binary_sensor", next(iter(classes))), set())
         there = [n for n in sorted(numbers) if not self.place_spans or self._is_here(n)]
         states = {item: state for item in self._entity_ids(there) if (state := self._state_of(item)) is not None}
         so = tuple(item for item, state in states.items() if state.state == STATE_ON)
@@ -300,9 +287,7 @@ async def answer_question(sentence: Sentence) -> Result:
         return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.response_type = intent.IntentResponseType.QUERY_ANSWER
-    matched, unmatched = (
-        [state for item in items if (state := get(item))] for items in (asked.matched, asked.unmatched)
-    )
+    matched, unmatched = ([*filter(None, map(get, items))] for items in (asked.matched, asked.unmatched))
     response.async_set_states(matched, unmatched)
     slots: dict[str, str] = {"state": asked.state} if asked.state else {}
     words = dict(slots)

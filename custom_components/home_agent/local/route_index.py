@@ -333,13 +333,9 @@ class RouteIndex:
         known = self.harmless_in(spoken) | fit.beside
         if fit.target.is_named:
             known |= self.turning_on(fit.target, spoken)
-        return [
-            word
-            for word in spoken
-            if word not in known
-            and all(self.alike(word).get(number, 0.0) < _SAME for number in fit.phrase.numbers)
-            and (all_words or word.isdigit() or self.is_of_home(word))
-        ]
+        left = [word for word in spoken if word not in known]
+        left = [word for word in left if all(self.alike(word).get(one, 0.0) < _SAME for one in fit.phrase.numbers)]
+        return [word for word in left if all_words or word.isdigit() or self.is_of_home(word)]
 
     def rests(self, said: Utterance) -> list[str]:
         """Return the texts to embed for a sentence: itself first, then without values, each once."""
