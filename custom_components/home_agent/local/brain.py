@@ -46,10 +46,7 @@ class Brain:
     async def async_wishes(
         self, turn: Turn, home: HomeSnapshot, language: Language, candidates: Sequence[str]
     ) -> dict[str, Wish]:
-        """Return by entity id what a turn wants of each of some things, read as if there were no others.
-
-        A thing that is read as nothing by itself gets the wish of another of its domain; without one it is missing.
-        """
+        """Return by entity id what a turn wants of each of some things, read as if there were no others, else as another of its domain."""
         get = self._hass.states.get
         entities = {item: home.entities[item] for item in candidates if item in home.entities}
 

@@ -44,10 +44,7 @@ async def answer_fuzzily(sentence: Sentence) -> Result:
 
 
 async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
-    """Do what the recogniser makes of a sentence, all of it or nothing.
-
-    With `known`, the name of a thing in the sentence, what the recogniser says against that is the answer.
-    """
+    """Do what the recogniser makes of a sentence, or nothing. What it says against `known`, a thing that was named, is the answer."""
     recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
     turn = sentence.turn
     if recogniser is None or not recogniser.supports(turn.language):
@@ -144,8 +141,7 @@ def _names_absent_room(sentence: Sentence) -> bool:
 async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
     """Return a recogniser of the home and what it makes of the sentence.
 
-    For a user of limited rights, or an agent that knows a part of the home, it is one of a home without the rest: what else they
-    ask for is done then, as it is next to a name that nothing has.
+    For a user of limited rights, or an agent that knows a part of the home, it is a recogniser of a home without the rest.
     """
     hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
     conversation_id = sentence.chat_log.conversation_id

@@ -139,8 +139,7 @@ type Ruling = Allowed | Delayed | Refused | LeftOut | NotMine
 def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool = False, cleared: str = "") -> Ruling:
     """Return whether the intent may be handled; nothing may be awaited until then. A yes that it needs is asked for.
 
-    With `is_covered` it is known that the intent touches all that was said, or the owner wrote the sentence. `cleared` is a command
-    that may be left for later.
+    `is_covered`: the intent touches all that was said, or the owner wrote the sentence. `cleared`: a command that may be done later.
     """
     meant = as_said(sentence.hass, sentence.turn, recognised)
     try:
@@ -204,10 +203,7 @@ def judge_answer(
 def report(
     sentence: Sentence, recognised: Recognised, outcome: intent.IntentResponse | HomeAssistantError, started: float
 ) -> None:
-    """Record what was done or refused; `started` is a reading of `time.perf_counter`.
-
-    The intent's name, words of the home and ids are kept; nothing of what was said.
-    """
+    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said."""
     name, error, result = recognised.name, None, None
     if isinstance(outcome, HomeAssistantError):
         error = type(outcome).__name__
@@ -404,8 +400,8 @@ async def _async_handle_intents(
 async def _async_against_later(sentence: Sentence, delayed: Delayed) -> Refused | LeftOut | NotMine | None:
     """Return what speaks against leaving a command for later; None if it may: it is done then by what understands it now.
 
-    Not what needs a yes or a value for a script, for which no one can be asked then, what only answers, which no one hears, nor what
-    none of Home Assistant's sentences fits or nothing in the home. Without a model there is a refusal that says so now.
+    What needs a yes or a value, what only answers, and what fits no sentence of Home Assistant's or nothing in the home may not be
+    left. Without a model there is a refusal that says so now.
     """
     hass, turn, command = sentence.hass, sentence.turn, delayed.command
     result = await sentence.agent.async_recognize_intent(

@@ -554,11 +554,7 @@ class LearnedRequest(EffectTool):
 async def async_answer_learned(
     hass: HomeAssistant, turn: Turn, chat_log: ChatLog, phrases: LearnedPhrases, policy: Policy, home: HomeSnapshot
 ) -> Answer | None:
-    """Do what a learned phrase stands for and return the answer; None if no phrase matches, or it cannot be done here and now.
-
-    The model answers then: an entity is gone, not exposed or unavailable, or the user or the agent may not do it. What needs a
-    yes is asked about as ever.
-    """
+    """Do what a learned phrase stands for and return the answer; None leaves it to the model: nothing matches, or it cannot be done now."""
     if (found := phrases.find(hass, turn, home)) is None:
         return None
     row, effects = found

@@ -48,10 +48,7 @@ async def add_items(sentence: Sentence) -> Result:
 
 
 def items_in(said: str, language: str) -> list[str]:
-    """Return the items of an enumeration with commas and an "and" before the last; none for anything else.
-
-    "Mac and cheese" is one item, and who says "milk, two litres" has named one as well. A part that is a command is no item.
-    """
+    """Return the items of an enumeration with commas and an "and" before the last; none for "Mac and cheese" or with a command."""
     joins = sorted(data_of(language).follow_ups.joins, key=len, reverse=True)
     items = parts_of(said, joins)
     first, comma, _ = said.partition(",")

@@ -179,8 +179,7 @@ def _goes_on(text: str, words: FollowUpWords) -> str:
 def _going_on(new: SentenceReading, before: Said, read: Read, said: SentenceReading) -> Understood | None:
     """Return the wish of a sentence that goes on with something else or another value, None where it is not certain.
 
-    `new` is what it says, `said` the sentence before. What that one was about stays where only a place is new, or "one": "and in
-    the office" after the fan of the bedroom is a fan.
+    `new` is what it says, `said` the sentence before. "And in the office" after the fan of the bedroom is a fan.
     """
     earlier = read(before.text, before.targets)
     kinds = {said.words[at] for at in said.kinds}

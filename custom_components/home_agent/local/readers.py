@@ -34,11 +34,7 @@ async def answer_learned(sentence: Sentence) -> Result:
 
 
 async def answer_by_route(sentence: Sentence) -> Result:
-    """Run what the sentence surely means among the routes.
-
-    Before a model only what has examples of the owner's: whether the others count there is a setting of the profile's, and the
-    router asks for them.
-    """
+    """Run what the sentence surely means among the routes; before a model only what has examples of the owner's."""
     turn, routes, first = sentence.turn, sentence.means.routes, sentence.stage is Stage.BEFORE_MODEL
     if first and (turn.profile.routing in SEMANTIC or not routes.examples.has_examples):
         return NotMine()

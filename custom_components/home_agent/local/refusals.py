@@ -259,9 +259,8 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
 async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
 
-    None if it is hardly a name: the recogniser fills its sentences with any words that were said. Where two parts fit nothing, it
-    may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
-    a kind, a room or a thing.
+    None if it is hardly a name: the recogniser fills its sentences with any words. If two parts fit nothing, or it is a question,
+    only what the language has a word for counts: a kind, a room or a thing.
     """
     if (result := nearest.result) is None:
         return None

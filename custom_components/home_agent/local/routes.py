@@ -83,7 +83,6 @@ class RouteMatch:
     arguments: dict[str, Any] = field(default_factory=dict)
     """Those of its tool."""
     tool: HomeAgentTool | None = None
-    """The tool of the target."""
     tools: tuple[str, ...] = ()
     """Names of the tools of the best two."""
     before: str = ""
@@ -202,10 +201,7 @@ class RouteRegistry:
         return match
 
     async def async_answer(self, turn: Turn, chat_log: ChatLog, match: RouteMatch) -> Answer | None:
-        """Run what a match surely means as the model's call would run, and return what came of it; None: nothing is sure.
-
-        The call and its result stand in the chat log as one that code has made. Never raises: an error is told.
-        """
+        """Run what a match surely means as the model's call would run; return what came of it, None if nothing is sure. Never raises."""
         if match.target is None:
             return None
         tool = match.tool

@@ -200,7 +200,6 @@ class Sentence:
     agent: DefaultAgent
     """Home Assistant's own."""
     language: Language
-    """Its vocabulary."""
     home: HomeSnapshot
     """What is exposed."""
     coverage: Coverage

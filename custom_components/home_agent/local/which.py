@@ -44,10 +44,7 @@ class Picked:
 
 
 async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask | NotMine:
-    """Ask which of some things a command is about.
-
-    Not in a language that has no words for an answer, nor if fewer than two of the things can do it and are the user's to control.
-    """
+    """Ask which of some things is meant, if the language has words for an answer and at least two can do it and are the user's."""
     turn, words = sentence.turn, data_of(sentence.language.code).choices
     if not FEWEST <= len(candidates) <= MOST or not turn.direct or not words.ordinals:
         return NotMine()
