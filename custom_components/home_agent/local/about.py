@@ -71,12 +71,11 @@ async def _async_last_action(hass: HomeAssistant, turn: Turn, journal: ActionJou
 
 async def _async_words(hass: HomeAssistant, turn: Turn, action: JournalEntry) -> str:
     """Return what an action did, as far as the user may know; where that is nothing, what they said."""
-    effects = [
-        replace(effect, entity_ids=known)
-        for effect in action.effects
-        if (known := tuple(item for item in effect.entity_ids if is_exposed(hass, item, turn.user)))
-        or not effect.entity_ids
-    ]
+    effects = []
+    for effect in action.effects:
+        known = tuple(item for item in effect.entity_ids if is_exposed(hass, item, turn.user))
+        if known or not effect.entity_ids:
+            effects.append(replace(effect, entity_ids=known))
     if not effects:
         words = action.words[:MAX_WORDS]
         return f"“{words}…”" if len(action.words) > MAX_WORDS else f"“{words}”"

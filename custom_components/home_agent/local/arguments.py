@@ -4,31 +4,23 @@ What is not certain is left out: two numbers for one argument, two cameras of on
 grows with the length of the text and the number of things that share a word with it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cache, lru_cache
 import re
 from typing import Any
 
-from homeassistant.core import State
-
 from ..home.names import stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.taught_names import AREA
 from ..languages.data import data_of
 from ..languages.spoken_numbers import SECONDS, Named, words_in
-from ..languages.times import (
-    dates_in,
-    durations_in,
-    numbers_in,
-    spans_in,
-    times_in,
-    unit_at,
-)
+from ..languages.times import dates_in, durations_in, numbers_in, spans_in, times_in, unit_at
 from ..languages.vocabulary import Language, keys_of
 from ..support.text import MAX_TEXT, fold, spoken_words, words_of
 from .declared import Argument, ArgumentKind, Form
+from .things import StateOf
 
 type Places = Sequence[tuple[int, int]]
 """Where something stands in a text: from which character to before which."""
@@ -40,7 +32,7 @@ _TIME_UNITS = {
     "s": "second", "sec": "second", "second": "second", "seconds": "second", "min": "minute", "minute": "minute",
     "minutes": "minute", "h": "hour", "hour": "hour", "hours": "hour", "d": "day", "day": "day", "days": "day",
 }  # fmt: skip
-_CHUNK = re.compile(r"\S+")
+_SIGNS: Mapping[str, Sequence[str]] = {"%": ("%",), "°": ("°", "℃", "℉")}
 _AROUND = ".,;:!?\"'()[]«»„“”"
 
 
@@ -51,7 +43,7 @@ class Extracted:
     values: Mapping[str, Any]
     """By name; what was not found, or not for certain, is not there."""
     places: Mapping[str, Places]
-    """By name: what of the text was used."""
+    """By name: the part of the text that was used."""
     missing: tuple[str, ...] = ()
     """Required arguments without a value."""
     unclear: tuple[str, ...] = ()
@@ -59,12 +51,10 @@ class Extracted:
 
     def rest(self, text: str) -> str:
         """Return the text without what was used."""
-        kept, at = [], 0
+        kept, at = "", 0
         for start, end in sorted({place for places in self.places.values() for place in places}):
-            if start >= at:
-                kept.append(text[at:start])
-            at = max(at, end)
-        return " ".join(" ".join([*kept, text[at:]]).split())
+            kept, at = f"{kept} {text[at:start]}", max(at, end)
+        return " ".join(f"{kept} {text[at:]}".split())
 
 
 def extract(
@@ -74,12 +64,9 @@ def extract(
     language: Language,
     now: datetime,
     *,
-    state_of: Callable[[str], State | None] | None = None,
+    state_of: StateOf | None = None,
 ) -> Extracted:
-    """Return what a text says for some arguments.
-
-    `home` is what the user may know of; `now` is aware, in the time zone that days are of. Device classes are asked of `state_of`.
-    """
+    """Return what a text says for some arguments, in a home that the user may know of; `now` is in the zone that days are of."""
     return _Text(text[:MAX_TEXT], home, language, now, state_of).extract(arguments)
 
 
@@ -87,12 +74,7 @@ class _Text:
     """A text, read for arguments."""
 
     def __init__(
-        self,
-        text: str,
-        home: HomeSnapshot,
-        language: Language,
-        now: datetime,
-        state_of: Callable[[str], State | None] | None,
+        self, text: str, home: HomeSnapshot, language: Language, now: datetime, state_of: StateOf | None
     ) -> None:
         self._text, self._home, self._language, self._now, self._state_of = text, home, language, now, state_of
         self._words = words_in(text)
@@ -162,7 +144,7 @@ class _Text:
     # The home
 
     def _said(self, name: str) -> Iterator[tuple[int, int]]:
-        """Yield where a name stands among the words, in whatever form: the first, and that behind the last."""
+        """Yield where a name stands among the words, in any form: the first, and that behind the last."""
         keys = [keys_of(self._language.base, word.word) for word in words_in(name)]
         for at in range(len(self._words) - len(keys) + 1 if keys else 0):
             behind = at + len(keys)
@@ -170,7 +152,7 @@ class _Text:
                 yield at, behind
 
     def _find_names(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the names of things and places that are said, in whatever form: the first word, that behind the last, and whose."""
+        """Yield the names of things and places that are said, in any form: the first word, that behind the last, and whose."""
         base, index = self._language.base, self._home.names
         parts: list[tuple[str, int, int]] = []  # words as names have them: "led1" is one, two among those of the text
         at = 0
@@ -226,7 +208,10 @@ class _Text:
                     named.append((at, behind, there))
         meant: list[str] = []
         for at, behind, items in named:
-            here = {item for item in items if self._is_where_said(item, range(at, behind))} if len(items) > 1 else items
+            here = items
+            if len(items) > 1:
+                places = [areas for first, end, areas, _ in self._areas if not (at <= first and end <= behind)]
+                here = {one for one in items if places and all(entities[one].area_id in areas for areas in places)}
             if len(here or items) != 1:
                 self._unclear.add(argument.name)
                 return
@@ -266,29 +251,17 @@ class _Text:
         language = self._language
         for name in item.names:
             words = words_of(name)
-            kept = [
-                word
-                for word in words
-                if not language.is_noun(word)
-                or all(kind.partition(".")[0] != item.domain for kind in language.kinds_of(word))
-            ]
+            nouns = [word for word in words if language.is_noun(word)]
+            own = {word for word in nouns for kind in language.kinds_of(word) if kind.partition(".")[0] == item.domain}
+            kept = [word for word in words if word not in own]
             if kept and len(kept) < len(words):
                 yield from self._said(" ".join(kept))
-
-    def _is_where_said(self, entity_id: str, but: Collection[int]) -> bool:
-        area_id = self._home.entities[entity_id].area_id
-        said = [areas for at, behind, areas, _ in self._areas if not set(range(at, behind)) <= set(but)]
-        return bool(said) and all(area_id in areas for areas in said)
 
     def _place(self, argument: Argument) -> None:
         """Find the areas or floors of an argument; those whose name only stands in that of a thing are not meant."""
         wanted = "floor" if argument.kind is ArgumentKind.FLOOR_NAME else "area"
-        within = {
-            place
-            for at, behind, items in self._longest(self._names)
-            if not any((at, behind) == row[:2] for row in self._areas)
-            for place in range(at, behind)
-        }
+        things = {row[:2] for row in self._longest(self._names)}.difference(row[:2] for row in self._areas)
+        within = {place for at, behind in things for place in range(at, behind)}
         said = [row for row in self._areas if row[3] == wanted and within.isdisjoint(range(row[0], row[1]))]
         values: list[str] = []
         for _, _, areas, _ in said:
@@ -307,9 +280,8 @@ class _Text:
     # Times
 
     def _free(self, first: int, behind: int) -> bool:
-        return self._used.isdisjoint(range(first, behind)) and not any(
-            at <= first and behind <= end for at, end, _ in self._names
-        )
+        is_in_name = any(at <= first and behind <= end for at, end, _ in self._names)
+        return not is_in_name and self._used.isdisjoint(range(first, behind))
 
     def _range(self, arguments: Sequence[Argument]) -> None:
         """Find the one span of time; its ends may be two arguments."""
@@ -360,19 +332,9 @@ class _Text:
     # What is listed, and numbers
 
     def _option(self, argument: Argument) -> None:
-        said = [
-            Named(value, at, behind) for phrase, value in argument.options.items() for at, behind in self._said(phrase)
-        ]
-        longest = [
-            one
-            for one in said
-            if not any(
-                other.first <= one.first
-                and one.behind <= other.behind
-                and other.behind - other.first > one.behind - one.first
-                for other in said
-            )
-        ]
+        options = argument.options.items()
+        said = [Named(value, *places) for phrase, value in options for places in self._said(phrase)]
+        longest = [one for one in said if not any({*other.spots} > {*one.spots} for other in said)]
         # what is listed may be what a thing is called; a part of a longer name is not said by itself
         within = [one for one in longest if not self._free(one.first, one.behind)]
         named = {(at, behind) for at, behind, _ in self._longest(self._names)}
@@ -382,16 +344,15 @@ class _Text:
     def _identifier(self, argument: Argument, pattern: re.Pattern[str]) -> None:
         """Find the words that are such an identifier as a whole; one has a digit."""
         found: list[Named[str]] = []
-        for match in _CHUNK.finditer(self._text):
+        for match in re.finditer(r"\S+", self._text):
             chunk = match[0].strip(_AROUND)
             if not chunk or len(chunk) > MAX_IDENTIFIER or not any(sign.isdigit() for sign in chunk):
                 continue
             value = next((one for one in (chunk, chunk.upper(), chunk.lower()) if pattern.fullmatch(one)), None)
             if value is not None:
                 start = match.start() + match[0].index(chunk)
-                spots = [
-                    at for at, word in enumerate(self._words) if start <= word.start and word.end <= start + len(chunk)
-                ]
+                end, rows = start + len(chunk), enumerate(self._words)
+                spots = [at for at, word in rows if start <= word.start and word.end <= end]
                 if spots:
                     found.append(Named(value, spots[0], spots[-1] + 1))
         self._one(argument, found)
@@ -409,11 +370,8 @@ class _Text:
                     del open_[argument.name]
         said = numbers_in(self._words, self._language.base)
         while open_:
-            ranked: list[tuple[int, str, Named[float]]] = []
-            for argument in open_.values():
-                ranked += [
-                    (rank, argument.name, one) for one in said if (rank := self._rank(argument, one)) is not None
-                ]
+            pairs = ((argument, one) for argument in open_.values() for one in said)
+            ranked = [(rank, name.name, one) for name, one in pairs if (rank := self._rank(name, one)) is not None]
             if not ranked:
                 return
             best = max(rank for rank, _, _ in ranked)
@@ -493,15 +451,11 @@ class _Text:
         return 0
 
 
-_SIGNS: Mapping[str, Sequence[str]] = {"%": ("%",), "°": ("°", "℃", "℉")}
-
-
 def _fits(argument: Argument, value: float) -> bool:
     if (argument.whole or argument.kind is ArgumentKind.IDENTIFIER) and not value.is_integer():
         return False
-    return (argument.minimum is None or value >= argument.minimum) and (
-        argument.maximum is None or value <= argument.maximum
-    )
+    least, most = argument.minimum, argument.maximum
+    return (least is None or value >= least) and (most is None or value <= most)
 
 
 def _plain(value: float) -> float | int:

@@ -1,7 +1,7 @@
 """The local brain: reads sentences against the words of the home, which it keeps until the home changes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.const import UnitOfTemperature
@@ -18,22 +18,13 @@ from .reading import Said, Wish
 from .things import Things
 
 
-@dataclass(slots=True)
-class _ReadHome:
-    """The words of the home as it was when they were read."""
-
-    home: HomeSnapshot
-    language: Language
-    things: Things
-
-
 class Brain:
     """Reads sentences; keeps the words of the home by language."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Know nothing yet: the first sentence reads the home."""
         self._hass = hass
-        self._read: dict[str, _ReadHome] = {}
+        self._read: dict[str, Things] = {}
 
     async def async_read[T](
         self, reader: Callable[..., T], turn: Turn, home: HomeSnapshot, language: Language, before: Said | None
@@ -42,9 +33,8 @@ class Brain:
         user, known = turn.user, home
         limited = user is not None and not user.permissions.access_all_entities(POLICY_READ)
         if limited or turn.within:  # asked here: a thread knows no running turn
-            entities = {
-                key: item async for key, item in in_slices(home.entities.items()) if may_know(self._hass, user, key)
-            }
+            rows = in_slices(home.entities.items())
+            entities = {key: item async for key, item in rows if may_know(self._hass, user, key)}
             known = HomeSnapshot(entities, home.areas)
 
         def read() -> T:
@@ -56,10 +46,7 @@ class Brain:
     async def async_wishes(
         self, turn: Turn, home: HomeSnapshot, language: Language, candidates: Sequence[str]
     ) -> dict[str, Wish]:
-        """Return by entity id what a turn wants of each of some things, read as if there were no others.
-
-        A thing whose name is less than what was said is wanted the same of as another of its domain; what no wish fits is missing.
-        """
+        """Return by entity id what a turn wants of each of some things, read as if there were no others, else as another of its domain."""
         get = self._hass.states.get
         entities = {item: home.entities[item] for item in candidates if item in home.entities}
 
@@ -83,10 +70,10 @@ class Brain:
         """Return the words of the whole home, read anew if it has changed."""
         kept = self._read.get(language.code)
         is_same = kept is not None and kept.home is home and kept.language is language
-        if kept is None or not is_same or kept.things.celsius is not self._is_celsius:
-            kept = self._read[language.code] = _ReadHome(home, language, self.things_of(home, language))
+        if kept is None or not is_same or kept.celsius is not self._is_celsius:
+            kept = self._read[language.code] = self.things_of(home, language)
             self._read = {code: each for code, each in self._read.items() if each.home is home}
-        return kept.things
+        return kept
 
     def things_of(self, home: HomeSnapshot, language: Language) -> Things:
         """Return the words of a home as it is now."""

@@ -28,10 +28,7 @@ class SpokenCommand:
 
 
 async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> SpokenCommand | None:
-    """Return the first command among the parts of a text, one that is not fulfilled before one that is; None without any.
-
-    The first part is the whole text, or empty; a part that is only a name is no command, although the whole text would be one.
-    """
+    """Return the first command among parts of a text, unfulfilled ones first; None without any. The first part is the whole text or ""."""
     agent = get_agent_manager(hass).default_agent
     if agent is None:
         return None

@@ -7,7 +7,7 @@ vocabulary of the language know; nothing here reads a grammar.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 import re
 from typing import Any
 
@@ -22,12 +22,12 @@ from ..home.exposure import may_know
 from ..home.names import folded_words, stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.taught_names import AREA
+from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
-from ..support.text import Words, fold, runs, spoken_words
+from ..support.text import Words, fold, runs, spoken_words, words_of
 from ..turn.turn import Turn
-from .things import levels_of
 
 _SURE = 0.95
 _NAMED = 0.75  # of a word in a name, which may be of another language
@@ -39,6 +39,7 @@ _WHERE = frozenset({"name", "area", "floor", "domain", "device_class", "state", 
 """Slots about things; words of the others (a title, an item, a message) may name anything."""
 _NOWHERE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 _WORD = re.compile(r"\w+")
+_LEVELS = ("upstairs", "downstairs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,6 @@ class LeftOut:
     fields: tuple[str, ...] = ()
     """What a script that is named does not start without, as its owner calls it; what has a default is not among them."""
     recognised: Recognised | None = None
-    """The intent that was recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ class _Place:
 
     name: Words
     areas: frozenset[str]
-    """Area ids."""
 
 
 def needed_of(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
@@ -101,10 +100,7 @@ class Coverage:
         )
 
     def of_fields(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
-        """Return the first script that intents start and that requires fields, and which: an intent has no values for any.
-
-        No fields: they all have a default, which a route gives and an intent does not.
-        """
+        """Return the first script that intents start and that requires fields, with those that have no default; an intent has no values."""
         if all(each.name == intent.INTENT_TURN_OFF for each in intents):
             return None
         for entity in self._known(touched):
@@ -130,41 +126,30 @@ class Coverage:
         kinds = self._kinds(said, ())
         if len(kinds) > 1 and kinds[0][0] == said[0] and self.language.has_everything(said):
             del kinds[0]  # "lock all the doors": what one does
-        places = {word for place in self._places(said, []) for word in place.name}
-        language = self.language
-        named = {word for words, _ in kinds for word in words.split()}
-        if len(kinds) != 1 or any(
-            word not in language.fillers | language.common | language.everything | places | named for word in said[1:]
-        ):
+        if len(kinds) != 1:
             return ()
-        surest = _surest(kinds[0][1])
-        things = list(_within(self._untouched(()), self._places(said, [])))
+        places, language, (named, surest) = self._places(said, []), self.language, (kinds[0][0], _surest(kinds[0][1]))
+        known = language.fillers | language.common | language.everything | {*named.split()}
+        if not known.union(*(place.name for place in places)).issuperset(said[1:]):
+            return ()
+        things = list(_within(self._untouched(()), places))
         found = [entity for entity in things if self._is_of(entity, surest)]
-        found = found or [
-            entity for entity in things if entity.domain not in _NEVER_NAMED and self._is_called(entity, surest)
-        ]
+        if not found:
+            things = [entity for entity in things if entity.domain not in _NEVER_NAMED]
+            found = [entity for entity in things if self._is_called(entity, surest)]
         return self._left_out(found, "").names
 
     def nearly_named(self, *, exactly: bool) -> tuple[str, ...]:
-        """Return the names of things of several words, all of which are said, or words like them: "kichen lihgts".
-
-        With `exactly` those that stand in the sentence as they are, else only others.
-        """
+        """Return the names of which all words, or words like them, are said; `exactly`: those that stand there so, else others."""
         words = [fold(word) for word in spoken_words(self.turn.text)]
-        entities, user, whole = self.home.entities, self.turn.user, f" {' '.join(words)} "
-        found = [
-            entities[one]
-            for one, called in self.home.names.nearly_said(words)
-            if one in entities and may_know(self.hass, user, one) and (f" {' '.join(called)} " in whole) is exactly
-        ]
+        near, whole = self.home.names.nearly_said(words), f" {' '.join(words)} "
+        found = self._known(one for one, called in near if (f" {' '.join(called)} " in whole) is exactly)
         return self._left_out(found, "").names
 
     def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
         """Return those of these entities that the user may know of."""
-        entities, user = self.home.entities, self.turn.user
-        return [
-            entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(self.hass, user, item)
-        ]
+        known = (item for item in dict.fromkeys(entity_ids) if item in self.home.entities)
+        return [self.home.entities[item] for item in known if may_know(self.hass, self.turn.user, item)]
 
     def _command_in(self, slots: Iterable[Mapping[str, Any]]) -> str:
         """Return a free text that is more than one: "close the garage and put bread" is no item, nor is "eggs, butter and bread"."""
@@ -184,23 +169,14 @@ class Coverage:
 
     def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the words of the sentence without those that may be about anything."""
-        free = {
-            word
-            for each in slots
-            for slot, value in each.items()
-            if slot not in _WHERE and isinstance(value, str)
-            for word in _folded(value)
-        }
+        values = [value for each in slots for slot, value in each.items() if slot not in _WHERE]
+        free = {word for text in values if isinstance(text, str) for word in _folded(text)}
         return [word for word in _folded(self.turn.text) if word not in free]
 
     def _place_left_out(
-        self,
-        said: Sequence[str],
-        places: Sequence[_Place],
-        found: Sequence[HomeEntity],
-        intents: Sequence[Recognised],
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], intents: Sequence[Recognised]
     ) -> LeftOut | None:
-        """Return what is in a place that was said, where nothing there is touched, or only what is called like it."""
+        """Return what is in a place that was said, if nothing there is touched, or only what is called like it."""
         kinds = [kinds for _, kinds in self._kinds(said, found)]
         for place in places:
             if any(self._is_in(entity, place, kinds, found, intents) for entity in found):
@@ -223,7 +199,7 @@ class Coverage:
     ) -> bool:
         """Return whether an entity is what was said of a place: it is there, or has it in its name.
 
-        What has nothing but the name of the place is not the place: whoever turns off the kitchen means its lights.
+        A thing with just the name of the place is not the place: "turn off the kitchen" means its lights.
         """
         names = [_folded(name) for name in entity.names]
         if not any(name == list(place.name) for name in names):
@@ -241,21 +217,14 @@ class Coverage:
         for word, kinds in self._kinds(said, found):
             if any(self._is_of(entity, kinds, roughly=True) for entity in found):
                 continue
-            others = [
-                entity
-                for entity in self._untouched(found)
-                if entity.domain not in _NEVER_NAMED and self._is_of(entity, _surest(kinds))
-            ]
+            others = [one for one in self._untouched(found) if self._is_of(one, _surest(kinds))]
+            others = [one for one in others if one.domain not in _NEVER_NAMED]
             if others:  # else it is the word for a setting, or of what is not there
                 return self._left_out(list(_within(others, places)) or others, word)
         return None
 
     def _everything_left_out(
-        self,
-        said: Sequence[str],
-        places: Sequence[_Place],
-        found: Sequence[HomeEntity],
-        intents: Sequence[Recognised],
+        self, said: Sequence[str], places: Sequence[_Place], found: Sequence[HomeEntity], intents: Sequence[Recognised]
     ) -> LeftOut | None:
         """Return what else there is, where everything was said and no kind."""
         own = self._own_words(found)
@@ -263,13 +232,9 @@ class Coverage:
             return None
         for each in intents:
             service, reached = _SWITCHING.get(each.name, ("", ""))
-            others = [
-                entity
-                for entity in _within(self._untouched(found), places)
-                if entity.domain in IN_A_ROOM
-                and self.hass.services.has_service(entity.domain, service)
-                and self._state(entity) not in (reached, *_NOWHERE)
-            ]
+            others = [one for one in _within(self._untouched(found), places) if one.domain in IN_A_ROOM]
+            others = [one for one in others if self.hass.services.has_service(one.domain, service)]
+            others = [one for one in others if self._state(one) not in (reached, *_NOWHERE)]
             if others:
                 return self._left_out(others, "")
         return None
@@ -282,14 +247,9 @@ class Coverage:
             places = [_Place((), frozenset({self.turn.area_id}))]  # meant is what is around who speaks
         for word, known in self._kinds(said, ()):
             kinds = _surest(known)
-            others = [
-                entity
-                for entity in _within(self._untouched(found), places)
-                if entity.domain in domains
-                and self._state(entity) not in _NOWHERE
-                and (self._is_of(entity, kinds, exactly=True) or self._is_called(entity, kinds))
-            ]
-            if others:
+            others = [one for one in _within(self._untouched(found), places) if one.domain in domains]
+            others = [one for one in others if self._is_of(one, kinds, exactly=True) or self._is_called(one, kinds)]
+            if others := [one for one in others if self._state(one) not in _NOWHERE]:
                 return self._left_out(others, word)
         return None
 
@@ -351,12 +311,8 @@ class Coverage:
     def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
         """Yield what else there is that the user may know of."""
         touched = {entity.entity_id for entity in found}
-        user = self.turn.user
-        return (
-            entity
-            for entity in self.home.entities.values()
-            if entity.entity_id not in touched and may_know(self.hass, user, entity.entity_id)
-        )
+        others = (entity for entity in self.home.entities.values() if entity.entity_id not in touched)
+        return (entity for entity in others if may_know(self.hass, self.turn.user, entity.entity_id))
 
     def _is_of(self, entity: HomeEntity, kinds: Kinds, *, exactly: bool = False, roughly: bool = False) -> bool:
         """Return whether an entity is of one of these kinds; roughly: of another class of its domain."""
@@ -372,12 +328,8 @@ class Coverage:
 
     def _is_called(self, entity: HomeEntity, kinds: Kinds) -> bool:
         """Return whether a word of its name is one for these kinds."""
-        return any(
-            self.language.kinds_of(word).get(kind, 0.0) >= _NAMED
-            for name in entity.names
-            for word in _folded(name)
-            for kind in kinds
-        )
+        named = [self.language.kinds_of(word) for name in entity.names for word in _folded(name)]
+        return any(each.get(kind, 0.0) >= _NAMED for each in named for kind in kinds)
 
     def _state(self, entity: HomeEntity) -> str:
         state = self.hass.states.get(entity.entity_id)
@@ -415,3 +367,28 @@ def _within(entities: Iterable[HomeEntity], places: Sequence[_Place]) -> Iterato
 
 def _folded(text: str) -> list[str]:
     return [fold(run) for run in runs(text)]
+
+
+def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
+    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
+    rows = [level_names(code, (key,)) for key in _LEVELS]
+    floors: dict[Words, set[str]] = {}
+    names: set[Words] = set()
+    for area in home.areas.values():
+        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
+        for name in area.floor_names:
+            floors.setdefault(words_of(name), set()).add(area.area_id)
+    if not floors.keys() <= set[Words]().union(*rows):
+        return {}
+    found: dict[Words, frozenset[str]] = {}
+    for row in rows:
+        if areas := frozenset(area for words in row for area in floors.get(words, ())):
+            found |= dict.fromkeys(row.keys() - names, areas)
+    return found
+
+
+@lru_cache
+def level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
+    """Return the words of the names of floors in a language, to how they are written."""
+    rooms = data_of(code).rooms
+    return {words_of(name): name for key in keys for name in rooms.get(key, ())}

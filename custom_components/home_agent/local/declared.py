@@ -58,9 +58,9 @@ class Argument:
     several: bool = False
     """Whether its value is a list."""
     domains: frozenset[str] = frozenset()
-    """Of entities; any where there are none."""
+    """Of entities; empty: any."""
     classes: frozenset[str] = frozenset()
-    """Device classes of entities; any where there are none."""
+    """Device classes of entities; empty: any."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What is said, to the value that it is."""
     unit: str = ""
@@ -75,7 +75,7 @@ class Argument:
     """What else it is called; its name is always known."""
     form: Form = Form.PYTHON
     free: bool = False
-    """Whether a text is whatever is said: a field for words."""
+    """Whether a text may be any words: a field for words."""
     ahead: bool = False
     """Whether a day without a year, or a weekday, is the next one rather than the last."""
 
@@ -133,10 +133,8 @@ def _of_schema(name: str, row: Mapping[str, Any], *, required: bool) -> Argument
         known = {"kind": ArgumentKind.OPTION, "options": options}
     elif kind in ("number", "integer"):
         is_id = kind == "integer" and not words.isdisjoint({"id", "ids", "number", "no"}) and "unit" not in each
-        known = {
-            "kind": ArgumentKind.IDENTIFIER if is_id else ArgumentKind.NUMBER, "whole": kind == "integer", "unit": str(each.get("unit") or ""),
-            "minimum": _bound(each, "minimum"), "maximum": _bound(each, "maximum"),
-        }  # fmt: skip
+        known = {"whole": kind == "integer", "unit": str(each.get("unit") or ""), **_number(each, "minimum", "maximum")}
+        known |= {"kind": ArgumentKind.IDENTIFIER} if is_id else {}
     elif kind == "string":
         if (of_format := _FORMATS.get(str(format_))) or (of_format := _PLACES.get(frozenset(words))):
             known = {"kind": of_format}
@@ -159,15 +157,14 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             plain = not {"entity", "device"} & options.keys()
             return {"kind": ArgumentKind.AREA if plain else ArgumentKind.TEXT, "several": several}
         case "number":
+            whole = isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer()
             return {
-                "kind": ArgumentKind.NUMBER, "unit": str(options.get("unit_of_measurement") or ""),
-                "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-                "whole": isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer(),
-            }  # fmt: skip
+                "unit": str(options.get("unit_of_measurement") or ""),
+                "whole": whole,
+                **_number(options, "min", "max"),
+            }
         case "color_temp" if options.get("unit") == "kelvin":
-            return {
-                "kind": ArgumentKind.NUMBER, "unit": "K", "whole": True, "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
-            }  # fmt: skip
+            return {"unit": "K", "whole": True, **_number(options, "min", "max")}
         case "select":
             listed = options.get("options") or ()
             rows = [(row.get("label"), row.get("value")) if isinstance(row, Mapping) else (row, row) for row in listed]
@@ -180,6 +177,14 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": ArgumentKind.TEXT}
 
 
+def _number(row: Mapping[str, Any], *bounds: str) -> dict[str, Any]:
+    values = (row.get(key) for key in bounds)
+    least, most = (
+        float(one) if isinstance(one, (int, float)) and not isinstance(one, bool) else None for one in values
+    )
+    return {"kind": ArgumentKind.NUMBER, "minimum": least, "maximum": most}
+
+
 def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return which entities a selector takes; what asks for more than a domain and a device class cannot be told from here."""
     filters = options.get("filter")
@@ -189,21 +194,14 @@ def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
     if len(filters) > 1 or any(set(row) - {"domain", "device_class"} for row in filters):
         return {"kind": ArgumentKind.TEXT}
     row = filters[0] if filters else {}
-    return {
-        "kind": ArgumentKind.ENTITY, "domains": frozenset(_listed(row.get("domain"))),
-        "classes": frozenset(_listed(row.get("device_class"))),
-    }  # fmt: skip
+    domains, classes = (frozenset(_listed(row.get(key))) for key in ("domain", "device_class"))
+    return {"kind": ArgumentKind.ENTITY, "domains": domains, "classes": classes}
 
 
 def _listed(value: object) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(item) for item in value]
     return [value] if isinstance(value, str) else []
-
-
-def _bound(row: Mapping[str, Any], key: str) -> float | None:
-    value = row.get(key)
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _spoken(value: object) -> str:
@@ -231,10 +229,7 @@ def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
 
 @lru_cache(maxsize=256)
 def _safe(pattern: object) -> re.Pattern[str] | None:
-    """Return a pattern that others wrote, None where matching a short word with it may take long.
-
-    A repetition of what repeats, an alternative that repeats, and many repetitions are what takes long.
-    """
+    """Return a pattern that others wrote; None if it has repetitions in repetitions, or many: matching it may take long."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or re.search(r"\(\?[^:]|\\[1-9]", pattern):
         return None
     bare = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern)

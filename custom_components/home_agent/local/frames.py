@@ -1,24 +1,40 @@
-"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words."""
+"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words.
 
-from collections.abc import Mapping, Sequence
+The reader of commands in other words than Home Assistant's is here as well. It leaves what is not certain to the next reader.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 import time
 from typing import Any
 
 from home_assistant_intents import ErrorKey
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.components.light import ATTR_BRIGHTNESS, ATTR_MAX_COLOR_TEMP_KELVIN, ATTR_MIN_COLOR_TEMP_KELVIN
+from homeassistant.const import ATTR_TEMPERATURE, STATE_UNAVAILABLE
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
+from ..home.actions import is_open, members
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import Mismatch, Recognised, async_handle, mismatch_of, nothing_there, plan_of
+from ..policy.intents import Mismatch, Recognised, async_handle, is_able, mismatch_of, nothing_there, plan_of
 from ..support.errors import ToolError
+from ..support.localize import async_text
 from ..turn.plan import Plan
 from ..turn.turn import Understanding
 from .coverage import LeftOut
 from .intent_policy import Allowed, judge_answer, judge_intent, report, wait_along
-from .refusals import async_explain_mismatch, async_name_reason, async_own_words
-from .sentences import Done, Note, NotMine, Refused, Sentence, async_refuse, error_response, speech_of
+from .parts import understand
+from .reading import Understood, Wish
+from .refusals import async_explain_mismatch, async_name_reason, async_own_words, listed
+from .sentences import Done, Note, NotMine, Refused, Result, Sentence, async_refuse, error_response, speech_of, spoken
+
+_LIGHT_SET = "HassLightSet"
+_OF_SEVERAL = ("_area", "_floor", "_all")
+"""Ends of the names of Home Assistant's answers about several things of a kind."""
+_OF_ONE = {"open": "cover", "close": "cover", **dict.fromkeys(("light", "lights", "fan", "fans"), "default")}
+"""What the rest of such a name becomes where it is about one, if not a name of itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +91,8 @@ async def async_carry_out(sentence: Sentence, frames: Sequence[Frame]) -> Done |
         return left_out or NotMine(recognised=frame.recognised, refused=refused)
     if refused is not None:
         return refused
-    spoken = dict.fromkeys(speech_of(response).rstrip(".") for response in responses)
-    response.async_set_speech(". ".join(filter(None, spoken)))  # the last one decides whether it failed
+    told = dict.fromkeys(speech_of(response).rstrip(".") for response in responses)
+    response.async_set_speech(". ".join(filter(None, told)))  # the last one decides whether it failed
     response.success_results = [target for each in responses for target in each.success_results]
     return Done(said=response)
 
@@ -198,3 +214,144 @@ async def _async_put_in_words(sentence: Sentence, frame: Frame, response: intent
     }
     told = str(Template(template or "", sentence.hass).async_render(variables, parse_result=False))
     response.async_set_speech(" ".join(told.split()))
+
+
+async def answer_by_brain(sentence: Sentence) -> Result:
+    """Do what is understood for certain."""
+    started = time.perf_counter()
+    return await async_do(sentence, await sentence.async_read(understand), started)
+
+
+async def async_do(sentence: Sentence, understood: Understood, started: float) -> Done | Refused | NotMine:
+    """Do what was understood, all of it or nothing; `started` is a reading of `time.perf_counter`."""
+    hass, turn = sentence.hass, sentence.turn
+    if understood.spared:  # also all that a group among it reaches, and groups that reach any of it
+        spared = frozenset(item for one in understood.spared for item in (one, *members(hass, one)))
+        wishes: list[Wish] = []
+        for wish in understood.wishes:
+            left = [item for item in wish.targets if spared.isdisjoint((item, *members(hass, item)))]
+            wishes += [replace(wish, targets=tuple(left))] if left else []
+        understood = replace(understood, wishes=tuple(wishes), reason="" if wishes else "several")
+        sentence = replace(sentence, coverage=replace(sentence.coverage, spared=spared))
+
+    def note(reason: str = "") -> Note:
+        wishes = () if reason else understood.wishes
+        return Note(
+            understanding=Understanding(
+                intents=tuple(wish.intent for wish in wishes) or understood.intents[:2],
+                targets=tuple(target for wish in wishes for target in wish.targets),
+                score=round(understood.score, 2),
+                declined=reason or understood.reason,
+                words=understood.words,
+                candidates=understood.candidates,
+                is_near=understood.is_near,
+                duration_ms=round((time.perf_counter() - started) * 1000),
+            ),
+            text=understood.text,
+        )
+
+    if not understood.wishes:
+        return NotMine(note=note())
+    if understood.is_so:
+        return Done(said=spoken(turn, await async_text(hass, turn.language, "local_nothing_on")), note=note())
+    frames = [[*frames_of(sentence, wish)] for wish in understood.wishes]
+    unable = _unable(sentence, [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own])
+    if unable is not None or not any(frames):
+        return NotMine(mismatch=unable, note=note("impossible"))
+    found = note()
+    result = await async_carry_out(sentence, [frame for own in frames for frame in own])
+    if not isinstance(result, Done | Refused):  # the next one goes on from what Home Assistant's sentences made of it
+        return NotMine(note=note("not_covered"))
+    left = [target for wish in understood.wishes for target in wish.targets if _is_left(sentence, wish, target)]
+    if left and isinstance(result, Done) and not result.has_failed and isinstance(result.said, intent.IntentResponse):
+        names = ", ".join(_word(sentence, "name", target) for target in dict.fromkeys(left))
+        more = await async_text(hass, turn.language, "group_left_out", target=names)
+        result.said.async_set_speech(". ".join(filter(None, (speech_of(result.said).rstrip(" ."), more))))
+    return replace(result, note=found)
+
+
+def _unable(sentence: Sentence, wishes: Sequence[Wish]) -> Mismatch | None:
+    """Return why the things cannot look as wanted; None if something else is why nothing can be done."""
+    for wish in wishes:
+        recognised = Recognised(name=wish.intent, slots={"name": wish.targets[0], **wish.slots, **wish.change})
+        plan = plan_of(sentence.hass, sentence.turn, recognised)
+        if isinstance(plan, Mismatch) and plan.reason is intent.MatchFailedReason.FEATURE:
+            return plan
+    return None
+
+
+def _is_left(sentence: Sentence, wish: Wish, target: str) -> bool:
+    """Return whether a thing is left out of many that are meant: a group that reaches what the user or the agent may not."""
+    return len(wish.targets) > 1 and not is_open(sentence.hass, target)
+
+
+def frames_of(sentence: Sentence, wish: Wish) -> Iterator[Frame]:
+    """Yield the intents that a wish comes to: one for all its things where Home Assistant finds just those, else one for each."""
+    if not wish.change and len(wish.targets) > 1 and (slots := _common(sentence, wish)):
+        yield _frame(sentence, wish, slots, wish.response)
+        return
+    # a phrase for several that is about one thing is answered like one about that
+    end = next((end for end in _OF_SEVERAL if wish.response.endswith(end)), "") if len(wish.targets) == 1 else ""
+    rest = wish.response.removesuffix(end)
+    answer = _OF_ONE.get(rest, rest) if end else wish.response
+    for entity_id in wish.targets:
+        state = sentence.hass.states.get(entity_id)
+        if state is None or state.state == STATE_UNAVAILABLE or _is_left(sentence, wish, entity_id):
+            continue
+        values = _changed(sentence.hass, state, wish)
+        if values is None or not is_able(state, Recognised(name=wish.intent, slots=values)):
+            continue
+        least, most = (state.attributes.get(key) for key in (ATTR_MIN_COLOR_TEMP_KELVIN, ATTR_MAX_COLOR_TEMP_KELVIN))
+        # a light would take the nearest white that it can
+        is_white = wish.intent == _LIGHT_SET and "temperature" in values and least and most
+        if not is_white or least <= values["temperature"] <= most:
+            yield _frame(sentence, wish, {"name": entity_id, **values}, answer)
+
+
+def _frame(sentence: Sentence, wish: Wish, slots: dict[str, Any], response_key: str) -> Frame:
+    """Return an intent; an answer that wants a name or a class where neither was said gets the names of the things, cut short."""
+    targets = [slots["name"]] if "name" in slots else wish.targets
+    names = listed([_word(sentence, "name", target) for target in targets])
+    words = dict.fromkeys(("name", "device_class"), names)
+    words |= {slot: _word(sentence, slot, value) for slot, value in slots.items()}
+    return Frame(intent=wish.intent, slots=slots, response_key=response_key, words=words)
+
+
+def _common(sentence: Sentence, wish: Wish) -> dict[str, Any] | None:
+    """Return slots by which Home Assistant finds just the things of a wish; None if there are no such slots."""
+    entities, areas = sentence.home.entities, sentence.home.areas
+    domains = {target.partition(".")[0] for target in wish.targets}
+    places = {entities[target].area_id for target in wish.targets}
+    if len(domains) != 1:
+        return None
+    slots: dict[str, Any] = {"domain": next(iter(domains)), **wish.slots}
+    if len(places) == 1 and (area := areas.get(next(iter(places)) or "")) is not None:
+        slots["area"] = area.names[0]
+    try:
+        plan = plan_of(sentence.hass, sentence.turn, Recognised(name=wish.intent, slots=slots))
+    except ToolError, intent.IntentError:
+        return None
+    return slots if isinstance(plan, Plan) and set(plan.targets) == set(wish.targets) else None
+
+
+def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | None:
+    """Return the values of a thing that are to be more or less than now; None if it has no such value, or is off already."""
+    values = dict(wish.slots)
+    for slot, change in wish.change.items():
+        if slot == "brightness":
+            now = round((state.attributes.get(ATTR_BRIGHTNESS) or 0) * 100 / 255)
+            if now == 0 and change < 0:
+                return None
+            values[slot] = max(1, min(100, round(now + change)))  # 0 is off
+        else:
+            now = state.attributes.get(ATTR_TEMPERATURE)
+            if not isinstance(now, (int, float)):
+                return None
+            values[slot] = now + change * (2 if hass.config.units.temperature_unit == "°F" else 1)
+    return values
+
+
+def _word(sentence: Sentence, slot: str, value: Any) -> str:
+    """Return how a value of a slot is told: an entity by its name."""
+    state = sentence.hass.states.get(value) if slot == "name" else None
+    return state.name if state is not None else str(value)

@@ -36,20 +36,15 @@ async def answer_fuzzily(sentence: Sentence) -> Result:
     if isinstance(result, Refused) or (isinstance(result, Done) and not (result.has_failed and sentence.candidates)):
         return result
     asked = await async_ask_which(sentence, sentence.candidates)
-    if isinstance(asked, Ask) or isinstance(result, Done):
-        return asked if isinstance(asked, Ask) else result
-    if isinstance(result, NotMine):
-        if result.mismatch is not None:
-            return Done(said=await async_explain_mismatch(sentence, result.mismatch))
-        return replace(result, nearest=nearest)
-    return result
+    if isinstance(asked, Ask):
+        return asked
+    if isinstance(result, NotMine) and result.mismatch is not None:
+        return Done(said=await async_explain_mismatch(sentence, result.mismatch))
+    return replace(result, nearest=nearest) if isinstance(result, NotMine) else result
 
 
 async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
-    """Do what the recogniser makes of a sentence, all of it or nothing.
-
-    With `known`, the name of a thing in the sentence, what the recogniser says against that is the answer.
-    """
+    """Do what the recogniser makes of a sentence, or nothing. What it says against `known`, a thing that was named, is the answer."""
     recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
     turn = sentence.turn
     if recogniser is None or not recogniser.supports(turn.language):
@@ -63,15 +58,10 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
         return Done(said=error_response(turn, codes.NO_VALID_TARGETS, found.response))
     if not found.accepted or not found.frames or any(frame.response_key is None for frame in found.frames):
         return NotMine()
-    frames = [
-        Frame(
-            intent=frame.intent,
-            slots=frame.slots,
-            response_key=frame.response_key,
-            words={slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()},
-        )
-        for frame in found.frames
-    ]
+    frames: list[Frame] = []
+    for each in found.frames:
+        words = {slot: matcher.display_name(slot, value) for slot, value in each.slots.items()}
+        frames.append(Frame(intent=each.intent, slots=each.slots, response_key=each.response_key, words=words))
     if is_question(turn.text, turn.language) and not all(frame.intent in QUESTIONS for frame in frames):
         return NotMine()
     is_other = _is_of_something_else(sentence, frames) or _is_something_else(sentence, frames)
@@ -85,10 +75,7 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
 
 
 def _is_of_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
-    """Return whether a command has words that the local brain knows nothing like of: it is about what is not here.
-
-    Nor is it done where the words are as near to the names of several things.
-    """
+    """Return whether a command is about what is not here: it has unknown words, or its words are as near to several names."""
     turn, understanding = sentence.turn, sentence.understanding
     if turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_READ):
         return False  # what they may know nothing of is not here for them, and the rest is done
@@ -100,10 +87,7 @@ def _is_of_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
 
 
 def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
-    """Return whether a command says the whole name of one thing, as nothing else is called, and what to do with it and no more.
-
-    Such a name can have words of its own that are taken for commands, kinds and values elsewhere: "Garage turned on".
-    """
+    """Return whether a command says the whole name of one thing, what to do with it and no more, for names such as "Garage turned on"."""
     if len(frames) != 1 or frames[0].slots.keys() != {"name"}:
         return False
     frame, entities = frames[0], sentence.home.entities
@@ -112,11 +96,8 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
         return False
     words = words_of(sentence.turn.text)
     routes = phrasings_of(sentence.language.code)
-    meant = [
-        route
-        for route in routes.routes
-        if route.intent == frame.intent and entity.domain in route.domains and not route.values
-    ]
+    meant = [one for one in routes.routes if one.intent == frame.intent and entity.domain in one.domains]
+    meant = [one for one in meant if not one.values]
     for name in dict.fromkeys(words_of(name) for name in entity.names):
         if sum(any(words_of(one) == name for one in other.names) for other in entities.values()) > 1:
             continue
@@ -147,12 +128,10 @@ def _is_something_else(sentence: Sentence, frames: Sequence[Frame]) -> bool:
 
 def _names_absent_room(sentence: Sentence) -> bool:
     """Return whether a sentence names a room that the home does not have: "in the cellar" is not anywhere."""
-    spoken = list(words_of(sentence.turn.text))
-    home = sentence.home
-    names = [name for area in home.areas.values() for name in (*area.names, *area.floor_names)]
-    names += [name for entity in home.entities.values() for name in entity.names]
-    known = {word for name in names for word in words_of(name)}
+    spoken, home = list(words_of(sentence.turn.text)), sentence.home
     places = {words_of(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
+    names = (words_of(name) for entity in home.entities.values() for name in entity.names)
+    known = {word for name in (*places, *names) for word in name}
     return any(
         known.isdisjoint(spoken[at : at + length]) and not any(tuple(other.split()) in places for other in others)
         for at, length, others in sentence.language.rooms(spoken)
@@ -162,8 +141,7 @@ def _names_absent_room(sentence: Sentence) -> bool:
 async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
     """Return a recogniser of the home and what it makes of the sentence.
 
-    For a user of limited rights, or an agent that knows a part of the home, it is one of a home without the rest: what else they
-    ask for is done then, as it is next to a name that nothing has.
+    For a user of limited rights, or an agent that knows a part of the home, it is a recogniser of a home without the rest.
     """
     hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
     conversation_id = sentence.chat_log.conversation_id
@@ -173,20 +151,13 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
         return matcher, found
     told = matcher.config
     entities: Mapping[str, Any] = told.home["entities"]
-    known = {
-        entity_id: entities[entity_id]
-        async for entity_id in in_slices(entities)
-        if may_know(hass, turn.user, entity_id)
-    }
+    known = {item: entities[item] async for item in in_slices(entities) if may_know(hass, turn.user, item)}
     if len(known) == len(entities):
         return matcher, found
     home = {**told.home, "entities": known}
     # what "it" may mean can be of another user in the same conversation; nothing public tells it
-    earlier = [
-        target
-        for target in recogniser._previous_targets.get(conversation_id, ())  # noqa: SLF001
-        if target.slots.get("name") is None or target.slots["name"] in known
-    ]
+    before = recogniser._previous_targets.get(conversation_id, ())  # noqa: SLF001
+    earlier = [target for target in before if target.slots.get("name") is None or target.slots["name"] in known]
     place = area.id if area and area.id in home["areas"] else None  # it may be newer than the recogniser
 
     def interpret() -> tuple[Any, Any]:

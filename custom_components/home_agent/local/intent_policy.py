@@ -139,8 +139,7 @@ type Ruling = Allowed | Delayed | Refused | LeftOut | NotMine
 def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool = False, cleared: str = "") -> Ruling:
     """Return whether the intent may be handled; nothing may be awaited until then. A yes that it needs is asked for.
 
-    With `is_covered` it is known that the intent touches all that was said, or the owner wrote the sentence. `cleared` is a command
-    that may be left for later.
+    `is_covered`: the intent touches all that was said, or the owner wrote the sentence. `cleared`: a command that may be done later.
     """
     meant = as_said(sentence.hass, sentence.turn, recognised)
     try:
@@ -150,8 +149,7 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
         if isinstance(plan, Mismatch):
             left = NotMine(recognised=meant, mismatch=plan)
             return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
-        left_out = None if is_covered else sentence.coverage.of_action([meant], plan.targets)
-        if left_out is not None:
+        if not is_covered and (left_out := sentence.coverage.of_action([meant], plan.targets)) is not None:
             return replace(left_out, recognised=meant)
         sentence.means.policy.authorize(sentence.turn, plan, _call(meant, plan))
     except ToolError as err:
@@ -205,25 +203,18 @@ def judge_answer(
 def report(
     sentence: Sentence, recognised: Recognised, outcome: intent.IntentResponse | HomeAssistantError, started: float
 ) -> None:
-    """Record what was done or refused; `started` is a reading of `time.perf_counter`.
-
-    The intent's name, words of the home and ids are kept; nothing of what was said.
-    """
-    name, slots = recognised.name, recognised.slots
-    error: str | None = None
-    targets: list[str] = []
+    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said."""
+    name, error, result = recognised.name, None, None
     if isinstance(outcome, HomeAssistantError):
         error = type(outcome).__name__
     elif outcome.error_code is not None:
         error = outcome.error_code.value
     else:
-        targets = [target.id for target in outcome.success_results if target.id]
+        result = {"targets": [target.id for target in outcome.success_results if target.id]}
     plain = frozenset() if name in TIMERS else _HOME_WORDS
-    parameters = {
-        slot: value if slot in plain or isinstance(value, (int, float)) else MASK for slot, value in slots.items()
-    }
-    result = {"targets": targets} if error is None else error
-    _record(sentence, name, parameters, error, result, started)
+    kept = {slot for slot, value in recognised.slots.items() if slot in plain or isinstance(value, (int, float))}
+    parameters = {slot: value if slot in kept else MASK for slot, value in recognised.slots.items()}
+    _record(sentence, name, parameters, error, result or error, started)
 
 
 def _record(
@@ -304,20 +295,11 @@ class SentenceTrigger(HomeAgentTool):
 
 
 async def answer_strictly(sentence: Sentence) -> Result:
-    """Handle what one of Home Assistant's sentences fits, except intents that are left to a model at this stage.
-
-    What has not the form of a question is answered only if it is no command either: "all lights off" is an order.
-    """
-    waits = sentence.stage is not Stage.BEFORE_MODEL and _states_something(sentence.turn)
-    return await _async_strictly(sentence, asks_later=waits)
-
-
-def _states_something(turn: Turn) -> bool:
-    """Return whether a sentence has not the form of a question, in a language of which that is known."""
-    knows = bool(data_of(turn.language).alters.at_start)
-    return (
-        knows and not is_asking(turn.text, turn.language) and not is_altered(turn.text, turn.language, (), asks=False)
-    )
+    """Handle what one of Home Assistant's sentences fits, unless it is left to a model; "all lights off" is no question."""
+    text, language = sentence.turn.text, sentence.turn.language
+    knows_questions = sentence.stage is not Stage.BEFORE_MODEL and bool(data_of(language).alters.at_start)
+    is_statement = not is_asking(text, language) and not is_altered(text, language, (), asks=False)
+    return await _async_strictly(sentence, asks_later=knows_questions and is_statement)
 
 
 async def answer_strictly_as_question(sentence: Sentence) -> Result:
@@ -418,8 +400,8 @@ async def _async_handle_intents(
 async def _async_against_later(sentence: Sentence, delayed: Delayed) -> Refused | LeftOut | NotMine | None:
     """Return what speaks against leaving a command for later; None if it may: it is done then by what understands it now.
 
-    Not what needs a yes or a value for a script, for which no one can be asked then, what only answers, which no one hears, nor what
-    none of Home Assistant's sentences fits or nothing in the home. Without a model there is a refusal that says so now.
+    What needs a yes or a value, what only answers, and what fits no sentence of Home Assistant's or nothing in the home may not be
+    left. Without a model there is a refusal that says so now.
     """
     hass, turn, command = sentence.hass, sentence.turn, delayed.command
     result = await sentence.agent.async_recognize_intent(

@@ -5,7 +5,7 @@ what was done. Words said often enough, with the same effect each time, are prop
 effects without the model, under the same policy. Undoing or repeating a phrase lowers its trust.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, override
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
-from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
@@ -84,7 +84,6 @@ _ADDRESS = re.compile(r"://|\bwww\.|(?<!\w)\d*[^\W\d]\w*\.[^\W\d]{2}")
 _DECLINED = frozenset({"words", "several", "action", "two_ways", "not_covered"})
 """Why the local brain may have declined what is learned: it did not know the words. What it understood as something else stays."""
 _TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", "hvac_modes", "preset_modes")
-"""What two things have in common of which both can be told to do the same."""
 
 
 class Slot(StrEnum):
@@ -199,15 +198,11 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         if not after:
             self.drop(self.rows(ProposalStatus.SEEN, ProposalStatus.PROPOSED))
 
-    @property
-    def in_use(self) -> bool:
-        """Whether a phrase is done without the model."""
-        return bool(self.after) and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
-
     def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
         """Return the phrase that the words of a turn are, and its effects in this home; None if no phrase in use matches."""
         code, words = code_of(turn.language), plain_words(turn.text, turn.language)
-        if not self.after or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
+        in_use = self.after and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
+        if not in_use or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
             return None
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._rows.get((code, " ".join(words), area_id))
@@ -271,10 +266,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] not in keys}
 
     def _is_repeated(self, key: PhraseKey, turn: Turn) -> bool:
-        """Return whether the same speaker said a phrase of the same thing just before; note that it was said now.
-
-        The same phrase for another room is no repetition.
-        """
+        """Return whether the same speaker said a phrase of the same thing just before; note that it was said now."""
         heard = key, plain_words(turn.text, turn.language)
         before, now = self._recent.pop(heard, None), dt_util.utcnow()
         speaker = (turn.context.user_id, turn.device_id or turn.satellite_id)
@@ -351,7 +343,14 @@ async def async_observe(
     """Count the words of a turn that the model has answered, if they and all that it did for them may be learned."""
     actions = _actions_of(turn, journal) if phrases.after and _may_teach(turn) else ()
     effects = tuple(effect for action in actions for effect in action.effects if KINDS[effect.kind].repeats(effect))
-    if not effects or not _may_be_learned(turn, actions, effects) or not all(_is_verified(hass, turn, actions)):
+    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
+    done = ((action, effect, item) for action in actions for effect in action.effects for item in effect.subjects)
+    if not effects or not _may_be_learned(turn, actions, effects):
+        return
+    if not all(
+        KINDS[effect.kind].is_proven(hass, effect, item, action.outcomes.get(item), action.before.get(item), began)
+        for action, effect, item in done
+    ):
         return
     try:
         plan = await async_plan_of(hass, effects)
@@ -402,17 +401,10 @@ def _may_teach(turn: Turn) -> bool:
 
 
 def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[JournalEntry]:
-    """Return what the journal has of a turn, oldest first; nothing unless all that the model called is in it.
-
-    After it looked something up, it is not known whether it would have done the same without.
-    """
-    begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
-
-    def is_of_turn(action: JournalEntry) -> bool:
-        is_same = action.turn_id == turn.context.id and action.conversation_id == turn.conversation_id
-        return is_same and action.when >= begin
-
-    actions = journal.newest_first(is_of_turn)[::-1]
+    """Return what the journal has of a turn, oldest first; nothing if the model also called what is not in it, such as a query."""
+    begin, own = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1), turn.conversation_id
+    same = journal.newest_first(lambda one: one.turn_id == turn.context.id and one.conversation_id == own)
+    actions = [action for action in reversed(same) if action.when >= begin]
     calls = turn.record.calls
     is_all = len(actions) == len(calls) == turn.record.calls_started and all(call.success for call in calls)
     return actions if is_all and 0 < len(actions) <= MAX_CALLS else ()
@@ -432,16 +424,6 @@ def _may_be_learned(turn: Turn, actions: Sequence[JournalEntry], effects: Effect
         and all(effect.entity_ids for effect in effects)
         and not any("variables" in effect.data or MASK in str(dict(effect.data)) for effect in effects)
     )
-
-
-def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry]) -> Iterator[bool]:
-    """Yield of each entity of each action whether the home shows that it is, or is about to be, what was asked for."""
-    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
-    for action in actions:
-        for effect in action.effects:
-            for item in effect.subjects:
-                outcome, before = action.outcomes.get(item), action.before.get(item)
-                yield KINDS[effect.kind].is_proven(hass, effect, item, outcome, before, began)
 
 
 def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
@@ -519,23 +501,19 @@ def _effects_for(
             items = things
         elif row.slot is Slot.AREA and len(areas) == 1 and not things:
             items = [item for item in _of_kind(home, areas[0], effect) if is_exposed(hass, item, turn.user)]
-        known = [state for item in effect.entity_ids if (state := hass.states.get(item)) is not None]
-        for item in items:
-            state = hass.states.get(item)
-            if state is None or not any(_are_alike(one, state, effect) for one in known):
-                return ()
-        if not items:
+        known = [_traits(hass, item, effect) for item in effect.entity_ids if hass.states.get(item) is not None]
+        if not items or not all(_traits(hass, item, effect) in known for item in items):
             return ()
         effects.append(replace(effect, entity_ids=tuple(items)))
     return tuple(effects)
 
 
-def _are_alike(one: State, other: State, effect: Effect) -> bool:
-    """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
+def _traits(hass: HomeAssistant, entity_id: str, effect: Effect) -> tuple[Any, ...] | None:
+    """Return what two things have in common of which both can be told to do the same; None without a state."""
+    if (state := hass.states.get(entity_id)) is None:
+        return None
     traits = (ATTR_DEVICE_CLASS,) if KINDS[effect.kind].suits_all(effect) else _TRAITS
-    return one.domain == other.domain and all(
-        one.attributes.get(trait) == other.attributes.get(trait) for trait in traits
-    )
+    return state.domain, *map(state.attributes.get, traits)
 
 
 def _same(one: Effects, other: Effects) -> bool:
@@ -576,11 +554,7 @@ class LearnedRequest(EffectTool):
 async def async_answer_learned(
     hass: HomeAssistant, turn: Turn, chat_log: ChatLog, phrases: LearnedPhrases, policy: Policy, home: HomeSnapshot
 ) -> Answer | None:
-    """Do what a learned phrase stands for and return the answer; None if no phrase matches, or it cannot be done here and now.
-
-    The model answers then: an entity is gone, not exposed or unavailable, or the user or the agent may not do it. What needs a
-    yes is asked about as ever.
-    """
+    """Do what a learned phrase stands for and return the answer; None leaves it to the model: nothing matches, or it cannot be done now."""
     if (found := phrases.find(hass, turn, home)) is None:
         return None
     row, effects = found

@@ -4,13 +4,11 @@ Home Assistant's sentences know how an item is added, one at a time, and have no
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 import re
 import time
 
 from homeassistant.components.todo.const import ATTR_ITEM
-from homeassistant.core import State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent
 
@@ -25,12 +23,11 @@ from .intent_policy import against_reading, report
 from .parts import parts_of
 from .reading import Said, SentenceReading
 from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
-from .things import Things
+from .things import StateOf, Things
 
 MAX_ITEMS = 20
 """Items of one sentence, or of one answer."""
 _ADDS = frozenset({"HassListAddItem", "HassShoppingListAddItem"})
-_ADDED = "item_added"
 
 
 async def add_items(sentence: Sentence) -> Result:
@@ -43,7 +40,7 @@ async def add_items(sentence: Sentence) -> Result:
     for item in items_in(said, sentence.language.code):
         slots = {**recognised.slots, ATTR_ITEM: item}
         words = {slot: str(value) for slot, value in slots.items()}
-        frames.append(Frame(intent=recognised.name, slots=slots, response_key=_ADDED, words=words))
+        frames.append(Frame(intent=recognised.name, slots=slots, response_key="item_added", words=words))
     result = await async_carry_out(sentence, frames) if frames else NotMine()
     if isinstance(result, Done | Refused):
         return result
@@ -51,10 +48,7 @@ async def add_items(sentence: Sentence) -> Result:
 
 
 def items_in(said: str, language: str) -> list[str]:
-    """Return the items of an enumeration with commas and an "and" before the last; none for anything else.
-
-    "Mac and cheese" is one item, and who says "milk, two litres" has named one as well. A part that is a command is no item.
-    """
+    """Return the items of an enumeration with commas and an "and" before the last; none for "Mac and cheese" or with a command."""
     joins = sorted(data_of(language).follow_ups.joins, key=len, reverse=True)
     items = parts_of(said, joins)
     first, comma, _ = said.partition(",")
@@ -65,12 +59,7 @@ def items_in(said: str, language: str) -> list[str]:
 
 
 def understand_list(
-    text: str,
-    things: Things,
-    state_of: Callable[[str], State | None],
-    *,
-    area_id: str | None = None,
-    before: Said | None = None,
+    text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> str:
     """Return the entity id of the list of which a sentence asks what stands on it; empty where it does not."""
     return _Listing(text, things, state_of, area_id=area_id).read()
@@ -85,25 +74,23 @@ class _Listing(SentenceReading):
         if not known or not self.tokens or self._declined() not in ("", "question", "altered"):
             return ""
         said = tuple(self.words)
-        start = next(
-            (at for at, word in enumerate(said) if at not in self.polite and word not in self.routes.harmless), 0
-        )
+        harmless = self.routes.harmless
+        start = next((at for at, word in enumerate(said) if at not in self.polite and word not in harmless), 0)
         begins = [len(one) for one in map(words_of, words.reads) if said[start : start + len(one)] == one]
         if not begins:
             return ""
         rest = said[start + max(begins) :]
         ends = [len(one) for one in map(words_of, words.ends) if rest[-len(one) :] == one]
         rest = rest[: len(rest) - max(ends)] if ends else rest
-        questions, harmless = self.things.data.questions, self.routes.harmless
+        questions = self.things.data.questions
         nothing = harmless.union(*map(words_of, questions.beside if questions else ()))
         left = tuple(word for word in rest if word not in nothing)
-        names = {number: self.things.things[number].names for number in known}
         meant = [
-            number
-            for number, called in names.items()
-            if left and any(left == tuple(word for word in name if word not in harmless) for name in called)
+            thing.entity.entity_id
+            for thing in (self.things.things[number] for number in known)
+            if left and any(left == tuple(word for word in name if word not in harmless) for name in thing.names)
         ]
-        return self.things.things[meant[0]].entity.entity_id if len(meant) == 1 else ""
+        return meant[0] if len(meant) == 1 else ""
 
 
 async def read_list(sentence: Sentence) -> Result:

@@ -5,30 +5,28 @@ from dataclasses import replace
 import re
 
 from homeassistant.const import STATE_OFF
-from homeassistant.core import State
 
 from ..home.domains import domains_where
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
 from ..support.text import MAX_TEXT, fold, tokens
 from .reading import MAX_WORDS, Said, SentenceReading, Understood, Wish
-from .things import Things
+from .things import StateOf, Things
 from .understanding import Commanding
 
 MAX_PARTS = 4  # wishes of one sentence
+_SWITCHING = frozenset({"HassTurnOn", "HassTurnOff"})
 _AT_ONCE = domains_where(lambda record: record.in_a_room or record.switches_at_once)
 _SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
 """What may be said of the same thing right after something else: "turn on the fan and set it to 40 percent"."""
 _OF_ALL = ("_all", "_area")  # answers of Home Assistant's about all of a kind
 
+type Read = Callable[[str, Collection[str]], Understood]
+"""Reads a part of a sentence, after one that was about some entities."""
+
 
 def understand(
-    text: str,
-    things: Things,
-    state_of: Callable[[str], State | None],
-    *,
-    area_id: str | None = None,
-    before: Said | None = None,
+    text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> Understood:
     """Return what a sentence wants: as a whole, else as several wishes, else as one that goes on from the sentence before."""
 
@@ -45,8 +43,7 @@ def understand(
     joins = sorted(things.data.follow_ups.joins, key=len, reverse=True)
     parts = parts_of(text, joins)
     if 1 < len(parts) <= MAX_PARTS and whole.reason != "question":
-        several = _several(text, parts, read, targets, things)
-        if several is not None:
+        if (several := _several(text, parts, read, targets, things)) is not None:
             return several
     if rest := _goes_on(text, things.data.follow_ups):
         alone, again = read(rest, targets), None
@@ -67,13 +64,8 @@ def parts_of(text: str, joins: Sequence[str]) -> list[str]:
     return [part for part in re.split(split, said, flags=re.IGNORECASE) if part.strip()]
 
 
-def _excepting(
-    text: str, things: Things, state_of: Callable[[str], State | None], area_id: str | None
-) -> Understood | None:
-    """Return the wish for all of some things but those that are excepted; None unless it is certain which those are.
-
-    What is excepted may stand in the middle, "alle Lichter außer dem Flurlicht aus", or in front.
-    """
+def _excepting(text: str, things: Things, state_of: StateOf, area_id: str | None) -> Understood | None:
+    """Return the wish for all of some things but those that are excepted, anywhere in the text; None if that is not certain."""
     words = "|".join(re.escape(phrase) for phrase in sorted(things.data.exceptions, key=len, reverse=True))
     found = [*re.finditer(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE)]
     if len(found) != 1 or len(text) > MAX_TEXT:
@@ -108,11 +100,7 @@ def _excepting(
 
 
 def _several(
-    text: str,
-    parts: Sequence[str],
-    read: Callable[[str, Collection[str]], Understood],
-    targets: Collection[str],
-    things: Things,
+    text: str, parts: Sequence[str], read: Read, targets: Collection[str], things: Things
 ) -> Understood | None:
     """Return the wishes of all parts, None unless each is certain; one without a verb takes that of the one before, or after.
 
@@ -150,14 +138,15 @@ def _several(
         vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
         targets = last.targets
         score = min(score, found.score)
-    # of several things it would not be certain what "it" is
+    # of several things it would not be certain what "it" is; what opens, moves or keeps warm takes its time
     is_one = len({wish.targets for wish in wishes}) == 1
     back = _in_a_row(text, things.data.follow_ups) if is_one else ()
+    domains = {item.partition(".")[0] for wish in wishes for item in wish.targets}
     # on and off, or twice the same: which of them?
     clash = any(
         set(first.targets) & set(wish.targets)
         and (wish not in going_on or wish.intent not in _SET or first.intent in (wish.intent, "HassTurnOff"))
-        and not (wish.intent in back and _is_back(first, wish))
+        and not (wish.intent in back and {first.intent, wish.intent} == _SWITCHING and domains <= _AT_ONCE)
         for number, wish in enumerate(wishes)
         for first in wishes[:number]
     )
@@ -167,21 +156,11 @@ def _several(
 
 
 def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
-    """Return the intents with which a sentence may switch back what it has switched: "off and on again", "on and then off".
-
-    "On and off again" does not say when.
-    """
+    """Return the intents that may switch back what was switched: "on and then off", "off and on again"; not "on and off again"."""
     said = f" {' '.join(token.word for token in tokens(text))} "
     phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
-    back = {"HassTurnOn", "HassTurnOff"} if not phrases.isdisjoint(words.joins) else {"HassTurnOn"}
-    return frozenset(back if phrases else ())
-
-
-def _is_back(first: Wish, wish: Wish) -> bool:
-    """Return whether a wish switches the same things back; not if they open, move or keep warm, which takes its time."""
-    switched = {first.intent, wish.intent} == {"HassTurnOn", "HassTurnOff"}
-    domains = {item.partition(".")[0] for item in wish.targets}
-    return switched and first.targets == wish.targets and domains <= _AT_ONCE
+    back = frozenset({"HassTurnOn"}) if phrases.isdisjoint(words.joins) else _SWITCHING
+    return back if phrases else frozenset()
 
 
 def _goes_on(text: str, words: FollowUpWords) -> str:
@@ -197,13 +176,10 @@ def _goes_on(text: str, words: FollowUpWords) -> str:
     return rest.strip() if rest != said else ""
 
 
-def _going_on(
-    new: SentenceReading, before: Said, read: Callable[[str, Collection[str]], Understood], said: SentenceReading
-) -> Understood | None:
+def _going_on(new: SentenceReading, before: Said, read: Read, said: SentenceReading) -> Understood | None:
     """Return the wish of a sentence that goes on with something else or another value, None where it is not certain.
 
-    `new` is what it says, `said` the sentence before. What that one was about stays where only a place is new, or "one": "and in
-    the office" after the fan of the bedroom is a fan.
+    `new` is what it says, `said` the sentence before. "And in the office" after the fan of the bedroom is a fan.
     """
     earlier = read(before.text, before.targets)
     kinds = {said.words[at] for at in said.kinds}
@@ -213,9 +189,8 @@ def _going_on(
     verb = [word for word in earlier.wishes[0].said if word != kind or not new.kinds]
     text, one_words = new.text, {fold(word) for word in new.things.data.follow_ups.one}
     nothing = new.routes.harmless | new.routes.prepositions
-    is_place = bool(new.place_spans) and all(
-        at in new.in_places or word in nothing for at, word in enumerate(new.words)
-    )
+    beside = {word for at, word in enumerate(new.words) if at not in new.in_places}
+    is_place = bool(new.place_spans) and beside <= nothing
     if not one_words.isdisjoint(new.words):
         if not kind or nothing.union(one_words).issuperset(new.words):
             return None

@@ -5,13 +5,12 @@ As for commands, every word has to be explained. What a thing cannot tell ("is a
 answered, unless another thing decides it. Nothing is ever done here.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 import time
 
 from homeassistant.const import STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import State
 from homeassistant.helpers import intent
 
 from ..home.agreement import OPENINGS
@@ -21,7 +20,7 @@ from .frames import Frame, async_tell_states
 from .intent_policy import against_reading
 from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
-from .things import Things
+from .things import StateOf, Things
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
@@ -32,23 +31,12 @@ _TOLD_BY: Mapping[str, frozenset[str]] = {
 """Classes of binary sensors that say whether something is so."""
 _RESTING = frozenset({"off", "closed", "locked"})
 """States that several things are asked for together: "are the lights off" is all of them."""
-_DETECTED = frozenset(
-    [
-        "motion",
-        "occupancy",
-        "moving",
-        "presence",
-        "smoke",
-        "gas",
-        "carbon_monoxide",
-        "moisture",
-        "sound",
-        "vibration",
-        "tamper",
-    ]
-)
+_DETECTED = frozenset({
+    "motion", "occupancy", "moving", "presence", "smoke", "gas", "carbon_monoxide", "moisture", "sound", "vibration", "tamper",
+})  # fmt: skip
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
-_MEASURES: Mapping[str, str] = {"temperature": "temperature", "humidity": "humidity", "battery": "battery"}
+_MEASURES = frozenset({"temperature", "humidity", "battery"})
+"""Classes of sensors that a question may name."""
 
 
 class QuestionMode(StrEnum):
@@ -75,12 +63,7 @@ class Question:
 
 
 def understand_question(
-    text: str,
-    things: Things,
-    state_of: Callable[[str], State | None],
-    *,
-    area_id: str | None = None,
-    before: Said | None = None,
+    text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> Question | None:
     """Return what a sentence asks about the state of things, None where that is not certain; `before` is what "it" means."""
     targets = before.targets if before else ()
@@ -192,7 +175,7 @@ class _Asking(SentenceReading):
         return any(at and self.words[at - 1] in definite for at in self.kinds)
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
-        """Return the things that are asked about, and those among them that do not tell; None where a word is not explained."""
+        """Return the things that are asked about, and those that do not tell; None if a word is not explained."""
         domains = domains_where(lambda record: state in record.told_as)
         untold = domains_where(lambda record: state in record.not_told_as)
         named = [at for at in rest if at not in self.in_places or at in self.kinds]
@@ -235,9 +218,8 @@ class _Asking(SentenceReading):
         value, is_sensor = current.state, entity_id.startswith("binary_sensor.")
         if state in ("on", "off"):
             return (value in _NOT_ON) is (state == "off")
-        for opposite, resting in (("open", "closed"), ("unlocked", "locked")):
-            if state in (opposite, resting):
-                return (value == (STATE_OFF if is_sensor else resting)) is (state == resting)
+        if resting := {"open": "closed", "unlocked": "locked"}.get(state, state if state in _RESTING else ""):
+            return (value == (STATE_OFF if is_sensor else resting)) is (state == resting)
         return value == state
 
     def _detected(self, used: set[int]) -> Question | None:
@@ -248,20 +230,18 @@ class _Asking(SentenceReading):
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]
         what = [at for at in rest if at in self.kinds and at not in self.in_places]
-        classes = {
-            kind.partition(".")[2] for at in what for kind, sure in self.kinds[at].items() if sure >= _SURE
-        } & _DETECTED
+        sure = (kind for at in what for kind, weight in self.kinds[at].items() if weight >= _SURE)
+        classes = _DETECTED.intersection(kind.partition(".")[2] for kind in sure)
         if len(classes) != 1 or any(at not in self.in_places and at not in what for at in rest):
             return None
-        numbers = set[int]().union(*(self.things.by_sort.get(("binary_sensor", one), set()) for one in classes))
+        numbers = self.things.by_sort.get(("binary_sensor", next(iter(classes))), set())
         there = [n for n in sorted(numbers) if not self.place_spans or self._is_here(n)]
         states = {item: state for item in self._entity_ids(there) if (state := self._state_of(item)) is not None}
         so = tuple(item for item, state in states.items() if state.state == STATE_ON)
         if not states or (not so and any(state.state in _NO_STATE for state in states.values())):
             return None
-        return Question(
-            mode=QuestionMode.ANY, state="on", matched=so, unmatched=tuple(item for item in states if item not in so)
-        )
+        others = tuple(item for item in states if item not in so)
+        return Question(mode=QuestionMode.ANY, state="on", matched=so, unmatched=others)
 
     def _value(self, kind: str, used: set[int]) -> Question | None:
         """Return the one sensor that is asked for: by all words of its name, or by what it measures and where it is.
@@ -274,13 +254,12 @@ class _Asking(SentenceReading):
         numbers = self.things.in_domains(frozenset({"sensor"}))
         if kind in _MEASURES:
             measured = {number: self._state_of(self.things.things[number].entity.entity_id) for number in numbers}
-            class_ = _MEASURES[kind]
-            numbers = {n for n, state in measured.items() if state and state.attributes.get("device_class") == class_}
+            numbers = {n for n, state in measured.items() if state and state.attributes.get("device_class") == kind}
         if not rest:
             return None
         said = {key for at in rest for key in self.things.keys(self.words[at])}
         if kind in _MEASURES:
-            said |= {key for noun in self.language.nouns_for(f".{_MEASURES[kind]}") for key in self.things.keys(noun)}
+            said |= {key for noun in self.language.nouns_for(f".{kind}") for key in self.things.keys(noun)}
         others: dict[int, set[str]] = {}
         for at, length, names in self.language.rooms(self.words):
             others.setdefault(at, set()).update(names if length == 1 and at not in self.in_places else ())
@@ -308,9 +287,7 @@ async def answer_question(sentence: Sentence) -> Result:
         return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.response_type = intent.IntentResponseType.QUERY_ANSWER
-    matched, unmatched = (
-        [state for item in items if (state := get(item))] for items in (asked.matched, asked.unmatched)
-    )
+    matched, unmatched = ([*filter(None, map(get, items))] for items in (asked.matched, asked.unmatched))
     response.async_set_states(matched, unmatched)
     slots: dict[str, str] = {"state": asked.state} if asked.state else {}
     words = dict(slots)

@@ -5,6 +5,7 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .frames import answer_by_brain
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .learned import async_answer_learned
@@ -14,7 +15,6 @@ from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_f
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .which import answer_choice, answer_mismatch
-from .wishes import answer_by_brain
 
 
 async def teach(sentence: Sentence) -> Result:
@@ -27,21 +27,14 @@ async def teach(sentence: Sentence) -> Result:
 
 async def answer_learned(sentence: Sentence) -> Result:
     """Do what was learned from a model for these words."""
-    means = sentence.means
-    if not means.phrases.in_use:
-        return NotMine()
-    answer = await async_answer_learned(
-        sentence.hass, sentence.turn, sentence.chat_log, means.phrases, means.policy, sentence.home
+    hass, turn, means = sentence.hass, sentence.turn, sentence.means
+    return _answered(
+        await async_answer_learned(hass, turn, sentence.chat_log, means.phrases, means.policy, sentence.home)
     )
-    return _answered(answer)
 
 
 async def answer_by_route(sentence: Sentence) -> Result:
-    """Run what the sentence surely means among the routes.
-
-    Before a model only what has examples of the owner's: whether the others count there is a setting of the profile's, and the
-    router asks for them.
-    """
+    """Run what the sentence surely means among the routes; before a model only what has examples of the owner's."""
     turn, routes, first = sentence.turn, sentence.means.routes, sentence.stage is Stage.BEFORE_MODEL
     if first and (turn.profile.routing in SEMANTIC or not routes.examples.has_examples):
         return NotMine()

@@ -4,21 +4,20 @@ The names, areas, floors and kinds of things of the home are found in it, mistyp
 is found by those who know what they look for: a command, a question, the answer to one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 import re
 from typing import Any
 
 from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import State
 
 from ..languages.data import number_words
 from ..languages.phrases import is_altered, is_order, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.nearness import LONG, is_slip
 from ..support.text import CELSIUS, MAX_TEXT, Token, Words, fold, is_unspaced, tokens, words_of
-from .things import ARTICLE, Things
+from .things import ARTICLE, StateOf, Things
 
 MAX_WORDS = 30  # of a sentence; a longer one tells a story
 _MISTYPED, _MISNAMED = 0.85, 0.8
@@ -37,8 +36,6 @@ class Wish:
     response: str
     score: float
     """How sure the things are, 0 to 1."""
-    told: int
-    """How many words said what is to be done."""
     change: Mapping[str, float] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     """The words that said what is to be done."""
@@ -88,18 +85,11 @@ class SentenceReading:
     """One sentence, read against the home."""
 
     def __init__(
-        self,
-        text: str,
-        things: Things,
-        state_of: Callable[[str], State | None],
-        *,
-        area_id: str | None = None,
-        before: Collection[str] = (),
+        self, text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Collection[str] = ()
     ) -> None:
         """Find the words of the home in it. `before` are the entities that the sentence before was about."""
-        self._before = set[int]()
-        if before:
-            self._before = {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
+        here = enumerate(things.things) if before else ()
+        self._before = {number for number, thing in here if thing.entity.entity_id in before}
         self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
         self.language, self.routes = things.language, things.routes
         self.sureness = 1.0
@@ -118,7 +108,13 @@ class SentenceReading:
         self.both = {at for at, word in enumerate(words) if word in both}
         self.everything = {at for at, word in enumerate(words) if word in everything and at not in self.in_places}
         self.everything |= self.both
-        self._explained = [self._explain(at) for at in range(len(words))]
+        self._explained: list[set[int]] = []
+        """By place in the sentence: the things that the word may be about."""
+        for at, word in enumerate(words):
+            found = things.named(word).union(*(things.by_area.get(area, ()) for area in self.in_places.get(at, ())))
+            if at in self.kinds and word not in things.special_lights:  # none but a spotlight is "the spotlight"
+                found |= things.of_kinds(self.kinds[at])
+            self._explained.append(found)
 
     @property
     def words(self) -> list[str]:
@@ -164,10 +160,7 @@ class SentenceReading:
         return meant.pop() if len(meant) == 1 else ""
 
     def _may_be_mistyped(self, token: Token) -> bool:
-        """Return whether a word is known nowhere.
-
-        Not where our data does not say what makes a sentence something else: "morgen" is no slip of "mogen".
-        """
+        """Return whether a word is known nowhere, in a language of which it is known what alters a sentence ("morgen")."""
         word = token.word
         is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
@@ -215,16 +208,11 @@ class SentenceReading:
                     found.append((at, length, others_here))
         for at, length, areas in sorted(found, key=lambda one: -one[1]):
             spots = range(at, at + length)
-            if not any(spot in self.in_places and self.in_places[spot] != areas for spot in spots):
-                if spots[0] in self.in_places:
-                    continue
+            is_free = all(self.in_places.get(spot, areas) == areas for spot in spots)
+            if is_free and at not in self.in_places:
                 self.place_spans.append((at, length, areas))
                 self.in_places |= dict.fromkeys(spots, areas)
-        if self.things.levels:
-            self._find_levels()
-
-    def _find_levels(self) -> None:
-        """Find where "upstairs" and the like are said of a floor."""
+        # "upstairs" and the like are said of a floor
         said = [(spots, name) for name in self.things.levels for spots in self._stands(name)]
         for spots, name in sorted(said, key=lambda one: one[0][0]):
             is_free = self.in_places.keys().isdisjoint(spots)
@@ -248,17 +236,6 @@ class SentenceReading:
             if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
                 self.kinds[at] = language.kinds_of(word)
 
-    def _explain(self, at: int) -> set[int]:
-        """Return the things that a word may be about."""
-        things = self.things
-        found = things.named(self.tokens[at].word)
-        if areas := self.in_places.get(at):
-            for area in areas:
-                found |= things.by_area.get(area, set())
-        if at in self.kinds and self.words[at] not in things.special_lights:  # none but a spotlight is "the spotlight"
-            found |= things.of_kinds(self.kinds[at])
-        return found
-
     def names_something(self) -> bool:
         """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
         rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
@@ -271,18 +248,16 @@ class SentenceReading:
         if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):
             return "script"
         code = self.language.code
-        if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
-            return "altered"
+        if is_altered(self.text, code, (), asks=False):
+            said, known, most = words_of(self.text), self.things.spelled, self.things.longest
+            spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
+            names = sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
+            if is_altered(self.text, code, names, asks=False):  # "The Only Lamp" excepts nothing
+                return "altered"
         if not _ASKS.search(self.text.strip()):
             return ""
         is_order_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
         return "" if is_order_said or not self.polite.isdisjoint((0, 1)) else "question"
-
-    def _names_said(self) -> list[str]:
-        """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
-        said, known, most = words_of(self.text), self.things.spelled, self.things.longest
-        spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
-        return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
 
     def _says_nothing(self, at: int) -> bool:
         """Return whether a word changes nothing: a courtesy, an article, all of it."""

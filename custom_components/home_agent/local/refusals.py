@@ -22,7 +22,7 @@ from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.text import fold, runs
 from ..turn.plan import Plan
-from .coverage import LeftOut, needed_of
+from .coverage import needed_of
 from .sentences import Done, NearestSentence, NotMine, Result, Sentence, error_response, speech_of, spoken
 
 type Wording = tuple[str, Mapping[str, Any]]
@@ -77,29 +77,25 @@ def _known(sentence: Sentence, name: str) -> str:
 
 async def explain(sentence: Sentence) -> Result:
     """Say why a sentence was not understood, and what would help."""
+    return Done(said=await _async_explanation(sentence))
+
+
+async def _async_explanation(sentence: Sentence) -> intent.IntentResponse:
     found = (each.nearest for each in sentence.earlier if isinstance(each, NotMine))
-    nearest = next(filter(None, found), NearestSentence(result=None))
-    return Done(said=await _async_explanation(sentence, nearest, sentence.left_out))
-
-
-async def _async_explanation(
-    sentence: Sentence, nearest: NearestSentence, left_out: LeftOut | None
-) -> intent.IntentResponse:
-    """Return why a sentence was not recognised; `left_out` is what only a part of it was about."""
-    turn = sentence.turn
+    nearest, left_out = next(filter(None, found), NearestSentence(result=None)), sentence.left_out
+    turn, remarks = sentence.turn, is_remark(sentence.turn.text, sentence.turn.language)
     if left_out is not None:
         key = "local_left_out" if left_out.names else "local_part_not_understood"
-        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=_listed(left_out.names), words=left_out.words)
+        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=listed(left_out.names), words=left_out.words)
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
-    if not nearest.known and not is_remark(turn.text, turn.language):
-        key, names = _suggestion(sentence)
-        if names and await async_has_text(sentence.hass, turn.language, key):
-            speech = await async_text(sentence.hass, turn.language, key, target=_listed(names), name=_listed(names))
-            return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    if unknown := None if is_remark(turn.text, turn.language) else await _async_unknown(sentence, nearest):
+    key, names = ("", ()) if remarks else _suggestion(sentence)
+    if names and await async_has_text(sentence.hass, turn.language, key):
+        speech = await async_text(sentence.hass, turn.language, key, target=listed(names), name=listed(names))
+        return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+    if unknown := None if remarks else await _async_unknown(sentence, nearest):
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
@@ -126,8 +122,8 @@ async def explain_fields(sentence: Sentence) -> Result:
             names, fields = (state.name,), needed_of(sentence.hass, state.entity_id)
     if not fields:
         return NotMine()
-    listed = ", ".join(fields)
-    speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, target=_listed(names), fields=listed)
+    told = {"target": listed(names), "fields": ", ".join(fields)}
+    speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, **told)
     return Done(said=error_response(sentence.turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech))
 
 
@@ -158,7 +154,7 @@ def _suggestion(sentence: Sentence) -> tuple[str, Sequence[str]]:
     return "local_did_you_mean", coverage.nearly_named(exactly=False)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return the first of some names."""
     return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
 
@@ -173,28 +169,21 @@ async def async_name_reason(sentence: Sentence, recognised: Recognised, response
     except ToolError:
         return
     states = [state for item in plan.targets if (state := hass.states.get(item))] if isinstance(plan, Plan) else []
-    for slot, kind in _LIMITED.items():
-        for state in states:
-            value = recognised.slots.get(slot)
+    if not states:
+        return
+    key, told = "local_failed", {"target": listed([state.name for state in states])}
+    for slot, kind in reversed(_LIMITED.items()):  # the first that is out of range is told
+        for state in reversed(states):
             least, most = state.attributes.get(f"min_{kind}"), state.attributes.get(f"max_{kind}")
-            numbers = [item for item in (least, value, most) if isinstance(item, (int, float))]
+            numbers = [item for item in (least, recognised.slots.get(slot), most) if isinstance(item, (int, float))]
             if len(numbers) == 3 and numbers != sorted(numbers):
-                text = await async_text(
-                    hass, turn.language, "local_out_of_range", target=state.name, least=str(least), most=str(most)
-                )
-                response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
-                return
-    if states:
-        names = _listed([state.name for state in states])
-        text = await async_text(hass, turn.language, "local_failed", target=names)
-        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
+                key, told = "local_out_of_range", {"target": state.name, "least": str(least), "most": str(most)}
+    text = await async_text(hass, turn.language, key, **told)
+    response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
 
 
 async def async_example(sentence: Sentence) -> str:
-    """Return a command that would be understood, in Home Assistant's words for turning on a light of this home; "" without any.
-
-    What would help is said in full only where we have a translation.
-    """
+    """Return a command for a light of this home that would be understood, in Home Assistant's words; "" without any."""
     hass, turn = sentence.hass, sentence.turn
     path = f"device_automation.action_type.{SERVICE_TURN_ON}"
     words = await async_own_text(hass, turn.language, "device_automation", LIGHT_DOMAIN, path, translated=True)
@@ -270,9 +259,8 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
 async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
 
-    None if it is hardly a name: the recogniser fills its sentences with any words that were said. Where two parts fit nothing, it
-    may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
-    a kind, a room or a thing.
+    None if it is hardly a name: the recogniser fills its sentences with any words. If two parts fit nothing, or it is a question,
+    only what the language has a word for counts: a kind, a room or a thing.
     """
     if (result := nearest.result) is None:
         return None

@@ -45,7 +45,6 @@ _ALIKE = 0.7  # from which on they have something in common
 _VALUE = "="  # in front of the name of an argument, which then stands for its value
 _HARMLESS = 0.2  # weight of a word that changes nothing
 _LEADING = 3  # words in front of a value that say what it is
-_TURN_ON, _OTHERWISE = "HassTurnOn", frozenset({"HassTurnOff", "HassToggle"})
 
 
 def no_arguments() -> Sequence[Argument]:
@@ -135,11 +134,7 @@ class RouteIndex:
     """The routes of a profile in one language, with their phrases; made anew when the home or its tools change."""
 
     def __init__(
-        self,
-        targets: Sequence[Route],
-        language: Language,
-        home: HomeSnapshot,
-        tools: Sequence[HomeAgentTool] = (),
+        self, targets: Sequence[Route], language: Language, home: HomeSnapshot, tools: Sequence[HomeAgentTool] = ()
     ) -> None:
         """Read the phrases. Takes some 50 ms for 5,000; runs in the executor."""
         from ..search.lexical import Lexicon
@@ -152,10 +147,10 @@ class RouteIndex:
         self._on: dict[str, list[Phrasing]] = {}
         """Ways to say that something is to be turned on, by its domain."""
         for route in known.routes:
-            if route.intent == _TURN_ON and not route.values and not route.slots:
+            if route.intent == "HassTurnOn" and not route.values and not route.slots:
                 for domain in route.domains:
                     self._on.setdefault(domain, []).append(route)
-        self._otherwise = [route for route in known.routes if route.intent in _OTHERWISE]
+        self._otherwise = [route for route in known.routes if route.intent in ("HassTurnOff", "HassToggle")]
         self._runs = known.runs
         self.phrases: list[_Phrase] = []
         self.by_word: dict[int, list[int]] = {}
@@ -222,10 +217,7 @@ class RouteIndex:
         return found
 
     def turning_on(self, target: Route, spoken: Sequence[str]) -> set[str]:
-        """Return the words of a sentence that say to turn on what is named, with what may be said besides; empty: none do.
-
-        Of what needs a verb also those that say to run it.
-        """
+        """Return the words that say to turn on what is named, or to run it if it needs a verb, with what may be said besides."""
         routes = self._on.get(target.entity_id.partition(".")[0], ())
         return _told_by((*routes, *(self._runs if target.needs_verb else ())), spoken)
 
@@ -275,10 +267,7 @@ class RouteIndex:
         )
 
     def _split(self, target: Route, declared: Sequence[Argument], text: str) -> tuple[str, dict[str, str]]:
-        """Return a sentence up to the name in it, and by its argument the text behind: words that are to be said.
-
-        All of the sentence if the target needs anything else than one text, or nothing is said behind.
-        """
+        """Return a sentence up to the name in it, and the text behind by its argument; all of it if the target takes no such text."""
         needed = [argument for argument in declared if argument.required]
         if not target.is_named or len(needed) != 1 or not needed[0].free:
             return text, {}
@@ -344,18 +333,9 @@ class RouteIndex:
         known = self.harmless_in(spoken) | fit.beside
         if fit.target.is_named:
             known |= self.turning_on(fit.target, spoken)
-        return [
-            word
-            for word in spoken
-            if word not in known
-            and self._best(word, fit.phrase) < _SAME
-            and (all_words or word.isdigit() or self.is_of_home(word))
-        ]
-
-    def _best(self, word: str, phrase: _Phrase) -> float:
-        """Return how much a word is like the one of a phrase that is most like it."""
-        alike = self.alike(word)
-        return max((alike.get(number, 0.0) for number in phrase.numbers), default=0.0)
+        left = [word for word in spoken if word not in known]
+        left = [word for word in left if all(self.alike(word).get(one, 0.0) < _SAME for one in fit.phrase.numbers)]
+        return [word for word in left if all_words or word.isdigit() or self.is_of_home(word)]
 
     def rests(self, said: Utterance) -> list[str]:
         """Return the texts to embed for a sentence: itself first, then without values, each once."""

@@ -68,7 +68,7 @@ type RouteSource = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], It
 
 
 class Exemplified(Protocol):
-    """Who knows whether the owner gave examples for any tool."""
+    """Whether the owner gave examples for any tool."""
 
     has_examples: bool
 
@@ -83,7 +83,6 @@ class RouteMatch:
     arguments: dict[str, Any] = field(default_factory=dict)
     """Those of its tool."""
     tool: HomeAgentTool | None = None
-    """The tool of the target."""
     tools: tuple[str, ...] = ()
     """Names of the tools of the best two."""
     before: str = ""
@@ -105,10 +104,7 @@ class _SaidBefore:
             del self._said[next(iter(self._said))]
 
     def going_on(self, turn: Turn, language: Language, heard: int) -> str:
-        """Return a sentence that goes on ("and the scanner?") with what was said right before; "" for others.
-
-        If a value was missing, a few words may be that value. `heard` is the number of this message.
-        """
+        """Return a sentence that goes on ("and the scanner?") or says a missing value, with the one before; "" for others."""
         key = turn.conversation_id, turn.user.id if turn.user else None
         when, number, before = self._said.pop(key, (0.0, 0, ""))
         if not before or time.monotonic() - when > GOES_ON:
@@ -145,10 +141,7 @@ class RouteRegistry:
 
     @callback
     def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
-        """Add routes of another room; they are asked for once now, and again when the home or the tools change.
-
-        Returns how to take them back. Of two routes with one id the first counts.
-        """
+        """Add routes of another room, asked for again when the home or the tools change. Returns how to remove them."""
         self._sources.append(source)
         self._kept.clear()
 
@@ -208,10 +201,7 @@ class RouteRegistry:
         return match
 
     async def async_answer(self, turn: Turn, chat_log: ChatLog, match: RouteMatch) -> Answer | None:
-        """Run what a match surely means as the model's call would run, and return what came of it; None: nothing is sure.
-
-        The call and its result stand in the chat log as one that code has made. Never raises: an error is told.
-        """
+        """Run what a match surely means as the model's call would run; return what came of it, None if nothing is sure. Never raises."""
         if match.target is None:
             return None
         tool = match.tool
@@ -266,9 +256,8 @@ class RouteRegistry:
 
     def _build(self, index: RouteIndex) -> None:
         """Have the vectors of the phrases made in the background, unless that is going on, or failed a moment ago."""
-        if self._embedder.health is None or index.building is not None or not index.phrases:
-            return
-        if index.vectors is not None:
+        has_some = index.building is not None or index.vectors is not None
+        if self._embedder.health is None or not index.phrases or has_some:
             return
         if index.failed_at is not None and time.monotonic() - index.failed_at < RETRY:
             return
@@ -281,10 +270,9 @@ class RouteRegistry:
         import numpy as np
 
         texts = [phrase.text for phrase in index.phrases[:MAX_VECTORS]]
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         try:
-            made = [
-                await self._embedder.async_embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)
-            ]
+            made = [await self._embedder.async_embed(batch) for batch in batches]
             index.vectors = np.concatenate(made) if made else None
             index.failed_at = None
         except (RetrievalError, ValueError) as err:  # of another length: the model was changed meanwhile
@@ -319,14 +307,7 @@ class RouteRegistry:
         return await self._hass.async_add_executor_job(index.by_vectors, said, rests, made)
 
     def _chosen(
-        self,
-        turn: Turn,
-        index: RouteIndex,
-        said: Utterance,
-        fits: Sequence[Fit],
-        by: str,
-        *,
-        owned_only: bool,
+        self, turn: Turn, index: RouteIndex, said: Utterance, fits: Sequence[Fit], by: str, *, owned_only: bool
     ) -> RouteMatch:
         """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools
@@ -354,9 +335,13 @@ class RouteRegistry:
         names = tuple(islice(near, 2))
         state = self._hass.states.get(first.target.entity_id) if first.target.entity_id else None
         is_away = bool(first.target.entity_id) and (state is None or state.state == STATE_UNAVAILABLE)
-        reason = (
-            _too_far(choice, profile) or _guarded(said.text, index, first, by) or ("unavailable" if is_away else "")
-        )
+        far = {
+            "score": _below(choice.best, profile.routing_high),
+            "action": _below(choice.action, profile.routing_action),
+            "gap": _below(choice.best - choice.second_best, profile.routing_gap),
+        }
+        reason = next((code for code, is_low in far.items() if is_low), "") or _guarded(said.text, index, first, by)
+        reason = reason or ("unavailable" if is_away else "")
         arguments = None if reason else _arguments(index, first, said.text)
         if arguments is None:
             declined = replace(choice, zone=Zone.MEDIUM, declined=reason or "arguments")
@@ -404,15 +389,6 @@ def _best_two(fits: Sequence[Fit], high: int) -> tuple[Fit, Fit | None]:
         first = next((fit for fit in surely if not _below(fit.best, high)), first)
     rivals = (fit for fit in fits if fit.target.call is not None or fit.target.tool != first.target.tool)
     return first, next((fit for fit in rivals if fit is not first), None)
-
-
-def _too_far(choice: RouteChoice, profile: Profile) -> str:
-    """Return which likeness is too low to run the nearest route, as a code; empty: none."""
-    if _below(choice.best, profile.routing_high):
-        return "score"
-    if _below(choice.action, profile.routing_action):
-        return "action"
-    return "gap" if _below(choice.best - choice.second_best, profile.routing_gap) else ""
 
 
 def _arguments(index: RouteIndex, fit: Fit, text: str) -> dict[str, Any] | None:
@@ -486,12 +462,9 @@ def _spoken(result: JsonValueType) -> str:
     return text if len(text) <= MAX_SPOKEN else f"{text[:MAX_SPOKEN].rsplit(' ', 1)[0]} …"
 
 
-def _turning_on(entity_id: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
-    def call(values: Mapping[str, Any], _text: str) -> dict[str, Any]:
-        given = {"parameters": {"variables": dict(values)}} if values else {}
-        return {"action": "turn_on", "entity_id": entity_id, **given}
-
-    return call
+def _turn_on(entity_id: str, values: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    given = {"parameters": {"variables": dict(values)}} if values else {}
+    return {"action": "turn_on", "entity_id": entity_id, **given}
 
 
 def _of_home(
@@ -506,7 +479,7 @@ def _of_home(
                 said=entity.names,
                 declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else no_arguments,
                 entity_id=entity.entity_id,
-                call=_turning_on(entity.entity_id),
+                call=partial(_turn_on, entity.entity_id),
                 is_named=True,
                 needs_verb=entity.domain == "automation",
             )
@@ -515,10 +488,9 @@ def _of_home(
 def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
     """Yield the tools: those with examples may run, the others are what a model may need instead."""
     for tool in tools:
-        schema: Mapping[str, Any] = tool.wire_parameters
         described = [line for line in re.split(r"\n|(?<=[.!?])\s+", tool.description or "") if line.strip()]
-        declared = arguments_of_schema(schema) if tool.examples else ()
         has_examples = bool(tool.examples)
+        declared = arguments_of_schema(tool.wire_parameters) if has_examples else ()
         yield Route(
             id=tool.name,
             tool=tool.name,

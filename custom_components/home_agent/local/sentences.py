@@ -200,7 +200,6 @@ class Sentence:
     agent: DefaultAgent
     """Home Assistant's own."""
     language: Language
-    """Its vocabulary."""
     home: HomeSnapshot
     """What is exposed."""
     coverage: Coverage
@@ -332,18 +331,13 @@ async def async_answer(
         if recogniser is not None and not (isinstance(result, Done) and result.is_known):
             # only its own sentences tell it what "it" means; after another one it would mean what was done before that
             recogniser.async_forget(chat_log.conversation_id)
+    about: tuple[str, ...] = ()
+    said, entity = result.said if isinstance(result, Done) else None, intent.IntentResponseTargetType.ENTITY
+    if isinstance(said, intent.IntentResponse) and said.response_type is intent.IntentResponseType.ACTION_DONE:
+        about = tuple(target.id for target in said.success_results if target.type is entity and target.id)
     # what a model is about to do is not known here: then nothing goes on from before it
-    means.said.remember(turn, chat_log, _done_to(result), text=text)
+    means.said.remember(turn, chat_log, about, text=text)
     return await _async_told(hass, turn, result)
-
-
-def _done_to(result: Result) -> tuple[str, ...]:
-    """Return the ids of the entities to which Home Assistant says that something was done."""
-    said = result.said if isinstance(result, Done) else None
-    if not isinstance(said, intent.IntentResponse) or said.response_type is not intent.IntentResponseType.ACTION_DONE:
-        return ()
-    of_entity = intent.IntentResponseTargetType.ENTITY
-    return tuple(target.id for target in said.success_results if target.type is of_entity and target.id)
 
 
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:
@@ -418,10 +412,7 @@ def is_delayed(hass: HomeAssistant, turn: Turn) -> bool:
 async def async_answer_delayed(
     hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means
 ) -> Answer:
-    """Do a command that was left for later, under the policy of now; return what came of it.
-
-    The answer is not heard: what cannot be done is told in a notification.
-    """
+    """Do a command that was left for later, under the policy of now. The answer is not heard: a failure is told in a notification."""
     turn = replace(turn, direct=False)  # there is no one to ask
     answer = await async_answer(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
     assert answer is not None  # without a model there always is one

@@ -3,9 +3,9 @@
 They are found once for each state of the home. What a sentence says with them is read elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from homeassistant.core import State
 
@@ -15,17 +15,20 @@ from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language, keys_of
 from ..support.nearness import LONG, is_slip, name_meant_by
 from ..support.text import Words, fold, words_of
+from .coverage import level_names, levels_of
 
 ARTICLE = 3
 """Letters of a word that may stand in names and say nothing here."""
 TELLING = ("front", "back", "left", "right", "upstairs", "downstairs")
 """What tells one of two things from the other, as the language data has it."""
-_LEVELS = ("upstairs", "downstairs")
 _KIND, _CLASS = 0.7, 0.95
 """How surely a word names a kind: so that it may be meant, and for certain."""
 _LONGEST = 40  # letters of a compound that can be mistyped
 _ENDING = 2  # letters by which an adjective is longer in another form
 _LINKS = ("", "s", "n", "en", "es", "e")
+
+type StateOf = Callable[[str], State | None]
+"""Returns the state of an entity by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +44,9 @@ class Things:
     """The words of a home in one language; made once for each state of the home."""
 
     def __init__(
-        self,
-        home: HomeSnapshot,
-        language: Language,
-        routes: Phrasings,
-        state_of: Callable[[str], State | None],
-        *,
-        celsius: bool = True,
+        self, home: HomeSnapshot, language: Language, routes: Phrasings, state_of: StateOf, *, celsius: bool = True
     ):
-        """Note which thing has which words. `celsius` is what the home's temperatures are in."""
+        """Note which thing has which words. `celsius`: whether the home's temperatures are in it."""
         self.home, self.language, self.routes, self.celsius = home, language, routes, celsius
         self.data: LanguageData = data_of(language.code)
         self.things: list[Thing] = []
@@ -71,7 +68,7 @@ class Things:
         self.levels = levels_of(home, language.code)
         """What floors are called by where they are: "upstairs", with the ids of the areas."""
         for words in self.levels:
-            self.spelled.setdefault(words, set()).add(_level_names(language.code)[words])
+            self.spelled.setdefault(words, set()).add(level_names(language.code)[words])
         self.longest = max(map(len, self.spelled), default=0)
         """Words of the longest name."""
         self.place_words = {word for words in self.places for word in words}
@@ -107,12 +104,8 @@ class Things:
         names = dict.fromkeys(written.values())
         for words in [*names]:
             names |= dict.fromkeys([self._apart(words)])
-        thing = Thing(
-            entity,
-            tuple(names),
-            tuple(words for name in (area.names if area else ()) if (words := words_of(name))),
-        )
-        self.things.append(thing)
+        places = tuple(words for name in (area.names if area else ()) if (words := words_of(name)))
+        self.things.append(Thing(entity, tuple(names), places))
         for words in names:
             for word in words:
                 for key in self.keys(word):
@@ -124,7 +117,7 @@ class Things:
             self.by_area.setdefault(entity.area_id, set()).add(number)
 
     def is_telling(self, word: str) -> bool:
-        """Return whether a word tells one of two things from the other, in whatever form: "hinteres" of "hintere"."""
+        """Return whether a word tells one of two things from the other, in any form: "hinteres" of "hintere"."""
         return word in self.telling or any(
             len(one) >= LONG and word.startswith(one) and len(word) - len(one) <= _ENDING for one in self.telling
         )
@@ -143,13 +136,11 @@ class Things:
 
     def start_of(self, start: str) -> str:
         """Return the first half of a compound without the letters that tie it to the second, where that is known."""
-        for link in _LINKS:
-            short = start.removesuffix(link) if link else start
-            if len(short) > 2 and (
-                short in self.by_word or short in self.language.places or (short,) in self.places_of
-            ):
-                return short
-        return start
+        shorter = (start.removesuffix(link) for link in _LINKS)
+        return next((short for short in shorter if len(short) > 2 and self._begins_compounds(short)), start)
+
+    def _begins_compounds(self, word: str) -> bool:
+        return word in self.by_word or word in self.language.places or (word,) in self.places_of
 
     def knows(self, word: str) -> bool:
         """Return whether a word is one of the language, or of a name here."""
@@ -179,7 +170,7 @@ class Things:
 
     @cached_property
     def _unnamed(self) -> frozenset[str]:
-        """Words of the language that are no names, whatever the home has: what may have been meant as well."""
+        """Words of the language that are in no name here: they may have been meant as well."""
         rooms = {word for place in self.language.places for word in place.split()}
         alters = {fold(word) for word in self.data.alters.anywhere if word.isalpha()}
         words = self.routes.words | self.routes.harmless | self.language.nouns | rooms | alters
@@ -190,7 +181,7 @@ class Things:
         known = {other for other in self.spellable if is_slip(word, other)}
         if known:
             return (known.pop(), False) if len(known) == 1 else ("", False)
-        return name_meant_by(word, (name for name in self._by_start.get(word[0], ())), self._unnamed), True
+        return name_meant_by(word, self._by_start.get(word[0], ()), self._unnamed), True
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
@@ -206,7 +197,7 @@ class Things:
         found: set[tuple[str, str]] = set()
         for at in range(3, min(len(word), _LONGEST) - 3):
             start = self.start_of(word[:at])
-            if start in self.by_word or start in self.language.places or (start,) in self.places_of:
+            if self._begins_compounds(start):
                 found |= {(start, noun) for noun in self.language.nouns if is_slip(word[at:], noun)}
         return found.pop() if len(found) == 1 else None
 
@@ -214,13 +205,6 @@ class Things:
     def places_of(self) -> set[Words]:
         """The words of the names of areas."""
         return {words_of(name) for area in self.home.areas.values() for name in area.names}
-
-    def of_kinds(self, kinds: Kinds) -> set[int]:
-        """Return the things of one of these kinds; where a class is meant, none of another class."""
-        key = repr(sorted(kinds.items()))
-        if key not in self._of_kinds:
-            self._of_kinds[key] = self._things_of(kinds)
-        return self._of_kinds[key]
 
     def is_value(self, word: str) -> bool:
         """Return whether a word is a number or a colour: another one stands in its place when a sentence goes on."""
@@ -271,7 +255,11 @@ class Things:
             self._key_names[number] = known
         return known
 
-    def _things_of(self, kinds: Kinds) -> set[int]:
+    def of_kinds(self, kinds: Kinds) -> set[int]:
+        """Return the things of one of these kinds; where a class is meant, none of another class."""
+        key = repr(sorted(kinds.items()))
+        if key in self._of_kinds:
+            return self._of_kinds[key]
         sure = {kind for kind in sure_kinds(kinds) if "." in kind}
         surely = {domain for kind in sure if (domain := kind.partition(".")[0])}
         found: set[int] = set()
@@ -285,34 +273,10 @@ class Things:
                 roughly = 0.0 if others else roughly
             if max(exact, roughly) >= _KIND:
                 found |= numbers
+        self._of_kinds[key] = found
         return found
 
 
 def sure_kinds(kinds: Kinds) -> set[str]:
     """Return the kinds that a word names for certain."""
     return {kind for kind, weight in kinds.items() if weight >= _CLASS}
-
-
-def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
-    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
-    rows = [_level_names(code, (key,)) for key in _LEVELS]
-    floors: dict[Words, set[str]] = {}
-    names: set[Words] = set()
-    for area in home.areas.values():
-        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
-        for name in area.floor_names:
-            floors.setdefault(words_of(name), set()).add(area.area_id)
-    if not floors.keys() <= set[Words]().union(*rows):
-        return {}
-    found: dict[Words, frozenset[str]] = {}
-    for row in rows:
-        if areas := frozenset(area for words in row for area in floors.get(words, ())):
-            found |= dict.fromkeys(row.keys() - names, areas)
-    return found
-
-
-@lru_cache
-def _level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
-    """Return the words of the names of floors in a language, to how they are written."""
-    rooms = data_of(code).rooms
-    return {words_of(name): name for key in keys for name in rooms.get(key, ())}

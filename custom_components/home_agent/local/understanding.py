@@ -27,7 +27,6 @@ HIGH = 0.75
 _UNSURE = 0.7  # of what might be wanted, where something about it is not certain
 _WHOLE, _GROUP, _PART = 1.0, 0.97, 0.9
 """How surely the things are meant that have the name that was said, that are all of a kind, that have a part of the name."""
-_KELVIN = 1000
 _HOTTEST = 120  # degrees of either scale that anything in a home is set to
 _LIGHT_SET = "HassLightSet"
 _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
@@ -127,57 +126,42 @@ class _PhrasingReading(SentenceReading):
         if listed is not None:
             begun = [(phrase, value) for phrase, value in listed.items() if phrase and phrase[0] in self.words]
             said = [(set(spots), value) for phrase, value in begun for spots in self._stands(phrase)]
+            said = [(spots, value) for spots, value in said if spots.isdisjoint(taken)]
             if name == "color":
                 said = [(spots, value) for spots, value in said if not self._is_attribute(min(spots), len(spots))]
-            said = [(spots, value) for spots, value in said if spots.isdisjoint(taken)]
             if said:
                 yield max(said, key=lambda one: len(one[0]))
             return
         for at, token in enumerate(self.tokens):
             if token.value is None or at in taken or not _fits(name, token):
                 continue
-            if (token.unit == CELSIUS and not self.things.celsius) or self._counts(at, taken):
-                continue
+            beside = [near for near in (at - 1, at + 1) if 0 <= near < len(self.tokens) and near not in taken]
+            nothing = self.routes.harmless | self.routes.prepositions
+            is_of_things = any(self._explained[near] and self.words[near] not in nothing for near in beside)
+            if (is_of_things and not token.unit) or (token.unit == CELSIUS and not self.things.celsius):
+                continue  # "two lights", "desk lamp 2"
             yield {at}, int(token.value) if token.value.is_integer() else token.value
 
-    def _counts(self, at: int, told: set[int]) -> bool:
-        """Return whether a number without a unit is one of things, or of a name: "two lights", "desk lamp 2"."""
-        if self.tokens[at].unit:
-            return False
-        beside = [near for near in (at - 1, at + 1) if 0 <= near < len(self.tokens) and near not in told]
-        nothing = self.routes.harmless | self.routes.prepositions
-        return any(self._explained[near] and self.words[near] not in nothing for near in beside)
-
     def _is_attribute(self, at: int, length: int) -> bool:
-        """Return whether a color stands as an adjective with a thing: "the green lantern" is none that is to be green."""
+        """Return whether a color stands as an adjective with a thing: "the green lantern" is not to be green."""
         after = at + length
         is_inside = 0 < at < after < len(self.words) and self.words[at - 1] in self.routes.harmless
         return is_inside and bool(self._explained[after]) and after not in self.in_places
 
     def _rest(self, route: Phrasing, used: set[int], told: set[int]) -> list[int]:
-        """Return the places of the words that the things have to explain.
-
-        "Lights" are several things, in whatever phrasing the word is; "switch", "light" and "lock" are also what one does.
-        """
+        """Return the places of the words that the things have to explain; "switch", "light" and "lock" are also what one does."""
         plurals = self.things.data.plurals
         ends_a_room = {  # it says with the one before which room it is: "kids room"
             at
             for at, word in enumerate(self.words)
             if at > 0 and word in self.language.any_room and not self._says_nothing(at - 1)
         }
-        rest = [
-            at
-            for at, word in enumerate(self.words)
-            if at not in used
-            or (
-                at in self.kinds
-                and (
-                    at not in told
-                    or (self._ends_plural(word, plurals) and not route.domains.isdisjoint(sure_kinds(self.kinds[at])))
-                )
-            )
-            or (at in ends_a_room and at - 1 not in used)
-        ]
+        things = {at for at in self.kinds if at not in told}
+        for at in self.kinds.keys() & told:
+            if self._ends_plural(self.words[at], plurals) and route.domains & sure_kinds(self.kinds[at]):
+                things.add(at)
+        rooms = {at for at in ends_a_room if at - 1 not in used}
+        rest = (at for at in range(len(self.words)) if at not in used or at in things or at in rooms)
         return [at for at in rest if not self._says_nothing(at)]
 
     @cached_property
@@ -213,11 +197,8 @@ class _MeantReading(_PhrasingReading):
             return _Meant()  # "set the TV to 5" may be a channel
         words = {word for at, word in enumerate(self.words) if at not in told or at in self.kinds}
         keys = {key for word in words for key in self.things.keys(word)}
-        lengths = {
-            n: max((len(name) for name in self.things.keys_of(n) if self._is_said(name, keys)), default=0)
-            for n in found
-        }
-        whole = {n: length for n, length in lengths.items() if length}
+        names = {n: [len(name) for name in self.things.keys_of(n) if self._is_said(name, keys)] for n in found}
+        whole = {n: max(lengths) for n, lengths in names.items() if lengths}
         part = [n for n in found if n in whole or self._is_part(self.things.things[n], rest, keys)]
         if rest and not part and (lacking := self._lacking(found, keys)) is not None:
             return lacking
@@ -302,14 +283,8 @@ class _MeantReading(_PhrasingReading):
     def _lit_in_a_place(self, fitting: _Fitting) -> _Fitting:
         """Return the lights of a place that is switched as a whole, "turn off the kitchen"; without lights, what is called so."""
         lights = [n for n in fitting.group if self._are_lights([n])]
-        group = lights or [
-            n
-            for n in fitting.group
-            if any(
-                all(any(self.words[at] in keys for keys in name) for at in fitting.rest)
-                for name in self.things.keys_of(n)
-            )
-        ]
+        said, keys_of = {self.words[at] for at in fitting.rest}, self.things.keys_of
+        group = lights or [n for n in fitting.group if any(said <= set[str]().union(*name) for name in keys_of(n))]
         # "the light in the kitchen" is not what is called kitchen light
         is_told_apart = bool(lights) and all(kind < at for kind in self.kinds for at in fitting.rest)
         return replace(fitting, group=group, whole={} if is_told_apart else fitting.whole)
@@ -328,10 +303,7 @@ class _MeantReading(_PhrasingReading):
         return [n for n in named if self.things.things[n].entity.area_id == self.area_id] or named
 
     def _are_all_meant(self, route: Phrasing, fitting: _Fitting) -> bool:
-        """Return whether all of some things are meant: several of a kind, or the lights of a room.
-
-        "Lock the doors" is said of the home, in any room.
-        """
+        """Return whether all of some things are meant: several of a kind, the lights of a room, the doors to be locked."""
         placed, everything = fitting.placed, fitting.everything
         is_locking = route.intent == "HassTurnOn" and route.domains <= _GUARDING
         if fitting.kinds and (everything or (fitting.plural and (placed or is_locking))):
@@ -344,10 +316,9 @@ class _MeantReading(_PhrasingReading):
 
     def _alike_here(self, number: int) -> set[int]:
         """Return what is meant as well as a thing of another room: "the curtains" are also the blinds of this one."""
-        things = self.things
-        domain = things.things[number].entity.domain
+        things, domain = self.things, self.things.things[number].entity.domain
         classes = DOMAINS.get(domain, UNKNOWN).alike
-        alike = set[int]().union(*(things.by_sort.get((domain, class_), set()) for class_ in classes))
+        alike = set[int]().union(*(things.by_sort.get((domain, class_), ()) for class_ in classes))
         here = alike & things.by_area.get(self.area_id or "", set())
         return here if number in alike and number not in here else set()
 
@@ -394,7 +365,7 @@ class Commanding(_MeantReading):
                 elif not found.targets:
                     missing.append((len(told), " ".join(self.words[at] for at in unknown)))
                 elif (wish := self._wish(route, slots, found, told)) is not None:
-                    if wish.effect not in best or best[wish.effect].told < wish.told:
+                    if wish.effect not in best or len(best[wish.effect].said) < len(wish.said):
                         best[wish.effect] = wish
                         rests[wish.effect] = rest, told
         intents = tuple(sorted(likely, key=lambda name: -likely[name]))
@@ -409,8 +380,7 @@ class Commanding(_MeantReading):
         score = max(likely.values(), default=0.0) * _UNSURE
         if several:
             return Understood(reason="several", candidates=self._names(max(several)[1]), intents=intents, score=score)
-        words = max(missing)[1] if missing else ""
-        reason = "words" if missing else "action"
+        reason, words = ("words", max(missing)[1]) if missing else ("action", "")
         return Understood(reason=reason, words=words, intents=intents, score=score, is_near=self._is_near())
 
     def among(self, wish: Wish) -> tuple[str, ...]:
@@ -434,21 +404,16 @@ class Commanding(_MeantReading):
     def of_many(self, entity_ids: Collection[str]) -> set[str]:
         """Return which things stand for many that are not known: "All lamps", the group of a bridge."""
         found: set[str] = set()
-        for thing in self.things.things:
-            if (entity_id := thing.entity.entity_id) not in entity_ids:
-                continue
-            state = self._state_of(entity_id)
+        for thing in (thing for thing in self.things.things if thing.entity.entity_id in entity_ids):
+            state = self._state_of(thing.entity.entity_id)
             marks = state.attributes.items() if state else ()
             is_marked = any(mark.endswith("_group") and value is True for mark, value in marks)
             if is_marked or any(word in self.language.everything for name in thing.names for word in name):
-                found.add(entity_id)
+                found.add(thing.entity.entity_id)
         return found
 
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
-        """Return the wish to turn off everything in some rooms: lights, switches, fans, players; never what keeps out or warm.
-
-        With `also_off` also of what is off already. None for any other sentence.
-        """
+        """Return the wish to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
         data, spoken = self.things.data, self.words
         if data.questions is None or not self.place_spans or self._declined():
             return None
@@ -467,12 +432,9 @@ class Commanding(_MeantReading):
             if route.intent != "HassTurnOff" or route.values or route.slots or not route.domains & IN_A_ROOM:
                 continue
             for _, told, _ in self._ways(route):
-                is_off = route.domains >= IN_A_ROOM or any(
-                    spoken[at].startswith(word) for at in told - known for word in offs
-                )
-                rest = [
-                    at for at in range(len(spoken)) if at not in told | known and spoken[at] not in self.routes.harmless
-                ]
+                verbs = [spoken[at] for at in told - known]
+                is_off = route.domains >= IN_A_ROOM or any(verb.startswith(word) for verb in verbs for word in offs)
+                rest = {word for at, word in enumerate(spoken) if at not in told | known} - self.routes.harmless
                 if is_off and not rest and (wish := self._wish(route, {}, meant, told)) is not None:
                     return Understood(wishes=(wish,), intents=(wish.intent,), score=wish.score, is_so=not on)
         return None
@@ -521,9 +483,9 @@ class Commanding(_MeantReading):
 
     def _decided(self, wishes: Iterable[Wish], intents: tuple[str, ...]) -> Understood:
         """Return the wish that more words tell than any other; nothing where two are told alike."""
-        ranked = sorted(wishes, key=lambda wish: (-wish.told, -wish.score))
+        ranked = sorted(wishes, key=lambda wish: (-len(wish.said), -wish.score))
         first = ranked[0]
-        if any(other.told == first.told and other.score >= first.score for other in ranked[1:]):
+        if any(len(other.said) == len(first.said) and other.score >= first.score for other in ranked[1:]):
             names = tuple(dict.fromkeys(wish.intent for wish in ranked))
             return Understood(reason="two_ways", intents=names, score=first.score * _UNSURE)
         score = first.score * self.sureness
@@ -542,7 +504,6 @@ class Commanding(_MeantReading):
             targets=self._names(found.targets),
             response=route.response,
             score=found.score,
-            told=len(told),
             change=route.change,
             said=said,
         )
@@ -559,7 +520,7 @@ def _fits(name: str, token: Token) -> bool:
     assert token.value is not None
     match name:
         case "color_temperature":
-            return token.unit in ("", "k") and token.value >= _KELVIN
+            return token.unit in ("", "k") and token.value >= 1000
         case "temperature":
             return token.unit in ("", "°", CELSIUS) and token.value <= _HOTTEST
         case "brightness" | "position" | "fan_speed" | "volume" | "volume_step_up" | "volume_step_down":

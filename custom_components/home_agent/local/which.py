@@ -19,12 +19,12 @@ from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import MAX_TEXT, words_of
 from ..turn.plan import Plan
+from .frames import async_do, frames_of
 from .parts import parts_of
 from .reading import SentenceReading, Understood, Wish
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
 from .things import TELLING, Things
-from .wishes import async_do, frames_of
 
 FEWEST, MOST = 2, 5
 """Things that are asked about: with more, it is shorter to say it again."""
@@ -44,10 +44,7 @@ class Picked:
 
 
 async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask | NotMine:
-    """Ask which of some things a command is about.
-
-    Not in a language that has no words for an answer, nor if fewer than two of the things can do it and are the user's to control.
-    """
+    """Ask which of some things is meant, if the language has words for an answer and at least two can do it and are the user's."""
     turn, words = sentence.turn, data_of(sentence.language.code).choices
     if not FEWEST <= len(candidates) <= MOST or not turn.direct or not words.ordinals:
         return NotMine()
@@ -106,10 +103,7 @@ async def answer_mismatch(sentence: Sentence) -> Result:
 
 
 def read_choice(text: str, things: Things, *, done: Collection[str] = ()) -> Picked | None:
-    """Return which of the things an answer means, None where it says something else.
-
-    `done` are those for which it was done before: then only others are meant, and "the other one" is the one that is left.
-    """
+    """Return which of the things an answer means, None for other words; never one of `done`, for which it was done before."""
     if len(text) > MAX_TEXT or is_asking(text, things.language.code):
         return None
     found = _Choosing(text, things, lambda _: None, before=done).read()
@@ -135,21 +129,17 @@ class _Choosing(SentenceReading):
         beside = {word for text in words.beside for word in words_of(text)} | self.routes.harmless
         rest = [at for at, word in enumerate(self.words) if word not in beside and at not in self.polite]
         left = tuple(self.words[at] for at in rest)
-        whole = [
-            number
-            for number, thing in enumerate(self.things.things)
-            if any(
-                name in (tuple(self.words), left) or tuple(word for word in name if word not in beside) == left != ()
-                for name in thing.names
-            )
-        ]
+        whole: list[int] = []
+        for number, thing in enumerate(self.things.things):
+            plain = [tuple(word for word in name if word not in beside) for name in thing.names]
+            if not {tuple(self.words), left}.isdisjoint(thing.names) or (left and left in plain):
+                whole.append(number)
         if len(whole) == 1:
             return self._picked(whole)
         if (picked := self._said_as_a_whole(words, left)) is not None:
             return picked
-        found = {
-            *range(len(self.things.things))
-        }  # what all words that are left fit: parts of names, kinds, rooms, sides
+        # what all words that are left fit: parts of names, kinds, rooms, sides
+        found = {*range(len(self.things.things))}
         for at in rest:
             found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
         if not rest or not found or len(found) == len(self.things.things):
@@ -161,9 +151,8 @@ class _Choosing(SentenceReading):
         said, numbers = (tuple(self.words), left), range(len(self.things.things))
         if self._is_one_of(words.none, said) or read_answer(self.text, self.language.code).kind is ReplyKind.NO:
             return self._picked(())
-        if self._is_one_of(words.all, said) or (
-            len(numbers) == FEWEST and self._is_one_of(self.things.data.follow_ups.both, said)
-        ):
+        both = self.things.data.follow_ups.both if len(numbers) == FEWEST else ()
+        if self._is_one_of((*words.all, *both), said):
             return self._picked(numbers)
         for number, row in enumerate(words.ordinals):
             if number in numbers and self._is_one_of(row, said):
@@ -180,16 +169,13 @@ class _Choosing(SentenceReading):
 
     def _told_apart(self, word: str) -> set[int]:
         """Return the things that a side tells from the others, in any form: "links" is "Linkes Rollo"."""
-        both = (self.things.data, data_of(ENGLISH))
-        sides = [
-            {one for data in both for name in data.rooms.get(key, ()) for one in words_of(name)} for key in TELLING
-        ]
-        meant = [side for side in sides if _is_a_form(word, side)]
-        return {
-            number
-            for number, thing in enumerate(self.things.things)
-            if any(_is_a_form(own, side) for name in thing.names for own in name for side in meant)
-        }
+        meant: set[str] = set()
+        for key in TELLING:
+            names = [name for data in (self.things.data, data_of(ENGLISH)) for name in data.rooms.get(key, ())]
+            side = {one for name in names for one in words_of(name)}
+            meant |= side if _is_a_form(word, side) else set()
+        things = enumerate(self.things.things)
+        return {n for n, thing in things if any(_is_a_form(own, meant) for name in thing.names for own in name)}
 
     def _picked(self, numbers: Sequence[int], *, is_certain: bool = True) -> Picked:
         return Picked(tuple(self.things.things[number].entity.entity_id for number in numbers), is_certain)
@@ -204,8 +190,7 @@ def _is_a_form(word: str, listed: Collection[str]) -> bool:
 
 def _may_be_done(sentence: Sentence, wish: Wish) -> bool:
     """Return whether a thing can do it now and the user may have it done, with a yes if one is needed."""
-    turn = sentence.turn
-    frames = [*frames_of(sentence, wish)]
+    turn, frames = sentence.turn, [*frames_of(sentence, wish)]
     for frame in frames:
         try:
             plan = plan_of(sentence.hass, turn, frame.recognised)
