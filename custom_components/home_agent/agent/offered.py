@@ -1,7 +1,7 @@
 """The tools of an agent for other programs: an `llm.API` in Home Assistant's registry, where its MCP server finds it.
 
 Only those of our own, so that nothing is handed on that comes from elsewhere, and nothing calls itself. Every call is a
-turn of its own under the policy. Nobody can be asked for a yes in it, so what needs one does not happen.
+turn of its own under the policy; what needs a confirmation is refused.
 """
 
 from collections.abc import Iterable
@@ -98,10 +98,7 @@ class OfferedTool(llm.Tool):
 def async_offer(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Iterable[Profile], tools: Tools, policy: Policy
 ) -> None:
-    """Register the agents whose owner offers their tools, for as long as the entry is loaded.
-
-    Their ids begin with our domain: no agent of ours is offered them (tools/ha_apis.py).
-    """
+    """Register the agents whose owner offers their tools, for as long as the entry is loaded."""
     for profile in profiles:
         if profile.offer_tools:
             name = profile.name if profile.name == "Home Agent" else f"{profile.name} (Home Agent)"
