@@ -42,7 +42,6 @@ class ClaimCheck:
     turn: Turn
     home: Home
     asks_behind: bool = False
-    """Whether a question stands behind the answer, which is judged without it."""
     _command: SpokenCommand | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 

@@ -43,7 +43,7 @@ class SlashCommand:
 
     name: str
     profile: Profile | None
-    """Whom it goes to; None: `/help`."""
+    """None: `/help`."""
     text: str
     by_rule: bool = False
     """Whether no command was said, but a rule of the owner's chose the agent."""
@@ -161,7 +161,12 @@ class Commands:
         """Return the list of commands, an explanation, or the question before a command. Raises `NobodyConfirms`."""
         profile = command.profile
         if profile is None:
-            return Answer(text=await self._async_help(hass, turn.speaks))
+            lines = [await async_text(hass, turn.speaks, "command_help")]
+            for one in {profile.subentry_id: profile for profile in self._by_name.values()}.values():
+                names = ", ".join(f"/{name}" for name, of in self._by_name.items() if of is one)
+                lines.append(f"- {names}: {' '.join([f'{one.name}.', *one.description.split()])}")
+            lines.append(f"- /{HELP}: {await async_text(hass, turn.speaks, 'command_help_itself')}")
+            return Answer(text="\n".join(lines))
         if not command.text:
             placeholders = {"command": f"/{command.name}", "profile": profile.name}
             text = await async_text(hass, turn.speaks, "command_alone", **placeholders)
@@ -172,15 +177,6 @@ class Commands:
             raise NobodyConfirms(target=f"/{command.name}")
         confirmations.add(turn, Call(tool=tool, arguments={"text": command.text}, plan=plan, why=(LISTED,)))
         return Answer(needs_confirmation=True)
-
-    async def _async_help(self, hass: HomeAssistant, language: str) -> str:
-        """Return all commands by agent, in the order of the agents."""
-        lines = [await async_text(hass, language, "command_help")]
-        for profile in {profile.subentry_id: profile for profile in self._by_name.values()}.values():
-            names = ", ".join(f"/{name}" for name, of in self._by_name.items() if of is profile)
-            lines.append(f"- {names}: {' '.join([f'{profile.name}.', *profile.description.split()])}")
-        lines.append(f"- /{HELP}: {await async_text(hass, language, 'command_help_itself')}")
-        return "\n".join(lines)
 
 
 def talk_of(user_input: ConversationInput, conversation_id: str, profile: Profile) -> Talk:

@@ -1,7 +1,6 @@
 """The model turn: ask a model, stream the answer into the chat log, let the tools run, until none of their results is unanswered.
 
-There is only this loop: for a message of a conversation, for one answer without tools, and for a task. A turn is never run
-twice: once a word was shown or a tool was started, a failure ends the answer in words and keeps what is there.
+A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer in words.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -91,11 +90,8 @@ class Agent:
     tools: Sequence[ToolSpec] = ()
     manner: Manner
     judge: Callable[[str], Awaitable[Untrue | None]] = _async_not_judged
-    """Returns what is not true in an answer, which the model then may correct."""
     question: Callable[[], Awaitable[str]] = _async_nothing
-    """Returns what the turn ends with, where a tool call needs a yes."""
     behind: Callable[[str], Awaitable[str]] = _async_nothing
-    """Returns what has to stand behind an answer, given its words."""
     response_format: Mapping[str, Any] | None = None
 
     async def async_answer(self) -> Answer:

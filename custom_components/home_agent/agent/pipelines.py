@@ -67,7 +67,7 @@ def async_check_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) 
 
 @callback
 def async_pipelines(hass: HomeAssistant) -> Mapping[str, Any]:
-    """Return the voice assistants by id, as Home Assistant has them (`assist_pipeline.Pipeline`); none where it is not set up."""
+    """Return the voice assistants by id (`assist_pipeline.Pipeline`); none where it is not set up."""
     pipelines: Mapping[str, Any] = {} if ASSIST_PIPELINE not in hass.data else _store(hass).data
     return pipelines
 

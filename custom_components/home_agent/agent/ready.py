@@ -1,7 +1,7 @@
 """Keeps the models in the home ready: they have read a prompt before a person waits for its answer.
 
-At start, when much has changed while no one talks, and when a voice satellite begins to listen, the model is asked for one token,
-so that it has read everything up to what the next person says. None of it is an answer: no event, no history, no tool.
+At start, when much has changed, and when a voice satellite begins to listen, the model is asked for one token. None of it is an
+answer: no event, no history, no tool.
 """
 
 import asyncio
@@ -55,7 +55,6 @@ class _ExpectedSpeaker:
 
     turn: Turn
     due_since: float | None = None
-    """When the states should have been written down anew."""
     read: HomeSnapshot | None = None
     """The home as it stood in the prompt that the model has read last."""
 
@@ -69,7 +68,6 @@ class Readiness:
     runtime: RuntimeData
     _readers: dict[str, _ExpectedSpeaker] = field(default_factory=dict)
     _asked: dict[str, float] = field(default_factory=dict)
-    """When an endpoint was last asked for one token, by its subentry id; at start it is asked besides."""
 
     @callback
     def async_start(self) -> None:

@@ -27,7 +27,6 @@ class Rule:
     """Ids of devices at one of which is spoken; with `areas`, either counts."""
     areas: frozenset[str] = frozenset()
     weekdays: frozenset[str] = frozenset()
-    """Of `DAYS`; in a window over midnight, those on which it begins."""
     after: time | None = None
     before: time | None = None
     """Times of the home's clock; one that is earlier than `after` is of the next day."""

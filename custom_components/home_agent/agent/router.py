@@ -87,7 +87,6 @@ class Came(StrEnum):
     ASKS = "asks"
     FAILED = "failed"
     BROKE_OFF = "broke_off"
-    """It failed after it had done something."""
     LATE = "late"
 
 
@@ -102,9 +101,7 @@ class Return:
     segment: Segment
     came: Came = Came.FAILED
     text: str = ""
-    """Its words; where it failed, why, if that can be told."""
     turn: Turn | None = None
-    """The turn in which it answered; None: it never began."""
     content: Sequence[conversation.Content] = ()
 
     @property
@@ -297,7 +294,6 @@ class SplitTurn:
     extensions: Mapping[str, Extension]
     schema: str
     remembers: Providers
-    """What is told besides the conversation: memories, nothing of the home, no documents."""
     answer: Answer | None = None
     _routing: Routing = field(default_factory=Routing)
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -413,7 +409,13 @@ class SplitTurn:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
         extension, asked = self.extensions[made.segment.extension], ModelUsage()
         self._routing.domains[extension.name] = asked
-        profile, endpoint, tools = _means(self.exchange.runtime, self.exchange.turn.profile, self.endpoint, extension)
+        runtime, own, endpoint = self.exchange.runtime, self.exchange.turn.profile, self.endpoint
+        if (profile := runtime.profiles.get(extension.profile_id)) is not None:
+            endpoint = runtime.endpoint_of(profile) or endpoint
+            profile = replace(profile, language=own.language or profile.language)
+        else:
+            profile = replace(own, name=extension.name)
+        tools = [tool for tool in extension.tools if runtime.policy.rules.offers(profile, tool)]
         with own_conversation(self.exchange.hass, self.exchange.turn, heard) as log:
             log.async_add_user_content(
                 conversation.UserContent(content=self.exchange.transcript.rounds[-1].question.content)
@@ -544,20 +546,6 @@ class SplitTurn:
         if self.exchange.turn.record.request_id is not None:  # it has said the question already
             await async_put(self.exchange.hass, self.exchange.runtime.policy, self.exchange.turn)
         return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
-
-
-def _means(
-    runtime: RuntimeData, own: Profile, endpoint: Endpoint, extension: Extension
-) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
-    """Return as whom an extension answers, with which model, and what it may call of its tools."""
-    profile = runtime.profiles.get(extension.profile_id)
-    if profile is not None:
-        endpoint = runtime.endpoint_of(profile) or endpoint
-        profile = replace(profile, language=own.language or profile.language)
-    else:
-        profile = replace(own, name=extension.name)
-    offers = runtime.policy.rules.offers
-    return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
 
 
 def _told(

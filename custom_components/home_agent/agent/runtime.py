@@ -45,9 +45,7 @@ class RuntimeData:
     endpoints: dict[str, Endpoint]
     profiles: dict[str, Profile]
     registry: Registry
-    """The same by the ids that people and models use, and who answers if none is named."""
     models: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
-    """Endpoints with another model than their own, by subentry id and model."""
     home: Home
     policy: Policy
     proposals: Proposals
@@ -105,7 +103,6 @@ class Exchange:
     turn: Turn
     transcript: Transcript
     endpoint: Endpoint | None
-    """The model of the profile; None: the home answers by itself."""
     user_input: ConversationInput
     """Without a PIN."""
     chat_log: ChatLog

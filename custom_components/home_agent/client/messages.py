@@ -185,12 +185,7 @@ def messages_from_content(
     files: Mapping[int, Sequence[dict[str, Any]]] = _NOTHING,
     notes: Mapping[int, str] = _NOTHING,
 ) -> list[Message]:
-    """Return the messages of a chat log.
-
-    By position of the content: `parts` are turn parts before the text of a user message, `files` its loaded attachments
-    (`async_load_attachments`), `notes` texts for the model after a content. After tool calls a note ends the last result, since
-    some endpoints take no user message there.
-    """
+    """Return the messages of a chat log; `parts`, `files` and `notes` are by position of the content."""
     messages: list[Message] = []
     for position, item in enumerate(content):
         match item:
@@ -208,7 +203,7 @@ def messages_from_content(
                 messages += _assistant(item, islice(content, position + 1, None))
                 if not (note := notes.get(position)):
                     continue
-                if messages and messages[-1]["role"] == "tool":
+                if messages and messages[-1]["role"] == "tool":  # some endpoints take no user message there
                     messages[-1]["content"] += f"\n{note}"
                 else:
                     messages.append({"role": "user", "content": note})

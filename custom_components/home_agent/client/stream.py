@@ -78,7 +78,6 @@ class ThinkingSplitter:
     pending: str = ""
     """The end of the text, if it may be the start of a tag."""
     held: list[str] = field(default_factory=list)
-    """Undecided text before it; never searched again."""
     thinking: bool = False
     answered: bool = False
     """Whether a part of the answer was returned; leading blanks are dropped until then."""
@@ -328,7 +327,6 @@ class DeltaStream:
         self._length = self._chunks = 0
         self._any_choice = self._any_delta = self._any_content = False
         self.thoughts: list[str] = []
-        """Pieces of thinking that the server itself separated."""
         self._usage: object = None
         self._timings: object = None
 

@@ -52,7 +52,6 @@ class Trial:
     speed: float | None = None
     """Tokens a second from the first piece on, with thinking; None if the answer was too short."""
     calls_tools: bool | None = None
-    """Whether it called the right tool; None if it gets no tools."""
 
     @property
     def outcome(self) -> str:

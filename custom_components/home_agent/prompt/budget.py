@@ -14,9 +14,7 @@ class Budget:
     prompt: int
     """Everything besides the instructions and the tools."""
     home_map: int
-    """The catalogue of the home where everything is told; the same in every turn."""
     small_map: int
-    """The same where entities are looked up."""
     states: int
     """At most; what the home map leaves of the prompt besides `kept`, if that is less."""
     kept: int

@@ -87,7 +87,6 @@ class Inputs:
 
     home: HomeSnapshot
     home_map: HomeMap = field(default_factory=lambda: HomeMap(""))
-    """Empty where the home is not told."""
     home_text: str = ""
     """The home map with the states of the baseline; empty: as it stands in `home_map`."""
     baseline: Baseline | None = None
@@ -95,7 +94,6 @@ class Inputs:
     rounds: Sequence[Round] = ()
     """What may be sent of the conversation, oldest first; the last one is the new message."""
     begins: bool = True
-    """Whether the new message is the first one of the conversation."""
     history_messages: int = 0
     head: TurnPart | None = None
     """What the model has read before the message was said: it stays as it is, what is new is said after it."""
@@ -170,7 +168,6 @@ class Layout:
     part_tokens: int
     states_told: bool = False
     others_wrote: bool = False
-    """Whether people outside the home may have written a state that is told."""
     dropped: Sequence[Round] = ()
     dropped_tokens: int = 0
     left_out: OmittedStates = field(default_factory=OmittedStates)
@@ -255,7 +252,6 @@ class Size(NamedTuple):
     messages: int
     """What was said: user messages and answers in words; tool calls travel with their round."""
     words: int
-    """Tokens of what was said, called and returned."""
     tokens: int
     """The same with the turn part, which has a share of its own."""
 

@@ -47,7 +47,6 @@ class ContextRequest:
     query: Query
     """The words with what is known about the user; `query.allowed` says which entities may be spoken of."""
     tokens: int
-    """What a block may take, about; items beyond it are cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

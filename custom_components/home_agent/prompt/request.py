@@ -66,7 +66,6 @@ class Ready:
     part: TurnPart
     conversation_id: str | None
     rounds: int
-    """Of the conversation, with this one."""
     language: str
     baseline: Baseline | None
     taints: frozenset[str]
@@ -95,7 +94,6 @@ class Sources:
     providers: Providers = field(default_factory=Providers)
     views: Views = field(default_factory=Views)
     asked: dict[str, Turn] = field(default_factory=dict)
-    """The newest turn of each profile, by its subentry id."""
     ready: dict[Owner, Ready] = field(default_factory=dict)
 
 
@@ -136,7 +134,6 @@ class Gathering:
     window: int = field(init=False)
     map_limit: int | None = field(init=False)
     given: str | None = field(init=False)
-    """The instructions, where the turn's share has its own."""
     _lists_baseline: bool = field(default=False, init=False)
     _documents_room: float = field(default=math.inf, init=False)
     _looked_up: bool = field(default=False, init=False)

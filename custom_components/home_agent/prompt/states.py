@@ -48,7 +48,6 @@ class View:
     snapshot: HomeSnapshot
     base: HomeSnapshot
     permissions: object = None
-    """Those it was made with; None: everything may be read."""
     maps: dict[int, HomeMap] = field(default_factory=dict)
     selections: dict[tuple[object, ...], Selection] = field(default_factory=dict)
     introductions: dict[str, str] = field(default_factory=dict)

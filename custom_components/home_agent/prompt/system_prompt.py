@@ -145,7 +145,11 @@ class SystemPrompts:
             elif task is not None:
                 written[prompt] = self.service.process_prompt(prompt, task, options)
             else:
-                written[prompt] = self._plain(prompt, turn)
+                try:
+                    written[prompt] = ProcessedPrompt(prompt=render_prompt(self._hass, prompt, turn))
+                except PromptTemplateError as err:
+                    LOGGER.error("The prompt of %s could not be processed", profile.name)
+                    written[prompt] = ProcessedPrompt(prompt=prompt.strip(), error=err)
         words = written[own].prompt if own else ""
         words = words or default_prompt(tools, looks_up=looks_up)
         guides = dict.fromkeys(tool.guide for tool in tools if tool.guide and not tool.guide_is_default)
@@ -163,14 +167,6 @@ class SystemPrompts:
             issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, False)
         personal = any("{" in prompt for prompt in prompts)
         return "\n\n".join(filter(None, parts)), personal
-
-    def _plain(self, prompt: str, turn: Turn) -> ProcessedPrompt:
-        """Return a prompt that is a plain template, rendered."""
-        try:
-            return ProcessedPrompt(prompt=render_prompt(self._hass, prompt, turn))
-        except PromptTemplateError as err:
-            LOGGER.error("The prompt of %s could not be processed", turn.profile.name)
-            return ProcessedPrompt(prompt=prompt.strip(), error=err)
 
     async def _async_task(
         self,

@@ -75,11 +75,9 @@ class PromptTask:
     area_id: str | None = None
     device_id: str | None = None
     history: Sequence[HistoryMessage] = ()
-    """Oldest first; nothing of the running conversation."""
     entity_context: str = ""
     event_context: str | None = None
     mask: Callable[[str], str] | None = field(default=None, repr=False)
-    """Hides personal data in what the home remembers and knows; None: nothing is hidden."""
 
 
 def used(names: frozenset[str]) -> frozenset[str]:
