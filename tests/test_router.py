@@ -692,7 +692,7 @@ async def test_it_is_kept_as_one_round_and_told_again_later(world: World, freeze
     world.plan_both()
     world.parts.plan(SYNTHESIZER, text(ANSWER))
     result = await world.say()
-    [kept] = world.entry.runtime_data.conversations._data()["conversations"]
+    [kept] = world.entry.runtime_data.conversations.content()["conversations"]
     said = [(message["role"], [call["name"] for call in message.get("tool_calls", ())]) for message in kept["messages"]]
     assert said == [
         ("user", []),

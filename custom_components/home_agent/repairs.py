@@ -19,7 +19,7 @@ from homeassistant.helpers.selector import (
 )
 import probatio
 
-from .agent.pipelines import PIPELINE_ID, async_hear_everything
+from .agent.pipelines import PIPELINE_ID, async_hand_over
 from .agent.runtime import HomeAgentConfigEntry
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -167,7 +167,7 @@ class PipelineFlow(ConfirmRepairFlow):
     async def async_step_confirm(self, user_input: dict[str, str] | None = None) -> RepairsFlowResult:
         """Say what will be, and do it; who watches voice assistants takes the issue back."""
         if user_input is not None:
-            await async_hear_everything(self.hass, self._pipeline_id)
+            await async_hand_over(self.hass, self._pipeline_id)
         return await super().async_step_confirm(user_input)
 
 

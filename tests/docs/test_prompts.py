@@ -34,10 +34,10 @@ def test_limits_of_history() -> None:
 
 async def test_example_is_filled_in(hass: HomeAssistant) -> None:
     example, _ = [item for item in examples("jinja") if item.page.endswith("placeholders.md")]
-    filled = fill(hass, example.code, SAMPLE_VALUES | {"event_context": ""})
-    assert not filled.unknown
-    assert "{" not in filled.text
-    assert "You are the butler of Home." in filled.text
+    text, unknown = fill(hass, example.code, SAMPLE_VALUES | {"event_context": ""})
+    assert not unknown
+    assert "{" not in text
+    assert "You are the butler of Home." in text
 
 
 async def test_what_is_not_there_is_written_as_the_page_says(hass: HomeAssistant, llm_server: LLMServer) -> None:

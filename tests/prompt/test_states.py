@@ -15,7 +15,7 @@ from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.prompt.budget import Budget
 from custom_components.home_agent.prompt.home_map import HomeMap
 from custom_components.home_agent.prompt.layout import Inputs, layout
-from custom_components.home_agent.prompt.request import async_with_facts, async_with_states
+from custom_components.home_agent.prompt.request import async_with_now
 from custom_components.home_agent.prompt.states import Views, rows_of
 from custom_components.home_agent.settings.profile import ContextEntity, ContextMode, Profile
 from custom_components.home_agent.support.const import DOMAIN
@@ -79,8 +79,7 @@ class Conversation:
             introduce=view.introduction,
             found=[view.snapshot.entities[entity_id] for entity_id in found],
         )
-        inputs = await async_with_states(self.hass, turn, view, inputs, self.transcript.states_told_at)
-        made = layout(await async_with_facts(self.hass, turn, inputs))
+        made = layout(await async_with_now(self.hass, turn, view, inputs, self.transcript.states_told_at))
         part = made.part
         if made.states_told:
             self.transcript.states_told_at = self.hass.loop.time()

@@ -54,7 +54,8 @@ async def written(hass: HomeAssistant, turn: Turn, *tools: HomeAgentTool) -> str
     """Return the system prompt of a conversation that begins with this turn."""
     budget = Budget(prompt=0, home_map=0, small_map=0, states=0, kept=0, found=0, found_later=0, history=0, blocks=0)
     prompts = SystemPrompts(hass, CalendarContext(hass))
-    return (await prompts.async_write(turn, Transcript(), tools, budget, nothing)).text
+    text, _ = await prompts.async_write(turn, Transcript(), tools, budget, nothing)
+    return text
 
 
 async def nothing() -> str:

@@ -1,9 +1,6 @@
 """Who may answer a message, in this order: a pending confirmation, a slash command, undo, the home's own sentences, the model.
 
-One whose command belongs to another agent is handed on before that.
-
-Each returns an `Answer`, or None to leave the message to the next. The first answer becomes Home Assistant's
-result in one place, errors as sentences included, and is kept in one place afterwards.
+Each returns an `Answer`, or None to leave the message to the next. A command of another agent is handed on before that.
 """
 
 import asyncio
@@ -12,13 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 from homeassistant.components import conversation
-from homeassistant.components.conversation import (
-    AssistantContent,
-    ChatLog,
-    ConversationInput,
-    ConversationResult,
-    UserContent,
-)
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import chat_session, entity_registry as er, intent
@@ -56,13 +46,10 @@ async def async_answer(
     runtime: RuntimeData,
     profile: Profile,
     endpoint: Endpoint | None,
-    user_input: ConversationInput,
-    chat_log: ChatLog,
-) -> ConversationResult:
-    """Answer a message for a profile with its endpoint, if it has one; there is always a result, with words in the chat log.
-
-    Raises `ConversationBusy` while another message of the conversation is answered.
-    """
+    user_input: conversation.ConversationInput,
+    chat_log: conversation.ChatLog,
+) -> conversation.ConversationResult:
+    """Answer a message for a profile, with words in the chat log in any case. Raises `ConversationBusy`."""
     request, command = current_request.get(), None
     if request is not None and request.turn is None and request.handed_on_by is not None:
         profile = runtime.commands.limited(profile, request.handed_on_by)
@@ -113,12 +100,13 @@ async def async_answer(
 
 
 def _commanded(
-    hass: HomeAssistant, runtime: RuntimeData, profile: Profile, user_input: ConversationInput, chat_log: ChatLog
-) -> tuple[ConversationInput, SlashCommand | None, Profile | None]:
-    """Return what is said to this agent, the command that it answers here, and the other agent that the words go to.
-
-    A command of this agent itself is taken off its words; that of an agent that is disabled is none.
-    """
+    hass: HomeAssistant,
+    runtime: RuntimeData,
+    profile: Profile,
+    user_input: conversation.ConversationInput,
+    chat_log: conversation.ChatLog,
+) -> tuple[conversation.ConversationInput, SlashCommand | None, Profile | None]:
+    """Return what is said to this agent, the command that it answers here, and the other agent that the words go to."""
     command = runtime.commands.route(runtime.policy.confirmations, user_input, chat_log.conversation_id, profile)
     if command is None or (to := command.profile) is None or not command.text:
         return user_input, command, None
@@ -129,12 +117,14 @@ def _commanded(
     return user_input, command, None if command.name and to.command_asks else to
 
 
-def _as_said(user_input: ConversationInput, chat_log: ChatLog, text: str) -> ConversationInput:
+def _as_said(
+    user_input: conversation.ConversationInput, chat_log: conversation.ChatLog, text: str
+) -> conversation.ConversationInput:
     """Replace what was said by a text, in the chat log as well."""
     if text == user_input.text:
         return user_input
     for position, content in reversed([*enumerate(chat_log.content)]):
-        if isinstance(content, UserContent):
+        if isinstance(content, conversation.UserContent):
             chat_log.content[position] = replace(content, content=text)
             break
     return replace(user_input, text=text)
@@ -152,14 +142,11 @@ async def _async_hand_on(
     profile: Profile,
     to: Profile,
     command: SlashCommand,
-    user_input: ConversationInput,
-    chat_log: ChatLog,
-) -> ConversationResult:
-    """Let another agent answer, in its own conversation with the same person; nothing of it stays in this one.
-
-    It keeps to what protects the home here, unless it is the one that the owner's rules want to answer.
-    """
-    while isinstance(chat_log.content[-1], UserContent):
+    user_input: conversation.ConversationInput,
+    chat_log: conversation.ChatLog,
+) -> conversation.ConversationResult:
+    """Let another agent answer in its own conversation; if no rule chose it, under the limits of this one."""
+    while isinstance(chat_log.content[-1], conversation.UserContent):
         chat_log.content.pop()
     request = current_request.get()
     if request is None or request.turn is not None:
@@ -180,10 +167,10 @@ async def _async_said_to(
     hass: HomeAssistant,
     to: Profile,
     text: str,
-    user_input: ConversationInput,
+    user_input: conversation.ConversationInput,
     conversation_id: str | None,
     request: TurnRequest,
-) -> ConversationResult:
+) -> conversation.ConversationResult:
     """Say something to an agent as the same person. Raises `ToolError` if it is not there any more."""
     agent_id = _agent_of(hass, to)
     if agent_id is None:
@@ -206,10 +193,7 @@ async def _async_said_to(
 
 
 async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
-    """Return what another agent answers once its question has its yes, in its own conversation with the same person.
-
-    Apart from the running turn: a person said this, and can be asked again.
-    """
+    """Return what another agent answers once its question has its yes, in its own conversation with the same person."""
     turn, commands = exchange.turn, exchange.runtime.commands
     talk = talk_of(exchange.user_input, turn.conversation_id, turn.profile)
     known = commands.talks.get(talk, {}).get(to.subentry_id)
@@ -221,15 +205,10 @@ async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
     return str(result.response.speech["plain"]["speech"])
 
 
-async def _async_result(exchange: Exchange) -> ConversationResult:
+async def _async_result(exchange: Exchange) -> conversation.ConversationResult:
     """Return the first answer as Home Assistant's result, an error as a sentence in the language of the turn."""
-    hass, turn, chat_log, conversations = (
-        exchange.hass,
-        exchange.turn,
-        exchange.chat_log,
-        exchange.runtime.conversations,
-    )
-    called = exchange.user_input.conversation_id
+    hass, turn, chat_log = exchange.hass, exchange.turn, exchange.chat_log
+    conversations, called = exchange.runtime.conversations, exchange.user_input.conversation_id
     said = begin_round(turn, exchange.transcript, conversations, called, chat_log.content)
     failed = True
     try:
@@ -264,13 +243,15 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
             response.async_set_speech(text)
         else:
             response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
-        chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=text))
+        chat_log.async_add_assistant_content_without_tools(
+            conversation.AssistantContent(agent_id=turn.agent_id, content=text)
+        )
     if not said.failed:
         try:
             _keep(exchange, answer)
         except Exception as err:  # noqa: BLE001 - what cannot be kept must not cost the answer
             LOGGER.error("An answer could not be kept: %s", where_of(err))
-    return ConversationResult(
+    return conversation.ConversationResult(
         response=response,
         conversation_id=chat_log.conversation_id,
         continue_conversation=text.rstrip(CLOSING).endswith(QUESTION_MARKS),
@@ -279,29 +260,23 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
 
 def _keep(exchange: Exchange, answer: Answer) -> None:
     """Do what follows an answer: keep the round, and let the model sum up what is not sent any more."""
-    turn, transcript, endpoint = exchange.turn, exchange.transcript, exchange.endpoint
+    hass, runtime, turn, endpoint = exchange.hass, exchange.runtime, exchange.turn, exchange.endpoint
+    transcript, record = exchange.transcript, turn.record
     transcript.follow(exchange.chat_log.content)
-    if kept := keep_round(turn, transcript, exchange.runtime.conversations):
+    if kept := keep_round(turn, transcript, runtime.conversations):
         added, conversation_kept = kept
         whole, persists = len(conversation_kept.messages), conversation_kept.persists
-        events.async_history_saved(exchange.hass, turn, added, whole, persists=persists)
-    record, runtime = turn.record, exchange.runtime
-    if (
-        answer.origin is AnswerOrigin.MODEL
-        and record.understanding is not None
-        and record.outcomes
-        and exchange.reply is None
-    ):
-        if len(transcript.rounds) == 1 and not transcript.history.messages:  # what came before cannot be meant
-            learn = async_observe(
-                exchange.hass, turn, runtime.means.phrases, runtime.policy, runtime.journal, runtime.home
-            )
-            exchange.hass.async_create_task(learn, "home_agent learn a phrase")
-    extractor = exchange.runtime.extractor if answer.origin is AnswerOrigin.MODEL and exchange.reply is None else None
-    if endpoint and extractor is not None and record.request_id is None and record.fault is None:
-        extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
-    history = transcript.history
-    if endpoint and answer.origin is AnswerOrigin.MODEL and history.dropped and turn.profile.history_summary:
+        events.async_history_saved(hass, turn, added, whole, persists=persists)
+    if answer.origin is not AnswerOrigin.MODEL:
+        return
+    history, is_first = transcript.history, len(transcript.rounds) == 1 and not transcript.history.messages
+    if exchange.reply is None:
+        if record.understanding is not None and record.outcomes and is_first:  # what came before cannot be meant
+            learn = async_observe(hass, turn, runtime.means.phrases, runtime.policy, runtime.journal, runtime.home)
+            hass.async_create_task(learn, "home_agent learn a phrase")
+        if endpoint and runtime.extractor is not None and record.request_id is None and record.fault is None:
+            runtime.extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
+    if endpoint and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)
         transcript.summing_up = endpoint.async_work(async_sum_up(history, endpoint, mask), "sum up")
 
@@ -344,7 +319,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
 
 
 async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
-    """Return the answer of the model, or of what stands before it; that of the home if the model could not be asked."""
+    """Return the answer of the model or its routes; of the home if the model could not be asked. Raises `LLMError`."""
     turn = exchange.turn
     turn.record.is_order = is_order(turn.text, turn.language)
     try:
@@ -353,21 +328,13 @@ async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
         agent = await async_agent_for_message(exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript)
         return await agent.async_answer()
     except LLMError as err:
-        return await _async_without_model(exchange, err)
-
-
-async def _async_without_model(exchange: Exchange, error: LLMError) -> Answer:
-    """Return the answer of the home where the model could not be asked. Raises `error` when the home has none.
-
-    Nothing that the model began is done a second time.
-    """
-    hass, turn = exchange.hass, exchange.turn
-    answer = None
-    if not turn.record.calls_started and len(turn.text) <= MAX_SENTENCE:
+        if turn.record.calls_started or len(turn.text) > MAX_SENTENCE:  # nothing is done a second time
+            raise
+        hass, means = exchange.hass, exchange.runtime.means
         answer = await sentences.async_answer(
-            hass, turn, exchange.user_input, exchange.chat_log, exchange.runtime.means, sentences.Stage.NO_ANSWER
+            hass, turn, exchange.user_input, exchange.chat_log, means, sentences.Stage.NO_ANSWER
         )
-    if answer is None:
-        raise error
-    events.async_error(hass, turn, error, events.component_of(error))
-    return answer
+        if answer is None:
+            raise
+        events.async_error(hass, turn, err, events.component_of(err))
+        return answer

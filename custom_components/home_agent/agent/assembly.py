@@ -1,7 +1,6 @@
 """What the loaded entry owns: put together, then started.
 
-`async_assemble` builds the parts and reads what they keep on disk; `async_start` sets them going. Whatever either of them
-begins hangs on the entry and ends with it.
+`async_assemble` builds the parts and reads what they keep on disk; `async_start` sets them going, until the entry is unloaded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,7 +80,6 @@ from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
 KEPT = (ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, Memories, AddedDocuments)
-"""The kinds of kept things."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +118,20 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
-    endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
+    configs = [
+        endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)
+    ]
+    endpoints = {
+        config.subentry_id: Endpoint(hass, entry, ChatCompletionsClient(hass, config), kept.of(ModelStatistics))
+        for config in configs
+    }
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
     policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, offered.custom)
     routes.async_offer(agents_as_routes)
     registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
-    transcripts = hass.data.setdefault(TRANSCRIPTS, Transcripts())
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -149,7 +153,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         ),
         tools=offered.tools,
         own_tools=offered.own,
-        throttle=_throttle(hass, entry),
+        throttle=Throttle(hass, _async_loops, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))),
         extensions=offered.extensions,
         custom_tools=offered.custom,
         mcp_tools=offered.mcp,
@@ -158,15 +162,14 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         finder=finder,
         knowledge=knowledge,
         memories=memories,
-        extractor=_extractor(hass, entry, memories, endpoints, transcripts, home),
-        transcripts=transcripts,
+        transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
         conversations=kept.of(Conversations),
         sources=Sources(
             home=home,
             volatility=Volatility(hass),
             system_prompts=SystemPrompts(hass, calendar),
             lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
-            providers=Providers(calendar, KnowledgeProvider(knowledge)),
+            providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(memories)),
             documents=documents,
         ),
     )
@@ -212,11 +215,7 @@ def _offered(
         profiles=profiles,
         tools=tools,
         originals=Originals(
-            hass=hass,
-            home=home,
-            tools=Tools(*here, offers=lambda _profile, _tool: True),
-            apis=apis,
-            mcp=mcp,
+            hass=hass, home=home, tools=Tools(*here, offers=lambda _profile, _tool: True), apis=apis, mcp=mcp
         ),
         custom_tools=custom,
         home=home,
@@ -238,12 +237,25 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     _watch_exposure(hass, entry)
     kept_things(hass).of(TaughtNames).async_start(entry)
     entry.async_on_unload(runtime.journal.async_listen(runtime.means.phrases.async_note_undone))
-    _offer_proposals(hass, entry)
+    proposed: list[ProposalKind[Any]] = [
+        proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
+    ]
+    for kind in proposed + (proposed_phrases(hass) if runtime.means.phrases.after else []):
+        entry.async_on_unload(runtime.proposals.async_add(kind))  # administrators are asked in Repairs
     runtime.finder.async_start()
     runtime.knowledge.async_start()
-    _offer_memories(entry)
     await runtime.memories.async_start()
-    if runtime.extractor is not None:
+    settings = runtime.memories.settings
+    if settings.enabled and settings.extraction:
+        runtime.extractor = Extractor(
+            hass=hass,
+            entry=entry,
+            memories=runtime.memories,
+            settings=settings,
+            endpoints=runtime.endpoints,
+            transcripts=runtime.transcripts,
+            home=runtime.home,
+        )
         runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
@@ -269,7 +281,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 @callback
 def _warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Have the routes read, and their vectors made, before anybody says anything, and again when the home changes."""
+    """Read the routes and make their vectors before the first message, and again when the home changes."""
     runtime = entry.runtime_data
     profiles = [
         profile for profile in runtime.profiles.values() if profile.routing in SEMANTIC or profile.llm == LLM_NONE
@@ -289,38 +301,8 @@ def _warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 
 @callback
-def _offer_proposals(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Ask administrators in Repairs about what users proposed, and what was learned."""
-    runtime = entry.runtime_data
-    kinds: list[ProposalKind[Any]] = [
-        proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
-    ]
-    if runtime.means.phrases.after:
-        kinds += proposed_phrases(hass)
-    for kind in kinds:
-        entry.async_on_unload(runtime.proposals.async_add(kind))
-
-
-@callback
-def _offer_memories(entry: HomeAgentConfigEntry) -> None:
-    """Let turns be told of memories while there are any."""
-    memories, providers = entry.runtime_data.memories, entry.runtime_data.sources.providers
-    provider = MemoryProvider(memories)
-
-    @callback
-    def offer(_changes: object = None) -> None:
-        providers.offer(provider, not memories.is_empty)
-
-    offer()
-    entry.async_on_unload(memories.async_listen(offer))
-
-
-@callback
 def _watch_exposure(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Keep the Repairs issue about a home of which nothing is exposed, although there is something to control.
-
-    While Home Assistant starts, entities are still missing.
-    """
+    """Keep the Repairs issue about a home with something to control of which nothing is exposed."""
     home = entry.runtime_data.home
 
     @callback
@@ -342,37 +324,6 @@ def _watch_exposure(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         entry.async_on_unload(async_at_started(hass, look_again))
 
 
-def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: ModelStatistics) -> dict[str, Endpoint]:
-    endpoints: dict[str, Endpoint] = {}
-    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
-        config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
-    return endpoints
-
-
-def _extractor(
-    hass: HomeAssistant,
-    entry: HomeAgentConfigEntry,
-    memories: Memories,
-    endpoints: Mapping[str, Endpoint],
-    transcripts: Transcripts,
-    home: Home,
-) -> Extractor | None:
-    """Return what asks a model what to remember, None if none is to be asked."""
-    settings = memories.settings
-    if not (settings.enabled and settings.extraction):
-        return None
-    return Extractor(
-        hass=hass,
-        entry=entry,
-        memories=memories,
-        settings=settings,
-        endpoints=endpoints,
-        transcripts=transcripts,
-        home=home,
-    )
-
-
 def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
     """Return the profiles by subentry id; each knows its id, whether its owner chose one or not."""
     defaults = default_settings(entry.options)
@@ -382,11 +333,6 @@ def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
     ]
     ids = profile_ids((profile.profile_id, profile.name) for profile in profiles)
     return {profile.subentry_id: replace(profile, profile_id=id_) for profile, id_ in zip(profiles, ids, strict=True)}
-
-
-def _throttle(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Throttle:
-    turns = int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
-    return Throttle(hass, _async_loops, turns)
 
 
 @callback

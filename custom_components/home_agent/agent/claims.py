@@ -1,8 +1,6 @@
 """Whether an answer says something that did not happen: judged by what was asked, what was done and what the home shows.
 
-What a sentence of the answer is about is known from words (languages/claims.py), whether it is so from the states of the things
-that it names. An action that is claimed in a turn without one is believed only when the home shows it, or when nobody asked for
-one: that what was said is a command, Home Assistant's own sentences say.
+An action that is claimed in a turn without one is believed if the home shows it, or if the user gave no command.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,18 +13,7 @@ from ..home.agreement import STATES, agrees
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_shared
 from ..home.snapshot import Home
-from ..languages.claims import (
-    Told,
-    answers_with_less,
-    asks_for_action,
-    has_words,
-    looks_back,
-    numbers_in,
-    parts_of,
-    repeats,
-    told_in,
-    told_plainly,
-)
+from ..languages import claims
 from ..local.commands import SpokenCommand, async_command
 from ..policy.write import HAPPENED
 from ..support.localize import async_own_text
@@ -44,9 +31,7 @@ class Untrue:
     """What is not true in an answer."""
 
     nothing_done: bool
-    """It says that something was done for a command, and nothing was."""
     states: Mapping[str, str] = field(default_factory=dict)
-    """What the things really are of which it says something else, by entity id."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,17 +42,21 @@ class ClaimCheck:
     turn: Turn
     home: Home
     asks_behind: bool = False
-    """Whether a question stands behind the answer, which is judged without it."""
     _command: SpokenCommand | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 
     async def async_untrue(self, answer: str) -> Untrue | None:
-        """Return what is not true in an answer, None when there is nothing to say against it."""
+        """Return what is not true in an answer, None if nothing is known to be wrong."""
         record = self.turn.record
-        if (record.request_id is not None and not self.asks_behind) or (record.acted and self._changed_unseen):
+        if record.request_id is not None and not self.asks_behind:
             return None
-        told = told_in(answer, self.turn.speaks)
-        told += await self._async_translated(told_plainly(answer, self.turn.speaks))
+        if record.acted and (  # what it changed may not show in the states
+            not record.outcomes
+            or any(DOMAINS.get(key.partition(".")[0], UNKNOWN).acts_unseen for key in record.outcomes)
+        ):
+            return None
+        told = claims.told_in(answer, self.turn.speaks)
+        told += await self._async_translated(claims.told_plainly(answer, self.turn.speaks))
         if not told:
             return await self._async_untold(answer)
         wrong: dict[str, str] = {}
@@ -79,7 +68,8 @@ class ClaimCheck:
                 if item.acts and not record.acted and not await self._async_asks():
                     continue  # a report of what was done earlier: it may have been changed since
                 acts = acts or item.acts
-                wrong |= {key: self._state(key) for key, verdict in verdicts.items() if verdict is False}
+                states = {key: self.hass.states.get(key) for key, verdict in verdicts.items() if verdict is False}
+                wrong |= {key: state.state if state is not None else "" for key, state in states.items()}
             elif not record.acted and not any(verdicts.values()):
                 unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
         if not record.acted and (wrong or unproven) and await self._async_asks():
@@ -91,28 +81,27 @@ class ClaimCheck:
         return None if any_true else await self._async_untold(answer)
 
     async def _async_untold(self, answer: str) -> Untrue | None:
-        """Doubt an answer of which no sentence is understood, but that repeats words of a command and denies nothing."""
+        """Doubt an answer of which no sentence is understood, but that claims.repeats words of a command and denies nothing."""
         language, text = self.turn.speaks, self.turn.text
-        if self.turn.record.acted or answers_with_less(answer, language) or not repeats(answer, text):
+        if self.turn.record.acted or claims.answers_with_less(answer, language) or not claims.repeats(answer, text):
             return None
         command = await self._async_recognised()
         return Untrue(nothing_done=True) if command is not None and not command.fulfilled else None
 
-    async def _async_translated(self, sentences: Sequence[str]) -> list[Told]:
+    async def _async_translated(self, sentences: Sequence[str]) -> list[claims.Told]:
         """Return the sentences that say a state in Home Assistant's own word for it, in a language of which no more is known."""
-        found: list[Told] = []
+        found: list[claims.Told] = []
         for sentence in sentences:
             said = [fold(run) for run in runs(sentence)]
             for domain in {entity_id.partition(".")[0] for entity_id in await self._async_named(sentence)}:
                 states = {state for state in STATES.get(domain, ()) if await self._async_says(said, domain, state)}
                 if len(states) == 1:
-                    found.append(
-                        Told(text=sentence, acts=False, states=frozenset(states), numbers=(), plain_numbers=())
-                    )
+                    told = frozenset(states)
+                    found.append(claims.Told(text=sentence, acts=False, states=told, numbers=(), plain_numbers=()))
         return found
 
     async def _async_says(self, said: Sequence[str], domain: str, state: str) -> bool:
-        """Return whether Home Assistant's word for a state is among these words, in whatever form; a short one stands last."""
+        """Return whether Home Assistant's word for a state is among these words, also inflected; a short one stands last."""
         path = f"entity_component._.state.{state}"
         word = await async_own_text(self.hass, self.turn.speaks, "entity_component", domain, path)
         if not word or len(words := [fold(run) for run in runs(word)]) != 1:
@@ -121,20 +110,12 @@ class ClaimCheck:
             return said[-1:] == words
         return any(likeness(one, words[0]) >= _FORM for one in said)
 
-    @property
-    def _changed_unseen(self) -> bool:
-        """Whether something was done of which nobody can say what it changed."""
-        outcomes = self.turn.record.outcomes
-        return not outcomes or any(
-            DOMAINS.get(entity_id.partition(".")[0], UNKNOWN).acts_unseen for entity_id in outcomes
-        )
-
-    async def _async_verdicts(self, told: Told) -> dict[str, bool | None]:
+    async def _async_verdicts(self, told: claims.Told) -> dict[str, bool | None]:
         """For each entity that a sentence is about, return whether it is what the sentence says; None if that cannot be told."""
         things = await self._async_named(told.text)
         if not things and (told.acts or told.states or told.numbers) and await self._async_asks():
             things = await self._async_named(self.turn.text)
-        asked_for = set(numbers_in(self.turn.text))
+        asked_for = set(claims.numbers_in(self.turn.text))
         numbers = [*told.numbers, *(value for value in told.plain_numbers if value in asked_for)]
         if numbers and not (told.acts or not asked_for.isdisjoint(numbers) or await self._async_recognised()):
             numbers = []  # "a good temperature is 20 degrees"
@@ -156,14 +137,10 @@ class ClaimCheck:
             if not self.turn.within or is_shared(self.hass, entity_id)
         ]
 
-    def _state(self, entity_id: str) -> str:
-        state = self.hass.states.get(entity_id)
-        return state.state if state is not None else ""
-
     async def _async_asks(self) -> bool:
         """Return whether the user asks for something to be done."""
         turn = self.turn
-        if has_words(turn.language) and asks_for_action(turn.text, turn.language):
+        if claims.has_words(turn.language) and claims.asks_for_action(turn.text, turn.language):
             return True
         return await self._async_recognised() is not None
 
@@ -171,20 +148,13 @@ class ClaimCheck:
         """Return the command that Home Assistant's own sentences find in what was said."""
         if not self._asked:
             self._asked = True
-            parts = parts_of(self.turn.text, self.turn.language)
+            parts = claims.parts_of(self.turn.text, self.turn.language)
             self._command = await async_command(self.hass, self.turn, parts)
             if self._command is None and parts and not parts[0].endswith("?"):
-                ends = _without_lead_in(parts[-1], self.turn.language)
-                self._command = await async_command(self.hass, self.turn, ["", *ends])  # none is the whole
+                words, ends = parts[-1].split(), [""]  # none is the whole
+                for count in range(1, min(_LEAD_IN, len(words) - 2) + 1):
+                    if claims.looks_back(" ".join(words[:count]), self.turn.language):  # a question is no lead-in
+                        break
+                    ends.append(" ".join(words[count:]))
+                self._command = await async_command(self.hass, self.turn, ends)
         return self._command
-
-
-def _without_lead_in(part: str, language: str) -> list[str]:
-    """Return the ends of a part of a text; what asks a question is no lead-in."""
-    words = part.split()
-    ends: list[str] = []
-    for count in range(1, min(_LEAD_IN, len(words) - 2) + 1):
-        if looks_back(" ".join(words[:count]), language):
-            break
-        ends.append(" ".join(words[count:]))
-    return ends

@@ -1,12 +1,10 @@
-"""Slash commands: a text that begins with one goes to the agent that has it, in a conversation of its own (S0-57 to S0-59).
+"""Slash commands: a text that begins with one goes to the agent that has it, in a conversation of its own.
 
-`/help` is ours. A command counts only where somebody says it: what a tool, script or automation of a running turn says to an
-agent is plain text, or a model could reach any agent.
+What a tool, script or automation of a running turn says to an agent is plain text, or a model could reach any agent.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 import re
 from typing import Any, override
 
@@ -30,9 +28,7 @@ HELP = "help"
 _COMMAND = re.compile(r"[^\W_][\w-]{0,31}")
 
 type Talk = tuple[str, str, tuple[str | None, ...]]
-"""A conversation with an agent, and who speaks in it: a user, else a device."""
 type Say = Callable[[Profile, str], Awaitable[str]]
-"""Says something to an agent, and returns the answer."""
 
 
 def command_name(text: str) -> str | None:
@@ -47,15 +43,19 @@ class SlashCommand:
 
     name: str
     profile: Profile | None
-    """Whom it goes to; None: `/help`."""
+    """None: `/help`."""
     text: str
     by_rule: bool = False
-    """Nobody said it: a rule of the owner's says who answers."""
+    """Whether no command was said, but a rule of the owner's chose the agent."""
 
 
+@dataclass(eq=False)
 class SlashCommandTool(HomeAgentTool):
     """Hands a request to an agent that wants a question before it is reached. Made for one request."""
 
+    command: SlashCommand
+    to: Profile
+    say: Say
     name = "slash_command"
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     parameters = probatio.Schema({probatio.Required("text"): str})
@@ -64,22 +64,16 @@ class SlashCommandTool(HomeAgentTool):
     answers = True
     is_elsewhere = True
 
-    def __init__(self, command: SlashCommand, to: Profile, say: Say) -> None:
-        """Take what is asked about, and how it is said to whom."""
-        self._command = command
-        self._to = to
-        self._say = say
-
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return that it needs a yes; what the agent does is planned there."""
-        said = f"/{self._command.name} {self._command.text}"
-        return Plan(action=ActionClass.SENSITIVE, subject=self._to.name, reason=DESTRUCTIVE, texts=(said,))
+        said = f"/{self.command.name} {self.command.text}"
+        return Plan(action=ActionClass.SENSITIVE, subject=self.to.name, reason=DESTRUCTIVE, texts=(said,))
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Return the agent's answer."""
-        return await self._say(self._to, args["text"])
+        return await self.say(self.to, args["text"])
 
 
 class Commands:
@@ -109,11 +103,7 @@ class Commands:
     def route(
         self, confirmations: Confirmations, user_input: ConversationInput, conversation_id: str, profile: Profile
     ) -> SlashCommand | None:
-        """Return whom a text goes to besides the agent that heard it, and which part of it; None: to nobody else.
-
-        That is the agent of a command, one that was reached by a command before and waits for a yes, or the one that the owner's
-        rules want to answer here. Any other words drop the question that whoever speaks was asked last.
-        """
+        """Return the other agent that a text goes to, by command, open question or the owner's rules; None: it stays here."""
         talk, registry, chosen = talk_of(user_input, conversation_id, profile), self._registry, profile
         if registry.chooses_for == profile.subentry_id:
             user_id = user_input.context.user_id
@@ -137,14 +127,14 @@ class Commands:
         if conversation_id is None:
             return
         if talk not in self.talks and (session := chat_session.current_session.get()) is not None:
-            session.async_on_cleanup(partial(self._forget, talk))
+
+            def forget() -> None:
+                self.talks.pop(talk, None)
+
+            session.async_on_cleanup(forget)
         theirs = self.talks.setdefault(talk, {})
         theirs.pop(profile_id, None)
         theirs[profile_id] = conversation_id
-
-    @callback
-    def _forget(self, talk: Talk) -> None:
-        self.talks.pop(talk, None)
 
     def limited(self, profile: Profile, by: Profile) -> Profile:
         """Return a profile with what protects the home in the one where its command was said."""
@@ -168,13 +158,15 @@ class Commands:
     async def async_answer(
         self, hass: HomeAssistant, turn: Turn, confirmations: Confirmations, command: SlashCommand, say: Say
     ) -> Answer:
-        """Return what is said to a command itself: the list, an explanation, or the question before it goes on.
-
-        Raises `NobodyConfirms` where nobody can be asked.
-        """
+        """Return the list of commands, an explanation, or the question before a command. Raises `NobodyConfirms`."""
         profile = command.profile
         if profile is None:
-            return Answer(text=await self._async_help(hass, turn.speaks))
+            lines = [await async_text(hass, turn.speaks, "command_help")]
+            for one in {profile.subentry_id: profile for profile in self._by_name.values()}.values():
+                names = ", ".join(f"/{name}" for name, of in self._by_name.items() if of is one)
+                lines.append(f"- {names}: {' '.join([f'{one.name}.', *one.description.split()])}")
+            lines.append(f"- /{HELP}: {await async_text(hass, turn.speaks, 'command_help_itself')}")
+            return Answer(text="\n".join(lines))
         if not command.text:
             placeholders = {"command": f"/{command.name}", "profile": profile.name}
             text = await async_text(hass, turn.speaks, "command_alone", **placeholders)
@@ -185,20 +177,6 @@ class Commands:
             raise NobodyConfirms(target=f"/{command.name}")
         confirmations.add(turn, Call(tool=tool, arguments={"text": command.text}, plan=plan, why=(LISTED,)))
         return Answer(needs_confirmation=True)
-
-    async def _async_help(self, hass: HomeAssistant, language: str) -> str:
-        """Return all commands by agent, in the order of the agents."""
-        of_profile: dict[str, list[str]] = {}
-        profiles = {profile.subentry_id: profile for profile in self._by_name.values()}
-        for name, profile in self._by_name.items():
-            of_profile.setdefault(profile.subentry_id, []).append(f"/{name}")
-        lines = [await async_text(hass, language, "command_help")]
-        for profile_id, names in of_profile.items():
-            profile = profiles[profile_id]
-            about = " ".join([f"{profile.name}.", *profile.description.split()])
-            lines.append(f"- {', '.join(names)}: {about}")
-        lines.append(f"- /{HELP}: {await async_text(hass, language, 'command_help_itself')}")
-        return "\n".join(lines)
 
 
 def talk_of(user_input: ConversationInput, conversation_id: str, profile: Profile) -> Talk:

@@ -1,18 +1,17 @@
 """The model turn: ask a model, stream the answer into the chat log, let the tools run, until none of their results is unanswered.
 
-There is only this loop: for a message of a conversation, for one answer without tools, and for a task. A turn is never run
-twice: once a word was shown or a tool was started, a failure ends the answer in words and keeps what is there.
+A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer in words.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 import time
 from typing import Any
 
 from homeassistant.components.conversation import AssistantContent, ChatLog, UserContent
 from homeassistant.core import HomeAssistant
-from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint, mask_for
 from ..client.messages import (
@@ -34,16 +33,9 @@ from ..policy.tool import HomeAgentTool
 from ..prompt.request import DEFAULT_ANSWER_TOKENS, Gathering, RequestBuilder, Share
 from ..settings.profile import AUTO
 from ..speech import speakable
+from ..support import errors
 from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import ShownText, shown
-from ..support.errors import (
-    LLMContextLengthError,
-    LLMEndlessError,
-    LLMError,
-    LLMResponseError,
-    LLMTimeoutError,
-    where_of,
-)
 from ..support.localize import async_error_text, async_text
 from ..support.masking import Mask
 from ..tools.registry import TurnAPI, llm_context_of, policed
@@ -53,14 +45,12 @@ from ..turn.turn import Answer, AnswerOrigin, Turn
 from .claims import ClaimCheck, Untrue
 from .runtime import RuntimeData
 
-MORE_REQUESTS = 2
-"""Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
+MORE_REQUESTS = (
+    2  # besides one for each tool call: the answer, and one more if it is not true or the prompt was too long
+)
 LOOPED = "answer_repeats"
-"""What is said of an answer that was ended because it said the same over and over."""
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 LESS = 0.7  # of a task that was too long, sent again
-
-type Behind = Callable[[str], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +58,16 @@ class Manner:
     """How a model is asked, and what becomes of an answer that fails."""
 
     tries: int = TRIES
-    """Of one request that is too long. Asked once, it is not repeated either where the server is away, and has to say something."""
+    """Of one request that is too long. With 1, it is not repeated if the server is away, and an empty answer is a failure."""
     patience: float = PATIENCE
-    """Seconds for which a model is waited for that is being loaded."""
     calls: bool = True
-    """Whether the tools may be called that it is told of."""
     in_words: bool = True
     """Whether a failure becomes part of the answer; else it is raised."""
 
 
 TALK = Manner()
 WORDS = Manner(calls=False)
-ONCE = Manner(tries=1, calls=False)
+ONCE = Manner(tries=1, calls=False)  # fails if the model says nothing
 TASK = Manner(patience=300.0, in_words=False)  # longer than a person would wait
 
 
@@ -102,11 +90,8 @@ class Agent:
     tools: Sequence[ToolSpec] = ()
     manner: Manner
     judge: Callable[[str], Awaitable[Untrue | None]] = _async_not_judged
-    """Returns what is not true in an answer, which the model then may correct."""
     question: Callable[[], Awaitable[str]] = _async_nothing
-    """Returns what the turn ends with, where a tool call needs a yes."""
-    behind: Behind = _async_nothing
-    """Returns what has to stand behind an answer, given its words."""
+    behind: Callable[[str], Awaitable[str]] = _async_nothing
     response_format: Mapping[str, Any] | None = None
 
     async def async_answer(self) -> Answer:
@@ -153,14 +138,11 @@ class Agent:
         )
 
     async def _async_step(self, *, correcting: Untrue | None) -> bool:
-        """Ask once, and again when the request was too long; return whether tool results wait for an answer.
-
-        The answer and the results of its tool calls end up in the chat log.
-        """
+        """Ask once, and again if the request was too long; return whether tool results wait for an answer."""
         turn, log = self.turn, self.chat_log
         turn.record.fault = None
         messages: list[Message] = []
-        refused: LLMContextLengthError | None = None
+        refused: errors.LLMContextLengthError | None = None
         manner = self.manner
         for attempt in range(manner.tries):
             left = self._requests_left
@@ -194,26 +176,18 @@ class Agent:
                 async for _content in log.async_add_delta_content_stream(turn.agent_id, stream):
                     pass
                 break
-            except LLMContextLengthError as err:
+            except errors.LLMContextLengthError as err:
                 if last_try:
                     raise
                 refused = err
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
         if turn.record.request_id is not None and (question := await self.question()):
-            if self._has_spoken:  # a yes is for this question, not for one that the model has asked before
+            newest = takewhile(lambda item: not isinstance(item, UserContent), reversed(log.content))
+            if any(isinstance(item, AssistantContent) and (item.content or "").strip() for item in newest):
+                # a yes is for this question, not for one that the model has asked before
                 question = await async_text(self.chat_log.hass, turn.speaks, "confirm_only_this", question=question)
             await self._async_say(question)
         return log.unresponded_tool_results
-
-    @property
-    def _has_spoken(self) -> bool:
-        """Whether the model has said anything since the user did."""
-        for item in reversed(self.chat_log.content):
-            if isinstance(item, UserContent):
-                return False
-            if isinstance(item, AssistantContent) and item.content and not item.content.isspace():
-                return True
-        return False
 
     @property
     def _requests_left(self) -> int:
@@ -246,9 +220,9 @@ class Agent:
                 if self.turn.record.first_token_ms is None:
                     self.turn.record.first_token_ms = round((time.perf_counter() - self.turn.record.started) * 1000)
                 yield delta
-        except LLMError as err:
-            too_long = isinstance(err, LLMContextLengthError)
-            if isinstance(err, LLMContextLengthError):
+        except errors.LLMError as err:
+            too_long = isinstance(err, errors.LLMContextLengthError)
+            if isinstance(err, errors.LLMContextLengthError):
                 self.endpoint.async_was_too_long(err.limit, reply.estimated_tokens)
             else:
                 self.endpoint.async_failed(err)
@@ -259,26 +233,23 @@ class Agent:
             events.async_streaming_error(self.chat_log.hass, self.turn, err, kept)
             if not called:  # else the loop goes on with the results of what was started
                 self.turn.record.fault = err
-                yield await self._async_broken_off(err, reply, said=said)
+                if said:
+                    key = "answer_too_long" if isinstance(err, errors.LLMEndlessError) else "answer_cut_off"
+                    key = "answer_stalled" if isinstance(err, errors.LLMTimeoutError) else key
+                    yield {"content": await self._notice(key, after=True)}
+                else:
+                    text = await async_error_text(self.chat_log.hass, self.turn.speaks, err)
+                    yield {"content": text} if reply.started else {"role": "assistant", "content": text}
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
         ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED}.get(reply.finish_reason or "")
         if not called and (ended or not said):
             key = ended or "answer_empty"
-            fault = LLMResponseError(key)
+            fault = errors.LLMResponseError(key)
             if not self.manner.in_words or (self.manner.tries == 1 and not said):
                 raise fault
             self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
-
-    async def _async_broken_off(self, error: LLMError, reply: ModelReply, *, said: bool) -> Delta:
-        """Return the end of an answer that broke."""
-        if said:
-            key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
-            key = "answer_stalled" if isinstance(error, LLMTimeoutError) else key
-            return {"content": await self._notice(key, after=True)}
-        text = await async_error_text(self.chat_log.hass, self.turn.speaks, error)
-        return {"content": text} if reply.started else {"role": "assistant", "content": text}
 
     async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
         """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""
@@ -289,7 +260,7 @@ class Agent:
                 words += delta.get("content") or ""
                 called = called or bool(delta.get("tool_calls"))
                 yield delta
-        except LLMError as err:  # the claim was heard: it must not be all that is said
+        except errors.LLMError as err:  # the claim was heard: it must not be all that is said
             self.turn.record.fault = err
             yield {"role": "assistant", "content": await async_what_is_true(self.chat_log.hass, self.turn, corrected)}
             return
@@ -327,8 +298,8 @@ class Agent:
             yield delta
         if not heard:
             if self.manner.tries == 1:
-                raise LLMResponseError("answer_empty")
-            self.turn.record.fault = LLMResponseError("answer_empty")
+                raise errors.LLMResponseError("answer_empty")
+            self.turn.record.fault = errors.LLMResponseError("answer_empty")
             yield {"content": await self._notice("answer_empty", after=False)}
 
     async def _notice(self, key: str, *, after: bool) -> str:
@@ -347,10 +318,7 @@ async def async_agent_for_message(
     share: Share | None = None,
     only_words: bool = False,
 ) -> Agent:
-    """Return the agent for a message of a conversation, with the model told what belongs to it.
-
-    `tools` replaces those of the profile. With `only_words` everything is done, and the model words the answer.
-    """
+    """Return the agent for a message of a conversation; with `only_words` the model only words the answer."""
     requests = await async_requests(runtime, endpoint, turn, chat_log, transcript, tools=tools, share=share)
     check = ClaimCheck(hass=chat_log.hass, turn=turn, home=runtime.sources.home)
     offered = requests.offered
@@ -366,13 +334,6 @@ async def async_agent_for_message(
     )
     turn.record.follow_up = agent.async_follow_up
     return agent
-
-
-def agent_for_one_answer(
-    endpoint: Endpoint, turn: Turn, chat_log: ChatLog, requests: RequestBuilder, behind: Behind
-) -> Agent:
-    """Return the agent for one request without tools, which fails where the model says nothing."""
-    return Agent(endpoint=endpoint, turn=turn, chat_log=chat_log, requests=requests, manner=ONCE, behind=behind)
 
 
 def agent_for_task(
@@ -411,14 +372,9 @@ async def async_requests(
     share: Share | None = None,
     rehearsed: Round | None = None,
 ) -> RequestBuilder:
-    """Return what makes the requests of a message, with the tools that may be called in the chat log.
-
-    `rehearsed` stands for a message of a conversation that was not said yet, in which nothing is remembered of it.
-    """
+    """Return what makes the requests of a message; `rehearsed` stands for one that was not said, and nothing is remembered."""
     if not turn.rehearsal:
-        endpoint.asked_at = dt_util.utcnow().timestamp()
-        if endpoint.reading is not None:
-            endpoint.reading.cancel()
+        endpoint.async_asked()
         if share is None:
             runtime.sources.asked[turn.profile.subentry_id] = turn
     llm_context, callable_tools = llm_context_of(turn), list[HomeAgentTool]()
@@ -467,7 +423,7 @@ async def async_untrue(check: ClaimCheck, requests: RequestBuilder, answer: str)
     try:
         return await check.async_untrue(answer)
     except Exception as err:  # noqa: BLE001 - a home with odd names may not be understood; that costs no answer
-        LOGGER.error("Whether an answer is true could not be judged: %s", where_of(err))
+        LOGGER.error("Whether an answer is true could not be judged: %s", errors.where_of(err))
         return None
 
 

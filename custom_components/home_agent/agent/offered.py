@@ -1,7 +1,6 @@
 """The tools of an agent for other programs: an `llm.API` in Home Assistant's registry, where its MCP server finds it.
 
-Only those of our own, so that nothing is handed on that comes from elsewhere, and nothing calls itself. Every call is a
-turn of its own under the policy. Nobody can be asked for a yes in it, so what needs one does not happen.
+Every call is a turn of its own under the policy; what needs a confirmation is refused.
 """
 
 from collections.abc import Iterable
@@ -51,22 +50,6 @@ class OfferedAPI(llm.API):
             custom_serializer=llm.selector_serializer,
         )
 
-    async def async_turn(self, llm_context: llm.LLMContext) -> Turn:
-        """Return the turn of one call. The words that led to it are not known: they count as text from outside."""
-        context = llm_context.context or Context()
-        language = llm_context.language
-        return Turn(
-            profile=self.profile,
-            conversation_id=context.id,
-            text="",
-            language=language if language and language != MATCH_ALL else self.hass.config.language,
-            context=context,
-            user=await self.hass.auth.async_get_user(context.user_id) if context.user_id else None,
-            device_id=llm_context.device_id,
-            area_id=area_of(self.hass, llm_context.device_id, None),
-            record=TurnRecord(taints={self.id}),
-        )
-
 
 class OfferedTool(llm.Tool):
     """One of our tools as others call it: without a turn around it."""
@@ -88,7 +71,18 @@ class OfferedTool(llm.Tool):
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
         """Return the envelope of the call, as the user who asks; never raises."""
-        turn = await self._api.async_turn(llm_context)
+        context, language = llm_context.context or Context(), llm_context.language
+        turn = Turn(
+            profile=self._api.profile,
+            conversation_id=context.id,
+            text="",
+            language=language if language and language != MATCH_ALL else hass.config.language,
+            context=context,
+            user=await hass.auth.async_get_user(context.user_id) if context.user_id else None,
+            device_id=llm_context.device_id,
+            area_id=area_of(hass, llm_context.device_id, None),
+            record=TurnRecord(taints={self._api.id}),  # the words that led to the call are not known
+        )
         call = llm.ToolInput(tool_name=self._tool.name, tool_args=tool_input.tool_args)
         with running(turn):
             return await self._api.policy.async_call(turn, self._tool, call)
@@ -98,10 +92,7 @@ class OfferedTool(llm.Tool):
 def async_offer(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Iterable[Profile], tools: Tools, policy: Policy
 ) -> None:
-    """Register the agents whose owner offers their tools, for as long as the entry is loaded.
-
-    Their ids begin with our domain: no agent of ours is offered them (tools/ha_apis.py).
-    """
+    """Register the agents whose owner offers their tools, for as long as the entry is loaded."""
     for profile in profiles:
         if profile.offer_tools:
             name = profile.name if profile.name == "Home Agent" else f"{profile.name} (Home Agent)"

@@ -1,7 +1,6 @@
 """Voice assistants (pipelines): which there are, whose agent answers, and which answer before an agent of ours hears them.
 
-What Home Assistant answers first goes around the policy of ours. Its store is used as its own code does, without importing it:
-the libraries of `assist_pipeline` are only there where it is set up.
+Nothing of `assist_pipeline` is imported: its libraries are only there where it is set up.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,6 @@ from ..support.const import DOMAIN
 
 ASSIST_PIPELINE = "assist_pipeline"
 PIPELINE_ID = "pipeline_id"
-"""Names the voice assistant in the data of its Repairs issue."""
 
 
 @callback
@@ -69,7 +67,7 @@ def async_check_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) 
 
 @callback
 def async_pipelines(hass: HomeAssistant) -> Mapping[str, Any]:
-    """Return the voice assistants by id, as Home Assistant has them (`assist_pipeline.Pipeline`); none where it is not set up."""
+    """Return the voice assistants by id (`assist_pipeline.Pipeline`); none where it is not set up."""
     pipelines: Mapping[str, Any] = {} if ASSIST_PIPELINE not in hass.data else _store(hass).data
     return pipelines
 
@@ -81,21 +79,16 @@ def async_preferred_pipeline(hass: HomeAssistant) -> Any | None:
     return pipelines.get(_store(hass).async_get_preferred_item()) if pipelines else None
 
 
-async def async_hand_over(hass: HomeAssistant, pipeline_id: str, agent_id: str) -> None:
-    """Let an agent answer for a voice assistant, and hear everything that is said to it."""
-    await _async_update(hass, pipeline_id, conversation_engine=agent_id, prefer_local_intents=False)
-
-
-async def async_hear_everything(hass: HomeAssistant, pipeline_id: str) -> None:
-    """Let the agent of a voice assistant hear what Home Assistant would answer before it."""
-    await _async_update(hass, pipeline_id, prefer_local_intents=False)
+async def async_hand_over(hass: HomeAssistant, pipeline_id: str, agent_id: str | None = None) -> None:
+    """Let the agent of a voice assistant, or another one, hear everything that is said to it."""
+    if (pipeline := async_pipelines(hass).get(pipeline_id)) is not None:
+        changes = {"conversation_engine": agent_id or pipeline.conversation_engine, "prefer_local_intents": False}
+        kept = {key: value for key, value in pipeline.to_json().items() if key != "id"}
+        await _store(hass).async_update_item(pipeline_id, {**kept, **changes})
 
 
 async def async_add_pipeline(hass: HomeAssistant, agent_id: str, name: str) -> None:
-    """Add a voice assistant that hears and speaks like the preferred one, and whose agent is `agent_id`.
-
-    Its name gets a number where there is such a voice assistant already.
-    """
+    """Add a voice assistant that speaks like the preferred one, with the agent `agent_id`; its name may get a number."""
     like = async_preferred_pipeline(hass)
     if like is None:
         return
@@ -108,9 +101,3 @@ async def async_add_pipeline(hass: HomeAssistant, agent_id: str, name: str) -> N
 
 def _store(hass: HomeAssistant) -> Any:
     return hass.data[ASSIST_PIPELINE].pipeline_store
-
-
-async def _async_update(hass: HomeAssistant, pipeline_id: str, **changes: Any) -> None:
-    if (pipeline := async_pipelines(hass).get(pipeline_id)) is not None:
-        kept = {key: value for key, value in pipeline.to_json().items() if key != "id"}
-        await _store(hass).async_update_item(pipeline_id, {**kept, **changes})

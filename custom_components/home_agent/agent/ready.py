@@ -1,9 +1,7 @@
 """Keeps the models in the home ready: they have read a prompt before a person waits for its answer.
 
-Once a minute: how often states change is learned, and where much has changed since the states in the prompt were written
-down, they are written down anew while no one talks. After that, and at start, the model is asked for one token, so that it
-has read everything up to what the next person says. When a voice satellite begins to listen, the same is done with what
-belongs to its next message. None of it is an answer: no event, no history, no tool.
+At start, when much has changed, and when a voice satellite begins to listen, the model is asked for one token. None of it is an
+answer: no event, no history, no tool.
 """
 
 import asyncio
@@ -29,6 +27,7 @@ from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
 from ..prompt.layout import Layout
 from ..prompt.request import Ready
+from ..prompt.states import View
 from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
@@ -47,8 +46,7 @@ UNREAD_SHARE = 0.5  # of the states, where they are not read beforehand: then th
 APART = 600.0  # seconds between two such requests to one endpoint: at most six an hour, and never all at once
 READ_TIMEOUT = 120.0  # seconds
 SATELLITE, LISTENING = "assist_satellite", "listening"  # an integration that need not be installed
-NOTHING_SAID = "…"
-"""Some servers take no empty message."""
+NOTHING_SAID = "…"  # some servers take no empty message
 
 
 @dataclass(slots=True)
@@ -56,9 +54,7 @@ class _ExpectedSpeaker:
     """Who asks an agent: the next question will come like the last one."""
 
     turn: Turn
-    """The last one."""
     due_since: float | None = None
-    """When the states should have been written down anew."""
     read: HomeSnapshot | None = None
     """The home as it stood in the prompt that the model has read last."""
 
@@ -71,9 +67,7 @@ class Readiness:
     entry: ConfigEntry[Any]
     runtime: RuntimeData
     _readers: dict[str, _ExpectedSpeaker] = field(default_factory=dict)
-    """By profile."""
     _asked: dict[str, float] = field(default_factory=dict)
-    """When an endpoint was last asked for one token, by its subentry id; at start it is asked besides."""
 
     @callback
     def async_start(self) -> None:
@@ -109,9 +103,7 @@ class Readiness:
                 )
         told: set[str] = set()
         for reader in self._readers.values():
-            view = await self.runtime.sources.views.async_of(
-                self.hass, await self.runtime.home.async_get(), reader.turn
-            )
+            view = await self._async_view(reader.turn)
             for selection in view.selections.values():
                 told.update(entity.entity_id for entity in selection.entities)
         await self.runtime.sources.volatility.async_look(told, now)
@@ -124,17 +116,16 @@ class Readiness:
         endpoint = self.runtime.endpoint_of(profile)
         if endpoint is None or self.runtime.profiles.get(profile.subentry_id) is not profile:
             return
-        if endpoint.reading is not None and not endpoint.reading.done():
+        if endpoint.is_reading:
             return
-        sources = self.runtime.sources
-        view = await sources.views.async_of(self.hass, await self.runtime.home.async_get(), reader.turn)
+        view = await self._async_view(reader.turn)
         keeps_ready = endpoint.config.keeps_ready
         estimate = endpoint.client.estimator.estimate
         stale = []
         for key, baseline in view.baselines.items():
             if key[0] != profile.subentry_id:
                 continue
-            changed = estimate("".join(view.changed_since(self.hass, baseline).values()))
+            changed = estimate("".join(view.changed_since(baseline).values()))
             worth = WORTH if keeps_ready else max(WORTH, round(baseline.tokens * UNREAD_SHARE))
             if changed >= worth or now >= baseline.holds_until:
                 stale.append(key)
@@ -144,7 +135,8 @@ class Readiness:
             return
         reader.due_since = due_since = reader.due_since or now
         idle = SHORT_IDLE if now - due_since >= OVERDUE else IDLE
-        if now - endpoint.asked_at < idle or (keeps_ready and not self._may_ask(endpoint, now)):
+        asked_lately = now - self._asked.get(endpoint.config.subentry_id, -APART) < APART
+        if now - endpoint.asked_at < idle or (keeps_ready and asked_lately):
             return
         reader.due_since = None
         for key in stale:
@@ -153,14 +145,13 @@ class Readiness:
             self._asked[endpoint.config.subentry_id] = now
             self._begin(endpoint, self._async_read_everything(endpoint, reader))
 
-    def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
-        """Return whether an endpoint may be asked again only to read."""
-        return now - self._asked.get(endpoint.config.subentry_id, -APART) >= APART
+    async def _async_view(self, turn: Turn) -> View:
+        return await self.runtime.sources.views.async_of(self.hass, await self.runtime.home.async_get(), turn)
 
     @callback
     def _begin(self, endpoint: Endpoint, work: Any) -> None:
         """Start to let an endpoint read; one thing at a time, and never beside a question of a person."""
-        if endpoint.reading is not None and not endpoint.reading.done():
+        if endpoint.reading is not None:
             endpoint.reading.cancel()
         endpoint.reading = endpoint.async_work(work, "keep the model ready")
 
@@ -170,9 +161,7 @@ class Readiness:
             messages = await async_router_begins(self.runtime, reader.turn)
             messages.append({"role": "user", "content": NOTHING_SAID})
             if await _async_read(endpoint, ChatRequest(messages=messages, max_tokens=1)):
-                home = await self.runtime.home.async_get()
-                view = await self.runtime.sources.views.async_of(self.hass, home, reader.turn)
-                reader.read = view.snapshot
+                reader.read = (await self._async_view(reader.turn)).snapshot
             return
         turn = replace(
             reader.turn,
@@ -187,8 +176,7 @@ class Readiness:
         request, _ = found
         system = request.messages[0]
         if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
-            view = await self.runtime.sources.views.async_of(self.hass, await self.runtime.home.async_get(), turn)
-            reader.read = view.snapshot
+            reader.read = (await self._async_view(turn)).snapshot
 
     @callback
     def _async_hears(self, event: Event[EventStateChangedData]) -> None:
@@ -270,7 +258,7 @@ class Readiness:
             conversation_id=conversation_id,
             rounds=rounds,
             language=turn.language,
-            baseline=told.baseline,
+            baseline=told.inputs.baseline,
             taints=frozenset(turn.record.taints),
             at=self.hass.loop.time(),
         )
@@ -279,10 +267,7 @@ class Readiness:
     async def _async_request(
         self, endpoint: Endpoint, turn: Turn, transcript: Transcript | None = None
     ) -> tuple[ChatRequest, Layout] | None:
-        """Return the request that a message without words would lead to, and its layout; None if it cannot be made.
-
-        `transcript` is that of the conversation in which it would be said; None: it begins one.
-        """
+        """Return the request of a message without words, and its layout; None if it cannot be made."""
         question, rehearsed = UserContent(content=""), None
         chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), question])
         try:

@@ -1,4 +1,4 @@
-"""Which agent answers where nobody names one: the one that the first of the owner's rules names which fits, else the default one."""
+"""Which agent answers if none is named: that of the first of the owner's rules that fits, else the default one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,11 @@ class Rule:
     """One rule: an agent, and when it answers. All conditions that are set have to hold."""
 
     agent: str
-    """Its id (`profile_ids`)."""
     users: frozenset[str] = frozenset()
-    """Ids of users of whom one speaks."""
     devices: frozenset[str] = frozenset()
     """Ids of devices at one of which is spoken; with `areas`, either counts."""
     areas: frozenset[str] = frozenset()
     weekdays: frozenset[str] = frozenset()
-    """Of `DAYS`; in a window over midnight, those on which it begins."""
     after: time | None = None
     before: time | None = None
     """Times of the home's clock; one that is earlier than `after` is of the next day."""
@@ -78,11 +75,11 @@ class Registry:
         self._hass = hass
         self.by_id = {profile.profile_id: profile for profile in listed}
         self.wanted: str = options.get(CONF_DEFAULT_PROFILE) or next(iter(self.by_id), "")
-        """The id of the default agent, which nobody may have."""
+        """The id of the default agent; there may be no such agent."""
         self.default = self.by_id.get(self.wanted) or next(iter(listed), Profile())
         self.rules: Sequence[Rule] = tuple(map(Rule.from_data, options.get(CONF_AGENT_RULES, ())))
         self.lost = sorted({rule.agent for rule in self.rules} - self.by_id.keys())
-        """Ids in rules that nobody has; those rules never fit."""
+        """Ids in rules that no agent has; those rules never fit."""
         self.chooses_for = self.default.subentry_id if options.get(CONF_CHOOSE_IN_CONVERSATIONS) and self.rules else ""
         """Subentry id of the agent whose conversations the rules hold for as well; empty: of none."""
 

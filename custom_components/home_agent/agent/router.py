@@ -1,9 +1,7 @@
 """A message that touches several extensions: split by a router, answered side by side, put together into one answer.
 
-The router is one request without tools; it sees what the extensions can do in a line each, and selects no tool. Each part is a
-model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that was asked. The
-synthesizer is one request without tools, whose words stream to the user; who failed is named and what needs a yes is asked by
-code. Whatever is wrong with the router's answer, the profile answers by itself.
+Each part is a model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that was
+asked. If the router's answer is not usable, the profile answers by itself.
 """
 
 import asyncio
@@ -17,15 +15,7 @@ from secrets import token_hex
 import time
 from typing import Any
 
-from homeassistant.components.conversation import (
-    AssistantContent,
-    ChatLog,
-    Content,
-    SystemContent,
-    ToolResultContent,
-    UserContent,
-)
-from homeassistant.core import HomeAssistant
+from homeassistant.components import conversation
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -39,7 +29,6 @@ from ..languages.phrases import is_order
 from ..local.route_index import Route
 from ..local.routes import SEMANTIC
 from ..policy.channels import async_put
-from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
 from ..prompt.providers import MemoryProvider, Providers
 from ..prompt.request import Gathering, RequestBuilder, Share
@@ -58,15 +47,13 @@ from ..transcript.turn_part import render_turn_part
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, ModelUsage, Routing, Turn, TurnRecord, Usage, Zone, running
 from .claims import ClaimCheck
-from .model_turn import agent_for_one_answer, async_agent_for_message, async_untrue, async_what_is_true, mask_of
+from .model_turn import ONCE, Agent, async_agent_for_message, async_untrue, async_what_is_true, mask_of
 from .runtime import Exchange, RuntimeData
 from .segments import Segment, route_prompt, segments_of
 
 ROUTER = "router"
-"""In transcripts, who splits a message."""
 OFF = "off"
 SPLITS = frozenset({"router", "semantic_then_router"})
-"""Values of the setting `routing` of profiles whose messages are split."""
 MAX_COMPARED = 500  # characters of a message that is compared with the routes
 SYNTHESIZER = "synthesizer"
 AT_ONCE = 3  # parts that are answered side by side: more only wait for each other in a model of the home
@@ -98,15 +85,12 @@ class Came(StrEnum):
 
     ANSWERED = "answered"
     ASKS = "asks"
-    """It needs the user's yes."""
     FAILED = "failed"
     BROKE_OFF = "broke_off"
-    """It failed after it had done something."""
     LATE = "late"
 
 
 SENTENCES = {Came.FAILED: "route_failed", Came.BROKE_OFF: "route_broke_off", Came.LATE: "route_late"}
-"""What is said of a part that has no answer."""
 BEGUN = "What it had begun may have happened."
 
 
@@ -117,11 +101,8 @@ class Return:
     segment: Segment
     came: Came = Came.FAILED
     text: str = ""
-    """Its words; where it failed, why, if that can be told."""
     turn: Turn | None = None
-    """The turn in which it answered; None: it never began."""
-    content: Sequence[Content] = ()
-    """The chat log of its own conversation."""
+    content: Sequence[conversation.Content] = ()
 
     @property
     def data(self) -> JsonObjectType:
@@ -147,11 +128,7 @@ async def async_router_begins(runtime: RuntimeData, turn: Turn) -> list[Message]
 
 
 async def async_route(exchange: Exchange) -> Answer | None:
-    """Return the answer of the stages before the profile's model; None if the profile has to answer.
-
-    A route that is surely meant runs without a model. Else the router splits the message, or, where the profile has none, the model
-    is offered the tools of the best two routes. Raises `HomeAgentError` when the entry is unloaded meanwhile.
-    """
+    """Return the answer of a sure route or of extensions; None if the profile has to answer. Raises `HomeAgentError`."""
     profile, match = exchange.turn.profile, None
     if profile.routing in SEMANTIC and len(exchange.turn.text) <= MAX_COMPARED:
         means, turn = exchange.runtime.means, exchange.turn
@@ -177,7 +154,9 @@ async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
     ran = known is not None and known.route is not None and not known.route.declined
     if not ran or not answer.done or answer.needs_confirmation or exchange.endpoint is None or turn.record.requests:
         return answer
-    if not isinstance(exchange.chat_log.content[-1], ToolResultContent):  # another agent has put it into words
+    if not isinstance(
+        exchange.chat_log.content[-1], conversation.ToolResultContent
+    ):  # another agent has put it into words
         return answer
     try:
         runtime, endpoint, chat_log = exchange.runtime, exchange.endpoint, exchange.chat_log
@@ -209,10 +188,7 @@ def _handed_to(agent: str, _values: Mapping[str, Any], text: str) -> dict[str, A
 
 
 async def _async_split(exchange: Exchange) -> Answer | None:
-    """Return the answer to a message that concerns extensions; None if none does, or the router cannot tell.
-
-    It ends with the turn, and with the entry. Raises `HomeAgentError` when the entry is unloaded meanwhile.
-    """
+    """Return the answer to a message that concerns extensions; None if none does. Raises `HomeAgentError` on unload."""
     runtime, turn, endpoint = exchange.runtime, exchange.turn, exchange.endpoint
     assert endpoint is not None, "a profile without a model has no router"
     llm_context = llm_context_of(turn)
@@ -221,12 +197,8 @@ async def _async_split(exchange: Exchange) -> Answer | None:
         return None
     runtime.sources.asked[turn.profile.subentry_id] = turn
     routed = SplitTurn(
-        hass=exchange.hass,
-        runtime=runtime,
+        exchange=exchange,
         endpoint=endpoint,
-        turn=turn,
-        chat_log=exchange.chat_log,
-        transcript=exchange.transcript,
         extensions={extension.name: extension for extension in extensions},
         schema=await runtime.extensions.async_light_schema(turn.profile, llm_context),
         remembers=Providers(MemoryProvider(runtime.memories)),
@@ -241,20 +213,18 @@ async def _async_split(exchange: Exchange) -> Answer | None:
     return routed.answer
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Returns:
     """What all parts of one turn returned."""
 
-    hass: HomeAssistant
-    turn: Turn
-    policy: Policy
+    exchange: Exchange
     parts: Sequence[Return]
 
-    def note_calls(self, chat_log: ChatLog, place: int) -> None:
+    def note_calls(self, chat_log: conversation.ChatLog, place: int) -> None:
         """Put what was called into the chat log, before the answer: what was done is told and kept with it."""
         calls: list[llm.ToolInput] = []
-        results: list[Content] = []
-        record = self.turn.record
+        results: list[conversation.Content] = []
+        record = self.exchange.turn.record
         for one in self.parts:
             if one.turn is not None:
                 record.calls += one.turn.record.calls
@@ -262,27 +232,27 @@ class Returns:
                 if record.first_token_ms is None and one.turn.record.first_token_ms is not None:
                     begun = round((one.turn.record.started - record.started) * 1000)
                     record.first_token_ms = begun + one.turn.record.first_token_ms
-            came = {item.tool_call_id: item for item in one.content if isinstance(item, ToolResultContent)}
+            came = {item.tool_call_id: item for item in one.content if isinstance(item, conversation.ToolResultContent)}
             for item in one.content:
-                for call in (item.tool_calls or ()) if isinstance(item, AssistantContent) else ():
+                for call in (item.tool_calls or ()) if isinstance(item, conversation.AssistantContent) else ():
                     if (result := came.get(call.id)) is not None:
                         noted = replace(call, id=f"part{token_hex(4)}", external=True)
                         calls.append(noted)
-                        results.append(replace(result, agent_id=self.turn.agent_id, tool_call_id=noted.id))
+                        results.append(replace(result, agent_id=self.exchange.turn.agent_id, tool_call_id=noted.id))
         if calls:
-            made = AssistantContent(agent_id=self.turn.agent_id, tool_calls=calls, native=ROUTED)
+            made = conversation.AssistantContent(agent_id=self.exchange.turn.agent_id, tool_calls=calls, native=ROUTED)
             chat_log.content[place:place] = [made, *results]
 
     async def async_besides(self, words: str) -> str:
         """Return what has to stand behind the synthesizer's words: the returns where they broke off, failures, the question."""
-        if self.turn.record.fault is not None:
+        if self.exchange.turn.record.fault is not None:
             return await self.async_told()
         parts = [await self.async_failures(words), await self._async_question()]
         return "\n\n".join(filter(None, parts))
 
     async def async_told(self) -> str:
         """Return all that came back, each as it is, without a model."""
-        say = partial(async_text, self.hass, self.turn.speaks)
+        say = partial(async_text, self.exchange.hass, self.exchange.turn.speaks)
         parts = [
             await say("route_return", agent=one.segment.extension, text=one.text)
             for one in self.parts
@@ -296,84 +266,79 @@ class Returns:
         sentences = []
         for one in self.parts:
             name, key = one.segment.extension, SENTENCES.get(one.came)
-            if key is None or (one.came is not Came.BROKE_OFF and _is_told_of(name, words, self.turn.speaks)):
+            if key is None or (one.came is not Came.BROKE_OFF and _is_told_of(name, words, self.exchange.turn.speaks)):
                 continue  # of what broke off, a denial alone would not be true
-            sentences.append(await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent))
+            sentences.append(
+                await async_text(
+                    self.exchange.hass, self.exchange.turn.speaks, key, agent=name, intent=one.segment.intent
+                )
+            )
         return " ".join(sentences)
 
     async def _async_question(self) -> str:
         """Put the question that the turn ends with, and return it; empty where there is none."""
-        if self.turn.record.request_id is None:
+        if self.exchange.turn.record.request_id is None:
             return ""
         try:
-            return await async_put(self.hass, self.policy, self.turn)
+            return await async_put(self.exchange.hass, self.exchange.runtime.policy, self.exchange.turn)
         except HomeAssistantError as err:
-            return await async_error_text(self.hass, self.turn.speaks, err)
+            return await async_error_text(self.exchange.hass, self.exchange.turn.speaks, err)
 
 
 @dataclass(slots=True, kw_only=True)
 class SplitTurn:
     """One turn that is answered in parts."""
 
-    hass: HomeAssistant
-    runtime: RuntimeData
+    exchange: Exchange
     endpoint: Endpoint
-    turn: Turn
-    chat_log: ChatLog
-    transcript: Transcript
     extensions: Mapping[str, Extension]
     schema: str
     remembers: Providers
-    """What is told besides the conversation: memories, nothing of the home, no documents."""
     answer: Answer | None = None
-    """None: the profile answers by itself."""
     _routing: Routing = field(default_factory=Routing)
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def async_run(self) -> None:
         """Find the answer."""
-        self.turn.record.routing = self._routing
+        self.exchange.turn.record.routing = self._routing
         if not (segments := await self._async_segments()):
             return
-        self.turn.record.shares = len(segments)
-        if len(segments) == 1 and self.turn.profile.routing_skips:
+        self.exchange.turn.record.shares = len(segments)
+        if len(segments) == 1 and self.exchange.turn.profile.routing_skips:
             self.answer = await self._async_direct(segments[0])
             return
-        progress, returns = as_progress(self.chat_log), self._returns(segments)
-        place = len(self.chat_log.content)
+        progress, returns = (
+            as_progress(self.exchange.chat_log),
+            Returns(self.exchange, [Return(segment=one) for one in segments]),
+        )
+        place = len(self.exchange.chat_log.content)
         try:
             async with asyncio.TaskGroup() as group:  # cancelled together
                 for number, made in enumerate(returns.parts):
                     group.create_task(self._async_part(number, made, progress))
         finally:  # what was called before it was cancelled is counted as well
-            returns.note_calls(self.chat_log, place)
+            returns.note_calls(self.exchange.chat_log, place)
         if any(one.came is Came.ANSWERED for one in returns.parts):
             self.answer = await self._async_synthesized(returns)
         elif all(one.came is Came.ASKS for one in returns.parts):
             self.answer = Answer(needs_confirmation=True, origin=AnswerOrigin.MODEL)
         else:
-            waits = self.turn.record.request_id is not None
+            waits = self.exchange.turn.record.request_id is not None
             self.answer = Answer(text=await returns.async_told(), done=waits, origin=AnswerOrigin.NOTICE)
-
-    def _returns(self, segments: Sequence[Segment]) -> Returns:
-        parts = [Return(segment=segment) for segment in segments]
-        return Returns(hass=self.hass, turn=self.turn, policy=self.runtime.policy, parts=parts)
 
     async def _async_segments(self) -> list[Segment]:
         """Return how the router splits the message; nothing where it cannot, or takes too long."""
-        turn, endpoint = self.turn, self.endpoint
-        endpoint.asked_at = time.time()
-        if endpoint.reading is not None:
-            endpoint.reading.cancel()
+        turn, endpoint = self.exchange.turn, self.endpoint
+        endpoint.async_asked()
         # what it is told is no news: its record is its own, but for where its words came from
         asking = replace(turn, record=TurnRecord(taints=turn.record.taints))
-        told = self.transcript.as_told_to(ROUTER, ())
+        told = self.exchange.transcript.as_told_to(ROUTER, ())
         share = Share(
             instructions=route_prompt(self.schema), providers=self.remembers, sums_up=turn.profile.history_summary
         )
         requests = await self._async_requests(asking, told, share)
         messages = await requests.async_messages(False)
-        self.transcript.drop_with(told)
+        self.exchange.transcript.drop_with(told)
         request = ChatRequest(
             messages=messages, stream=False, cache_key=f"{turn.profile.subentry_id}{ROUTER}", retries=False
         )
@@ -401,13 +366,17 @@ class SplitTurn:
     async def _async_requests(self, asking: Turn, told: Transcript, share: Share) -> RequestBuilder:
         """Return what makes the request of a model without tools, in a chat log of its own."""
         said = told.rounds[-1].question
-        log = ChatLog(self.hass, asking.conversation_id, [SystemContent(content=""), UserContent(content=said.content)])
+        log = conversation.ChatLog(
+            self.exchange.hass,
+            asking.conversation_id,
+            [conversation.SystemContent(content=""), conversation.UserContent(content=said.content)],
+        )
         gathering = Gathering(
-            hass=self.hass,
+            hass=self.exchange.hass,
             turn=asking,
             transcript=told,
             endpoint=self.endpoint,
-            sources=self.runtime.sources,
+            sources=self.exchange.runtime.sources,
             mask=mask_of(asking, self.endpoint),
             share=share,
         )
@@ -415,7 +384,7 @@ class SplitTurn:
         await requests.async_open()
         return requests
 
-    async def _async_part(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
+    async def _async_part(self, number: int, made: Return, heard: Callable[[conversation.ChatLog, Any], None]) -> None:
         """Let an extension answer its part, in a conversation of its own. Never raises."""
         async with self._places:
             extension = made.segment.extension
@@ -425,8 +394,8 @@ class SplitTurn:
                 made.came = Came.LATE
                 LOGGER.info("The extension %s did not answer in time", extension)
             except HomeAssistantError as err:
-                made.text = await async_error_text(self.hass, self.turn.speaks, err)
-                events.async_error(self.hass, made.turn or self.turn, err, events.component_of(err))
+                made.text = await async_error_text(self.exchange.hass, self.exchange.turn.speaks, err)
+                events.async_error(self.exchange.hass, made.turn or self.exchange.turn, err, events.component_of(err))
             except Exception as err:  # noqa: BLE001 - the others have answers
                 LOGGER.error("The extension %s failed unexpectedly: %s", extension, where_of(err))
             if made.turn is not None and made.turn.record.request_id is not None:
@@ -434,36 +403,47 @@ class SplitTurn:
             elif made.turn is not None and made.turn.record.acted and made.came is Came.FAILED:
                 made.came = Came.BROKE_OFF
 
-    async def _async_answered(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
+    async def _async_answered(
+        self, number: int, made: Return, heard: Callable[[conversation.ChatLog, Any], None]
+    ) -> None:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
         extension, asked = self.extensions[made.segment.extension], ModelUsage()
         self._routing.domains[extension.name] = asked
-        profile, endpoint, tools = _means(self.runtime, self.turn.profile, self.endpoint, extension)
-        with own_conversation(self.hass, self.turn, heard) as log:
-            log.async_add_user_content(UserContent(content=self.transcript.rounds[-1].question.content))
+        runtime, own, endpoint = self.exchange.runtime, self.exchange.turn.profile, self.endpoint
+        if (profile := runtime.profiles.get(extension.profile_id)) is not None:
+            endpoint = runtime.endpoint_of(profile) or endpoint
+            profile = replace(profile, language=own.language or profile.language)
+        else:
+            profile = replace(own, name=extension.name)
+        tools = [tool for tool in extension.tools if runtime.policy.rules.offers(profile, tool)]
+        with own_conversation(self.exchange.hass, self.exchange.turn, heard) as log:
+            log.async_add_user_content(
+                conversation.UserContent(content=self.exchange.transcript.rounds[-1].question.content)
+            )
             made.turn = turn = replace(
-                self.turn,
+                self.exchange.turn,
                 profile=profile,
                 conversation_id=log.conversation_id,
                 text=made.segment.intent,
                 extra_system_prompt=None,
                 direct=False,
                 confirm_via=(),
-                parent=self.turn,
+                parent=self.exchange.turn,
                 delegated=True,
                 extension=extension.name,
                 place=number * PLACES,
                 record=TurnRecord(
-                    taints={*self.turn.record.taints}, is_order=is_order(made.segment.intent, self.turn.language)
+                    taints={*self.exchange.turn.record.taints},
+                    is_order=is_order(made.segment.intent, self.exchange.turn.language),
                 ),
             )
-            told, share = _told(self.transcript, extension, turn, tools, self.remembers)
+            told, share = _told(self.exchange.transcript, extension, turn, tools, self.remembers)
             told.rounds[-1].notes[-1] = render_turn_part(time="", facts={"task": made.segment.intent})
             try:
                 with running(turn):
-                    async with asyncio.timeout(self.turn.profile.routing_timeout):
+                    async with asyncio.timeout(self.exchange.turn.profile.routing_timeout):
                         agent = await async_agent_for_message(
-                            self.runtime, endpoint, turn, log, told, tools=tools, share=share
+                            self.exchange.runtime, endpoint, turn, log, told, tools=tools, share=share
                         )
                         answer = await agent.async_answer()
             finally:
@@ -475,8 +455,8 @@ class SplitTurn:
 
     async def _async_synthesized(self, returns: Returns) -> Answer:
         """Return the one answer that is made of what came back; where no model makes one, each return is told."""
-        turn, record, endpoint = self.turn, self.turn.record, self.endpoint
-        told = self.transcript.as_told_to(SYNTHESIZER, ())
+        turn, record, endpoint = self.exchange.turn, self.exchange.turn.record, self.endpoint
+        told = self.exchange.transcript.as_told_to(SYNTHESIZER, ())
         for one in told.rounds[:-1]:  # what was returned then is in the answers
             one.notes.clear()
         if turn.extra_system_prompt:
@@ -487,20 +467,24 @@ class SplitTurn:
         reserved = endpoint.client.estimator.estimate(note)
         share = Share(instructions=SYNTHESIZE, additions=True, providers=self.remembers, reserved=reserved)
         requests = await self._async_requests(turn, told, share)
-        check = ClaimCheck(hass=self.hass, turn=turn, home=self.runtime.sources.home, asks_behind=True)
+        check = ClaimCheck(
+            hass=self.exchange.hass, turn=turn, home=self.exchange.runtime.sources.home, asks_behind=True
+        )
 
         async def behind(words: str) -> str:
             untrue = await async_untrue(check, requests, words)
-            true = await async_what_is_true(self.hass, turn, untrue) if untrue is not None else ""
+            true = await async_what_is_true(self.exchange.hass, turn, untrue) if untrue is not None else ""
             return "\n\n".join(filter(None, (true, await returns.async_besides(words))))
 
-        agent = agent_for_one_answer(endpoint, turn, self.chat_log, requests, behind)
+        agent = Agent(
+            endpoint=endpoint, turn=turn, chat_log=self.exchange.chat_log, requests=requests, manner=ONCE, behind=behind
+        )
         asked, before = self._routing.synthesizer, replace(record.usage)
         try:
             await agent.async_run()
         except LLMError as err:
             LOGGER.info("The answer of %s could not be put together: %s", turn.profile.name, type(err).__name__)
-            events.async_error(self.hass, turn, err, events.component_of(err))
+            events.async_error(self.exchange.hass, turn, err, events.component_of(err))
             record.fault = None
             return Answer(text=await returns.async_told(), origin=AnswerOrigin.MODEL)
         finally:
@@ -515,9 +499,9 @@ class SplitTurn:
     async def _async_direct(self, segment: Segment) -> Answer:
         """Let the only extension speak to the user itself; its words go on as they come."""
         words: asyncio.Queue[Delta | None] = asyncio.Queue()
-        place, begins = len(self.chat_log.content), True
+        place, begins = len(self.exchange.chat_log.content), True
 
-        def heard(_log: ChatLog, delta: dict[str, Any]) -> None:
+        def heard(_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
             nonlocal begins
             if delta.get("role", "assistant") == "assistant":
                 begins = begins or "role" in delta
@@ -525,8 +509,8 @@ class SplitTurn:
                     words.put_nowait({"role": "assistant", "content": content} if begins else {"content": content})
                     begins = False
 
-        returns = self._returns([segment])
-        [made] = returns.parts
+        made = Return(segment=segment)
+        returns = Returns(self.exchange, [made])
 
         async def deltas() -> AsyncGenerator[Delta]:
             said = False
@@ -546,34 +530,22 @@ class SplitTurn:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(work())
-                async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, deltas()):
+                async for _content in self.exchange.chat_log.async_add_delta_content_stream(
+                    self.exchange.turn.agent_id, deltas()
+                ):
                     pass
-            last = self.chat_log.content[-1]
-            text = last.content or "" if isinstance(last, AssistantContent) else ""
+            last = self.exchange.chat_log.content[-1]
+            text = last.content or "" if isinstance(last, conversation.AssistantContent) else ""
         finally:
-            returns.note_calls(self.chat_log, place)
+            returns.note_calls(self.exchange.chat_log, place)
         if made.came in SENTENCES:
             if not text:
                 return Answer(text=await returns.async_failures(), done=False, origin=AnswerOrigin.NOTICE)
             own = made.turn.record.fault if made.turn is not None else None
-            self.turn.record.fault = TimeoutError() if own is None and made.came is Came.LATE else own
-        if self.turn.record.request_id is not None:  # it has said the question already
-            await async_put(self.hass, self.runtime.policy, self.turn)
+            self.exchange.turn.record.fault = TimeoutError() if own is None and made.came is Came.LATE else own
+        if self.exchange.turn.record.request_id is not None:  # it has said the question already
+            await async_put(self.exchange.hass, self.exchange.runtime.policy, self.exchange.turn)
         return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
-
-
-def _means(
-    runtime: RuntimeData, own: Profile, endpoint: Endpoint, extension: Extension
-) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
-    """Return as whom an extension answers, with which model, and what it may call of its tools."""
-    profile = runtime.profiles.get(extension.profile_id)
-    if profile is not None:
-        endpoint = runtime.endpoint_of(profile) or endpoint
-        profile = replace(profile, language=own.language or profile.language)
-    else:
-        profile = replace(own, name=extension.name)
-    offers = runtime.policy.rules.offers
-    return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
 
 
 def _told(

@@ -43,13 +43,9 @@ class RuntimeData:
     """Endpoints, profiles and what they share."""
 
     endpoints: dict[str, Endpoint]
-    """By subentry id, in the order in which they were added."""
     profiles: dict[str, Profile]
-    """By subentry id."""
     registry: Registry
-    """The same by the ids that people and models use, and who answers where nobody is named."""
     models: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
-    """Endpoints with another model than their own, by subentry id and model."""
     home: Home
     policy: Policy
     proposals: Proposals
@@ -58,7 +54,6 @@ class RuntimeData:
     """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
     commands: Commands
     means: Means
-    """What the home answers with by itself."""
     throttle: Throttle
     extensions: Extensions
     custom_tools: CustomTools
@@ -68,17 +63,13 @@ class RuntimeData:
     finder: HomeIndex
     knowledge: Knowledge
     memories: Memories
-    extractor: Extractor | None
-    """None: nobody is asked what to remember."""
+    extractor: Extractor | None = None
     transcripts: Transcripts
     conversations: Conversations
     sources: Sources
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
-        """Return the endpoint a profile talks to; None: the home answers by itself.
-
-        An endpoint that was removed counts as none; a Repairs issue tells the owner.
-        """
+        """Return the endpoint a profile talks to; None if it has none, or it was removed: the home answers by itself."""
         if profile.llm == LLM_NONE:
             return None
         first = next(iter(self.endpoints.values()), None)
@@ -105,18 +96,15 @@ class RuntimeData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A message and what those need who may answer it."""
+    """A message, and what an answer to it needs."""
 
     hass: HomeAssistant
     runtime: RuntimeData
     turn: Turn
     transcript: Transcript
     endpoint: Endpoint | None
-    """The model of the profile; None: the home answers by itself."""
     user_input: ConversationInput
-    """As Home Assistant hands it over, without a PIN."""
+    """Without a PIN."""
     chat_log: ChatLog
     command: SlashCommand | None = None
-    """Set where the words are one that is answered here."""
     reply: ConfirmationReply | None = None
-    """Set where the words answer a pending confirmation."""

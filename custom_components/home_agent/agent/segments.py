@@ -1,7 +1,4 @@
-"""How a router splits a message: what it is told, and its answer read as parts for extensions.
-
-Pure. What is wrong in an answer is left out.
-"""
+"""How a router splits a message: what it is told, and its answer read as parts for extensions; pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,16 +34,11 @@ class Segment:
     """A part of a message and whose it is."""
 
     extension: str
-    """Its name, as it is listed."""
     intent: str
 
 
 def segments_of(text: str, names: Sequence[str]) -> list[Segment]:
-    """Return the parts that a router names: JSON, fenced or with prose around it, else `Name (intent)`.
-
-    Parts for other names are left out, several parts of one are joined, and more than `MOST` are cut off; in the order of the
-    text. Empty if the answer cannot be used, or concerns none of the names.
-    """
+    """Return the parts that a router names, in the order of the text, at most `MOST`: JSON, else `Name (intent)`."""
     known = {fold(name.casefold()): name for name in names}
     text = text[:MAX_READ]
     joined: dict[str, list[str]] = {}
@@ -98,5 +90,5 @@ def _from_words(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def route_prompt(schema: str) -> str:
-    """Return what the router's requests begin with: the same bytes as long as the extensions are the same."""
+    """Return what the router's requests begin with."""
     return f"{ROUTE}\n\n{AGENTS}\n\n{schema}"

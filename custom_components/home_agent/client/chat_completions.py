@@ -1,8 +1,7 @@
 """The client of the loop: one endpoint with one model, over OpenAI's chat completions.
 
-Of the official `openai` library only the transport is used, on a client of Home Assistant's. Bodies are written and chunks are read
-here: its typed models take more time than the rest of a request, and are stricter than servers are. So is a refusal: the library
-reads its whole body, of any length, before it reports it.
+Of the official `openai` library only the transport is used, on a client of Home Assistant's: its typed models take more time
+than the rest of a request, and are stricter than servers are.
 """
 
 import asyncio
@@ -41,8 +40,9 @@ MAX_ERROR = 64 * 1024  # bytes of the body of an error that are read
 MAX_ERROR_SECONDS = 10.0
 ANTHROPIC_VERSION = "2023-06-01"
 CONNECT_TIMEOUT = 10.0  # seconds
-MAX_RESPONSE = 32 * 2**20
-"""Bytes of one answer; ten times the longest that models give, with the frame around each token."""
+MAX_RESPONSE = (
+    32 * 2**20
+)  # bytes of one answer; ten times the longest that models give, with the frame around each token
 MAX_SECONDS = 1800.0  # of one answer, even if it is sent all the time
 MAX_LIST = 8 * 2**20  # bytes of a list of models
 MAX_LIST_SECONDS = 60.0
@@ -99,7 +99,6 @@ _ANONYMOUS = dict.fromkeys(
     ),
     omit,
 )  # fmt: skip
-"""What the library tells every server about the machine it runs on."""
 
 
 class Connection:
@@ -134,20 +133,21 @@ class Connection:
         self._root = str(self._client.base_url).rstrip("/")
         self._prepared = False
 
-    async def get(self, path: str, patience: float = 0.0) -> object:
-        """Return the JSON at a path, or the text if it is not JSON; `patience` as in `open`. Raises `LLMError`."""
-        return await self._answer(path, await self.open(path, patience=patience))
-
-    async def ask(self, path: str, body: Mapping[str, Any]) -> object:
-        """Send a question as JSON and return the answer like `get`. Raises `LLMError`."""
-        return await self._answer(path, await self.open(path, dump(body)))
+    async def get(self, path: str, patience: float = 0.0, body: Mapping[str, Any] | None = None) -> object:
+        """Return the JSON at a path, or the text if it is not JSON; post `body`, if given. Raises `LLMError`."""
+        response = await self.open(path, None if body is None else dump(body), patience=patience)
+        async with response, aclosing(read(response, self._errors, MAX_LIST, MAX_LIST_SECONDS)) as parts:
+            data = b"".join([part async for part in parts])
+        if "json" not in response.response.headers.get("Content-Type", "").lower():
+            return data.decode(errors="replace")
+        try:
+            found: object = orjson.loads(data)
+        except orjson.JSONDecodeError as err:
+            raise self._errors.response_error(path) from err
+        return found
 
     async def open(self, path: str, content: bytes | None = None, *, patience: float = 0.0) -> AsyncStream[object]:
-        """Post `content`, or get the path, and return the open response; the caller bounds how much is read.
-
-        While a server refuses because it loads its model, it is asked again, at growing intervals, for `patience` seconds.
-        Raises `LLMError`, whose cause is the library's `APIStatusError` for a refusal.
-        """
+        """Post `content`, or get the path, and return the open response; wait `patience` seconds for its model. Raises `LLMError`."""
         if not (self._key.isascii() and self._key.isprintable()):  # no header can carry it
             raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
         if not self._prepared:
@@ -171,17 +171,6 @@ class Connection:
                     LOGGER.info("%s is loading its model, waiting for up to %.0f s", self._errors.endpoint, patience)
             await asyncio.sleep(min(pause, left))
             pause = min(pause * LOADING_GROWTH, LONGEST_LOADING_PAUSE)
-
-    async def _answer(self, path: str, response: AsyncStream[object]) -> object:
-        async with response, aclosing(read(response, self._errors, MAX_LIST, MAX_LIST_SECONDS)) as parts:
-            data = b"".join([part async for part in parts])
-        if "json" not in response.response.headers.get("Content-Type", "").lower():
-            return data.decode(errors="replace")
-        try:
-            found: object = orjson.loads(data)
-        except orjson.JSONDecodeError as err:
-            raise self._errors.response_error(path) from err
-        return found
 
 
 @contextmanager
@@ -222,11 +211,7 @@ _REFUSED = re.compile(
 
 
 class Dialect:
-    """The request body that one endpoint with its model accepts.
-
-    Starts from the known `Traits` and learns: a refused parameter is left out, or sent under its other name, while the
-    client lives.
-    """
+    """The request body that one endpoint accepts: its known `Traits`, without parameters that it has refused."""
 
     def __init__(self, config: EndpointConfig) -> None:
         """Start from the traits of the preset and the model."""
@@ -280,24 +265,18 @@ class Dialect:
         """Learn from a refusal which parameter to leave out; return whether the request should be made anew."""
         if not isinstance(err, APIStatusError) or err.status_code not in {400, 422}:
             return False
-        if (name := _refused_parameter(body, err)) is None:
+        sent = [name for name in _OPTIONAL if name in body]
+        param, said = str(error_fields(err.body).get("param")).split(".")[0], str(err.body)
+        told = [param] if param in sent else []
+        if not told and _REFUSED.search(said):
+            told = [name for name in sent if re.search(rf"\b{name}\b", said)]
+        if not told:
             return False
+        name = told[0]
         LOGGER.info("Endpoint %s refuses the parameter %s, which is left out from now on", self._config.title, name)
         self._refused.add(name)
         self._max_tokens = _OTHER_NAME.get(name, self._max_tokens)
         return True
-
-
-def _refused_parameter(body: dict[str, Any], err: APIStatusError) -> str | None:
-    """Return the parameter of `body` that a refusal names; None if it names none of them."""
-    sent = [name for name in _OPTIONAL if name in body]
-    param = error_fields(err.body).get("param")
-    if isinstance(param, str) and (named := next((name for name in sent if param.split(".")[0] == name), None)):
-        return named
-    said = str(err.body)
-    if not _REFUSED.search(said):
-        return None
-    return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)
 
 
 def keep_alive_of(value: str | None) -> str | int | None:
@@ -315,7 +294,6 @@ class ChatCompletionsClient:
         """Prepare; nothing is sent until `stream`."""
         self.config = config
         self.estimator = TokenEstimator()
-        """Calibrated by each answer."""
         self._errors = ErrorMap(config.title, config.api_key)
         self.connection = Connection(hass, config, self._errors)
         self._dialect = Dialect(config)
@@ -324,11 +302,9 @@ class ChatCompletionsClient:
     async def stream(self, request: ChatRequest, reply: ModelReply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`; fills `reply`.
 
-        Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. With
-        `request.stream` false the same deltas come from one answer. A request that fails before its first delta, for a
-        temporary reason, is repeated once (`ChatRequest.retries`).
-
-        Raises a subclass of `LLMError`; after `reply.started` the deltas so far are valid.
+        Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. A request
+        that fails before its first delta, for a temporary reason, is repeated once (`ChatRequest.retries`). Raises `LLMError`;
+        after `reply.started` the deltas so far are valid.
         """
         started = time.perf_counter()
         for may_retry in (True, False) if request.retries else (False,):

@@ -16,8 +16,7 @@ from .chat_completions import ChatCompletionsClient, Connection
 from .error_map import ErrorMap, is_window
 
 TIMEOUT = 10.0  # seconds for everything
-PATIENT_SHARE = 0.8
-"""Share of the time to wait for a model that is being loaded; the rest is left to report it."""
+PATIENT_SHARE = 0.8  # of the time, to wait for a model that is being loaded; the rest is left to report it
 WINDOW_TIMEOUT = 15.0  # seconds; asked in the background
 _NO_CHAT = re.compile(
     r"embed|rerank|\bbge-|\bgte-|\be5-|minilm|colbert"  # vectors and their order
@@ -27,19 +26,13 @@ _NO_CHAT = re.compile(
     r"|(^|/|:)(babbage|davinci|curie|ada)(-|$)|text-(davinci|curie|babbage|ada)|gpt-3\.5-turbo-instruct|\baqa$",  # no chat
     re.IGNORECASE,
 )
-"""Names of models that cannot chat, for lists with nothing but names."""
 _NO_CHAT_TYPES = frozenset(
     {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "moderation", "tts", "stt"}
 )
 
 
 async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list[str]:
-    """Return all models of an endpoint that can chat, in alphabetical order.
-
-    Raises `LLMAuthError` (the key), `LLMLoadingError`, `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
-    `LLMTimeoutError`), `LLMResponseError` (not an OpenAI-compatible server, or one without a list of models), and `LLMError`
-    if the server itself fails.
-    """
+    """Return all models of an endpoint that can chat, in alphabetical order. Raises `LLMError`."""
     title = normalize_base_url(config.base_url, config.preset)
     errors = ErrorMap(title, config.api_key)
     config = replace(config, title=title, model="", idle_timeout=TIMEOUT)
@@ -71,8 +64,9 @@ def _models(answer: object) -> list[str] | None:
         rows = answer["data"] or []  # Ollama without a model sends null
     if not isinstance(rows, list):
         return None
-    names = {row.get("id") for row in rows if isinstance(row, Mapping) and _chats(row)}
-    return [name for name in names if isinstance(name, str)]
+    return list(
+        {row["id"] for row in rows if isinstance(row, Mapping) and isinstance(row.get("id"), str) and _chats(row)}
+    )
 
 
 def _chats(row: Mapping[str, Any]) -> bool:
@@ -84,7 +78,7 @@ def _chats(row: Mapping[str, Any]) -> bool:
             return "text" in modalities
         case {"type": str(kind)} if kind.casefold() in _NO_CHAT_TYPES:  # LM Studio, Together
             return False
-    return _NO_CHAT.search(str(row.get("id"))) is None
+    return _NO_CHAT.search(row["id"]) is None
 
 
 _FIELDS = (
@@ -95,10 +89,7 @@ _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
 async def async_context_window(client: ChatCompletionsClient) -> int | None:
-    """Return the model's context window in tokens; None if the server does not tell it in time.
-
-    Ask right after an answer: some servers tell it only while the model is loaded. Never raises `LLMError`.
-    """
+    """Return the model's context window in tokens; None if the server does not tell it. Ask right after an answer."""
     try:
         async with asyncio.timeout(WINDOW_TIMEOUT), aclosing(_answers(client.connection, client.config)) as answers:
             async for name, found in answers:
@@ -131,7 +122,7 @@ async def _answers(connection: Connection, config: EndpointConfig) -> AsyncGener
     for path in paths:
         body, read = asked[path]
         try:
-            answer = await (connection.get(path) if body is None else connection.ask(path, body))
+            answer = await connection.get(path, body=body)
         except LLMError:
             continue
         yield path, read(answer, config)

@@ -15,19 +15,8 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.personal_data import mask
 from ..settings.endpoint import EndpointConfig, model_name
-from ..support import issues
+from ..support import errors, issues
 from ..support.const import LOGGER
-from ..support.errors import (
-    LLMAuthError,
-    LLMCertificateError,
-    LLMConnectionError,
-    LLMError,
-    LLMLoadingError,
-    LLMModelNotFoundError,
-    LLMRateLimitError,
-    LLMTimeoutError,
-    where_of,
-)
 from ..support.kept import Kept
 from ..support.masking import Mask
 from ..support.outages import CircuitBreaker
@@ -38,10 +27,8 @@ from .discovery import async_context_window
 from .error_map import is_window
 from .messages import ModelReply
 
-WINDOW_HOLDS = timedelta(days=1)
-"""How long a learned window counts: the server may be started with another one."""
-LOADING_TAKES = timedelta(minutes=10)
-"""Time in which the largest model is loaded; only a longer one is a failure."""
+WINDOW_HOLDS = timedelta(days=1)  # how long a learned window counts: the server may be started with another one
+LOADING_TAKES = timedelta(minutes=10)  # the largest model is loaded by then
 SAVE_DELAY = 300  # seconds; what is lost is learned again
 MAX_MODELS = 200
 NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
@@ -53,7 +40,6 @@ class ModelFacts:
     """One model on one server."""
 
     factor: float = 1.0
-    """What the server counted as tokens, compared with our estimate."""
     window: int | None = None
     """Tokens of prompt and answer together; None: it did not tell."""
 
@@ -114,13 +100,10 @@ class EndpointStats:
 
     usage: Usage = field(default_factory=Usage)
     newest: Usage = field(default_factory=Usage)
-    """Of the newest turn."""
     requests: int = 0
     failures_in_a_row: int = 0
     first_delta_ms: int | None = None
-    """Of the first request of the newest turn."""
     duration_ms: int | None = None
-    """Of the newest request of a turn."""
     last_success: datetime | None = None
 
 
@@ -143,20 +126,17 @@ class Endpoint:
         self._breaker = CircuitBreaker(self.config.title)
         self._listeners: list[CALLBACK_TYPE] = []
         self._newest_turn = 0.0
-        """Start of the newest turn, to recognize it."""
         self._statistics = statistics
         self._key = f"{self.config.subentry_id}/{self.config.model}"
         known = statistics.of(self._key)
         client.estimator.factor = known.factor
         self._told = known.window
-        """The server's own window, in tokens."""
         self._assumed = self.config.assumed_window(self._told)
         self._asks_window_at: datetime | None = None
         """When to ask for its window again; None: with the next answer."""
         self._refused: int | None = None
         """Tokens of a request that it refused as too long; wins over the window."""
         self._refused_until = dt_util.utcnow()
-        """When to try such a request again."""
         self._loading_since: datetime | None = None
         """Since when each answer says that the model is being loaded."""
 
@@ -183,10 +163,7 @@ class Endpoint:
 
     @callback
     def async_succeeded(self, reply: ModelReply, duration_ms: int, record: TurnRecord | None = None) -> None:
-        """Count a request that was answered; `record` is its turn's.
-
-        Without a turn, only its tokens count.
-        """
+        """Count a request that was answered; `record` is its turn's. Without a turn, only its tokens count."""
         stats = self.stats
         if stats.failures_in_a_row:
             self._breaker.succeeded()
@@ -209,13 +186,10 @@ class Endpoint:
             self.async_work(self._async_ask_window(), "context window")
 
     @callback
-    def async_failed(self, error: LLMError) -> None:
-        """Count a request that failed; raise an issue or start reauthentication if the administrator must act.
-
-        A model that is being loaded is a failure only after `LOADING_TAKES`.
-        """
+    def async_failed(self, error: errors.LLMError) -> None:
+        """Count a request that failed; raise an issue or start reauthentication if the administrator must act."""
         self.stats.requests += 1
-        if isinstance(error, LLMLoadingError):
+        if isinstance(error, errors.LLMLoadingError):
             self._loading_since = self._loading_since or dt_util.utcnow()
             if dt_util.utcnow() - self._loading_since < LOADING_TAKES:
                 return
@@ -225,12 +199,24 @@ class Endpoint:
         is_outage = self._breaker.failed(f"{type(error).__name__} ({error.translation_key})")
         self.stats.failures_in_a_row = self._breaker.failures
         match error:
-            case LLMAuthError():
+            case errors.LLMAuthError():
                 self._entry.async_start_reauth(self._hass, data={"subentry_id": self.config.subentry_id})
-            case LLMModelNotFoundError():
+            case errors.LLMModelNotFoundError():
                 async_model_missing(self._hass, self.config)
             case _ if is_outage:
                 async_keeps_failing(self._hass, self.config, error)
+
+    @callback
+    def async_asked(self) -> None:
+        """Note that a question goes to the model; it reads nothing ahead of another one meanwhile."""
+        self.asked_at = dt_util.utcnow().timestamp()
+        if self.reading is not None:
+            self.reading.cancel()
+
+    @property
+    def is_reading(self) -> bool:
+        """Return whether the model reads a prompt ahead of its question."""
+        return self.reading is not None and not self.reading.done()
 
     async def _async_ask_window(self) -> None:
         if (window := await async_context_window(self.client)) is None:
@@ -248,10 +234,7 @@ class Endpoint:
 
     @callback
     def async_was_too_long(self, limit: int | None, estimated: int | None) -> None:
-        """Learn from a request that was too long: the model runs with a smaller window than known.
-
-        `limit` is the server's, from its refusal; `estimated` the request's (`ModelReply.estimated_tokens`).
-        """
+        """Learn from a request of `estimated` tokens that the model runs with a smaller window; `limit` is the server's."""
         self._asks_window_at = None
         refused = limit or round((estimated or 0) * self.client.estimator.factor)
         if refused >= (1 if limit else SHORT_REQUEST):
@@ -266,24 +249,24 @@ class Endpoint:
             try:
                 listener()
             except Exception as err:  # noqa: BLE001 - a sensor's error must not cost the answer
-                LOGGER.error("A sensor of %s failed unexpectedly: %s", self.config.title, where_of(err))
+                LOGGER.error("A sensor of %s failed unexpectedly: %s", self.config.title, errors.where_of(err))
 
 
 @callback
-def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLMError) -> None:
+def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: errors.LLMError) -> None:
     """Raise the issue of an endpoint that keeps failing, by its kind of error."""
     match error:
-        case LLMCertificateError():
+        case errors.LLMCertificateError():
             key = issues.CERTIFICATE
-        case LLMLoadingError():
+        case errors.LLMLoadingError():
             key = issues.LOADING
-        case LLMTimeoutError():
+        case errors.LLMTimeoutError():
             key = issues.SILENT
-        case LLMConnectionError():
+        case errors.LLMConnectionError():
             key = issues.UNREACHABLE
-        case LLMRateLimitError(translation_key="llm_no_credit"):
+        case errors.LLMRateLimitError(translation_key="llm_no_credit"):
             key = issues.NO_CREDIT
-        case LLMRateLimitError():
+        case errors.LLMRateLimitError():
             key = issues.RATE_LIMIT
         case _:
             key = issues.FAILING
@@ -306,8 +289,5 @@ def async_recovered(hass: HomeAssistant, config: EndpointConfig) -> None:
 
 
 def mask_for(choice: str, *, remote: bool) -> Mask | None:
-    """Return the mask of personal data for an endpoint; None without masking.
-
-    `choice` is the profile's: `auto` (only for servers outside the home), `always`, `never`.
-    """
+    """Return the mask of personal data for a profile's choice (`auto`, `always`, `never`); None without masking."""
     return mask if choice == "always" or (choice == "auto" and remote) else None

@@ -1,9 +1,6 @@
-"""Errors of an endpoint as our own: HTTP errors from the `openai` library, error objects in a stream, errors of the transport.
+"""Errors of an endpoint as our own: HTTP errors from the `openai` library, error objects in a stream, errors of the transport."""
 
-All servers' wording is known here and nowhere else.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,20 +10,7 @@ from typing import Any
 
 import openai
 
-from ..support.errors import (
-    LLMAuthError,
-    LLMCertificateError,
-    LLMConnectionError,
-    LLMContextLengthError,
-    LLMEndlessError,
-    LLMError,
-    LLMLoadingError,
-    LLMModelNotFoundError,
-    LLMNoConnectionError,
-    LLMRateLimitError,
-    LLMResponseError,
-    LLMTimeoutError,
-)
+from ..support import errors
 
 MAX_DETAIL = 200  # characters of a server's message that are kept
 MAX_READ = 2_000  # characters at each of its ends that are read
@@ -47,7 +31,6 @@ _LIMITS = tuple(
         r"(?:maximum|limit|allowed|<=)\D{0,40}?(\d[\d,]{2,9})",  # Gemini, text-generation-inference
     )
 )
-"""The limit in a server's message; not what it was sent."""
 _MODEL = re.compile(
     r"\bmodel\b.{0,120}(not found|does(n't| not) exist|not exist|not available|unknown|not loaded)"
     r"|model_not_found|(unknown|invalid|no such) model|not a valid model|no models? loaded|DeploymentNotFound",
@@ -61,7 +44,6 @@ _LOADING = re.compile(
 _BROKEN = re.compile(
     r"\b(errors?|failed|failure|exception|cannot|unable|timed out|aborted|crashed)\b|n't\b", re.IGNORECASE
 )
-"""Words of a model that failed to load."""
 _KEY = re.compile(
     r"(invalid|incorrect|missing|expired).{0,30}api[ _-]?key|api[ _-]?key.{0,30}(not valid|invalid|expired)",
     re.IGNORECASE,
@@ -83,45 +65,46 @@ class ErrorMap:
     """Makes the errors of one endpoint."""
 
     endpoint: str
-    """Its title."""
     secret: str = field(default="", repr=False)
-    """Its key, which servers like to repeat."""
 
-    def from_exception(self, err: BaseException) -> LLMError:
+    def from_exception(self, err: BaseException) -> errors.LLMError:
         """Return our error for one of the `openai` library or of the transport below it."""
         if isinstance(err, openai.APIStatusError):
             return self._from_fields(err.status_code, error_fields(err.body), err.response.headers)
-        detail = self._clean(_root_message(err))
-        for cause in _causes(err):
-            if isinstance(cause, ssl.SSLError) and (
-                isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE" in str(cause).upper()
-            ):
-                return LLMCertificateError(endpoint=self.endpoint, detail=detail)
-        for cause in _causes(err):
-            if isinstance(cause, ssl.SSLError) and any(sign in str(cause).upper() for sign in _PLAIN_HTTP):
-                return LLMConnectionError("llm_not_https", endpoint=self.endpoint, detail=detail)
-        if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(err)):
-            return LLMNoConnectionError(endpoint=self.endpoint, detail=detail)
+        causes: list[BaseException] = [err]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+            causes.append(cause)
+        # The outer ones say only "Connection error.".
+        detail = self._clean(next((str(cause) for cause in reversed(causes) if str(cause)), type(err).__name__))
+        of_tls = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
+        if any(
+            isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE" in str(cause).upper() for cause in of_tls
+        ):
+            return errors.LLMCertificateError(endpoint=self.endpoint, detail=detail)
+        if any(sign in str(cause).upper() for cause in of_tls for sign in _PLAIN_HTTP):
+            return errors.LLMConnectionError("llm_not_https", endpoint=self.endpoint, detail=detail)
+        if any(type(cause).__name__ == "ConnectTimeout" for cause in causes):
+            return errors.LLMNoConnectionError(endpoint=self.endpoint, detail=detail)
         # Home Assistant's client is of httpx or httpx2; both have it in the name.
         if isinstance(err, TimeoutError | openai.APITimeoutError) or "Timeout" in type(err).__name__:
-            return LLMTimeoutError(endpoint=self.endpoint, detail=detail)
-        return LLMConnectionError(endpoint=self.endpoint, detail=detail)
+            return errors.LLMTimeoutError(endpoint=self.endpoint, detail=detail)
+        return errors.LLMConnectionError(endpoint=self.endpoint, detail=detail)
 
-    def from_body(self, body: Mapping[str, Any]) -> LLMError:
+    def from_body(self, body: Mapping[str, Any]) -> errors.LLMError:
         """Return our error for an error object with HTTP 200, in a stream or as the whole answer."""
         fields = error_fields(body)
         code = str(fields.get("code"))
         return self._from_fields(int(code) if code.isdecimal() else 0, fields, {})
 
-    def endless(self) -> LLMEndlessError:
+    def endless(self) -> errors.LLMEndlessError:
         """Return the error for an answer that does not end."""
-        return LLMEndlessError(endpoint=self.endpoint, detail="")
+        return errors.LLMEndlessError(endpoint=self.endpoint, detail="")
 
-    def response_error(self, detail: str) -> LLMResponseError:
+    def response_error(self, detail: str) -> errors.LLMResponseError:
         """Return the error for an answer that is not a chat completion."""
-        return LLMResponseError(endpoint=self.endpoint, detail=self._clean(detail))
+        return errors.LLMResponseError(endpoint=self.endpoint, detail=self._clean(detail))
 
-    def _from_fields(self, status: int, fields: Mapping[str, Any], headers: Mapping[str, str]) -> LLMError:
+    def _from_fields(self, status: int, fields: Mapping[str, Any], headers: Mapping[str, str]) -> errors.LLMError:
         texts = [str(fields.get(key) or "") for key in ("code", "type", "message")]
         # Some servers repeat all that was sent.
         said = " ".join(
@@ -129,14 +112,14 @@ class ErrorMap:
         )
         detail = self._clean(str(fields.get("message") or "")) or f"HTTP {status}"
         if status == 402 or (status in {0, 403, 429} and _CREDIT.search(said)):
-            return LLMRateLimitError(NO_CREDIT, endpoint=self.endpoint, detail=detail)
+            return errors.LLMRateLimitError(NO_CREDIT, endpoint=self.endpoint, detail=detail)
         if status == 429 or (not status and "rate_limit" in said):
-            return LLMRateLimitError(retry_after=retry_after(headers), endpoint=self.endpoint, detail=detail)
+            return errors.LLMRateLimitError(retry_after=retry_after(headers), endpoint=self.endpoint, detail=detail)
         error = _error_class(status, said)
-        if error is LLMContextLengthError:
-            return LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
-        told = "llm_error_said" if error is LLMError and fields.get("message") else None
-        if error is LLMAuthError and not self.secret:  # no key was sent
+        if error is errors.LLMContextLengthError:
+            return errors.LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
+        told = "llm_error_said" if error is errors.LLMError and fields.get("message") else None
+        if error is errors.LLMAuthError and not self.secret:  # no key was sent
             told = KEY_NEEDED
         return error(told, endpoint=self.endpoint, detail=detail)
 
@@ -149,20 +132,20 @@ class ErrorMap:
         return _SECRET.sub("…", " ".join(message.split()))[:MAX_DETAIL]
 
 
-def _error_class(status: int, said: str) -> type[LLMError]:
+def _error_class(status: int, said: str) -> type[errors.LLMError]:
     if status in {0, 400, 413, 422, 500} and _CONTEXT.search(said):
-        return LLMContextLengthError
+        return errors.LLMContextLengthError
     if status in {0, 500, 503} and _LOADING.search(said) and not _BROKEN.search(said):
-        return LLMLoadingError
+        return errors.LLMLoadingError
     if status in {0, 400, 403, 404} and _MODEL.search(said):
-        return LLMModelNotFoundError
+        return errors.LLMModelNotFoundError
     if status in {401, 403} or (status in {0, 400} and _KEY.search(said)):
-        return LLMAuthError
+        return errors.LLMAuthError
     if status == 408:
-        return LLMTimeoutError
+        return errors.LLMTimeoutError
     if status in {502, 503, 504}:  # a gateway in front of an endpoint that is away
-        return LLMConnectionError
-    return LLMError if status >= 500 else LLMResponseError
+        return errors.LLMConnectionError
+    return errors.LLMError if status >= 500 else errors.LLMResponseError
 
 
 def is_window(tokens: int) -> bool:
@@ -178,16 +161,12 @@ def _limit(fields: Mapping[str, Any]) -> int | None:
     return next((limit for limit in found if is_window(limit)), None)
 
 
-def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float | None:
-    """Return the seconds after which to repeat a failed request; None if it is not to be repeated.
-
-    Connection errors, errors of the server and too many requests are temporary. After a time-out the user has waited long
-    enough, and a model that is being loaded was waited for already (`Connection.open`).
-    """
-    if isinstance(error, LLMRateLimitError):
+def wait_before_retry(error: errors.LLMError, *, default: float, limit: float) -> float | None:
+    """Return the seconds after which to repeat a request that failed for a temporary reason; None if it is final."""
+    if isinstance(error, errors.LLMRateLimitError):
         wait = default if error.retry_after is None else error.retry_after
         return None if error.translation_key == NO_CREDIT or wait > limit else wait
-    return default if type(error) in {LLMConnectionError, LLMError} else None
+    return default if type(error) in {errors.LLMConnectionError, errors.LLMError} else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -206,10 +185,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def error_fields(body: object) -> Mapping[str, Any]:
-    """Return `message`, `code`, `type` and `param` of an error body.
-
-    Some servers send the message alone, the object unwrapped, or a list around it (Gemini). A web page has no fields.
-    """
+    """Return `message`, `code`, `type` and `param` of an error body, also unwrapped or in a list; a web page has none."""
     if isinstance(body, list):
         body = body[0] if body else None
     if isinstance(body, str):
@@ -223,15 +199,3 @@ def error_fields(body: object) -> Mapping[str, Any]:
             return {**body, "message": message}
         case _:
             return body
-
-
-def _causes(err: BaseException) -> Iterator[BaseException]:
-    current: BaseException | None = err
-    while current is not None:
-        yield current
-        current = current.__cause__ or current.__context__
-
-
-def _root_message(err: BaseException) -> str:
-    """Return the message of the innermost cause: the outer ones say only "Connection error."."""
-    return next((str(cause) for cause in reversed([*_causes(err)]) if str(cause)), type(err).__name__)

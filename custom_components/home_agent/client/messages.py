@@ -1,11 +1,7 @@
 """What the loop hands to a client and gets back: messages, tools, requests and replies, and how their tokens are counted; pure.
 
-The same content always gives the same bytes, so that a prompt cache holds. From any chat log comes a valid sequence: each tool call
-is followed by exactly one result. Thinking is sent back only to servers that want it.
-
-Tokens are estimated without a tokenizer: characters are counted by kind, at the speed of `bytes.translate`, and the result
-is corrected by what the endpoint reports. The weights are rules of thumb for prose and compact JSON; a few answers correct them
-for a model whose tokenizer differs.
+The same content always gives the same bytes, so that a prompt cache holds. Tokens are estimated without a tokenizer: characters
+are counted by kind, with rules of thumb as weights, and the result is corrected by what the endpoint reports.
 """
 
 from base64 import b64encode
@@ -105,18 +101,15 @@ class ChatRequest:
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     may_call_tools: bool = True
-    """False: the model must answer in words. The tools stay in the request if the endpoint knows `tool_choice: none`,
-    so that its prompt cache holds."""
+    """False: the model must answer in words. The tools stay in the request if possible, so that its prompt cache holds."""
     response_format: Mapping[str, Any] | None = None
     stream: bool = True
     cache_key: str = ""
     """The same for all requests that begin alike, those of one agent; empty if no other begins like this one."""
     max_tokens: int | None = None
-    """Of the answer; None: the endpoint's setting."""
     max_text: int | None = None
     """Tokens of the answer's text, without thinking, after which the client ends it; not sent to the server."""
     patience: float = PATIENCE
-    """Seconds to wait for a model that is being loaded."""
     retries: bool = True
     """Whether to repeat it once after a temporary failure before the first delta."""
 
@@ -127,7 +120,6 @@ class CameWith:
 
     thinking: str
     extra: Mapping[str, Any] | None
-    """`extra_content` of the first call."""
 
 
 @dataclass(slots=True)
@@ -135,11 +127,9 @@ class ModelReply:
     """Facts about a reply besides its deltas; filled in during the stream."""
 
     usage: Usage | None = None
-    """None if the endpoint did not report it."""
     finish_reason: str | None = None
     """`stop`, `tool_calls`, `length`, `content_filter`, `repeats` (ours); None if the stream ended without one."""
     first_delta_ms: int | None = None
-    """Milliseconds from the request to the first delta."""
     started: bool = False
     """Whether a delta left the client: from then on the request must not be repeated."""
     estimated_tokens: int | None = None
@@ -147,10 +137,7 @@ class ModelReply:
 
 
 class BrokenArguments(dict[str, Any]):
-    """Arguments of a tool call that were not a JSON object: empty, so that they cannot run by accident.
-
-    The policy answers such a call with an error result.
-    """
+    """Arguments of a tool call that were not a JSON object: empty, so that they cannot run. The policy answers with an error."""
 
     def __init__(self, raw: str) -> None:
         """Keep the model's text for the error result."""
@@ -176,10 +163,7 @@ def add_calls(
     known: bool,
     routed: bool = False,
 ) -> None:
-    """Add calls that code makes to a chat log (`ToolInput.external`).
-
-    `known`: the model has the tools and sees the calls; `routed`: they belong to an extension that got a part of the message.
-    """
+    """Add calls that code makes: `known` to the model, or `routed` to an extension that got a part of the message."""
     native = ROUTED if routed else CONFIRMED if known else None
     chat_log.async_add_assistant_content_without_tools(
         conversation.AssistantContent(agent_id=agent_id, tool_calls=[*calls], native=native)
@@ -201,12 +185,7 @@ def messages_from_content(
     files: Mapping[int, Sequence[dict[str, Any]]] = _NOTHING,
     notes: Mapping[int, str] = _NOTHING,
 ) -> list[Message]:
-    """Return the messages of a chat log.
-
-    By position of the content: `parts` are turn parts before the text of a user message, `files` its loaded attachments
-    (`async_load_attachments`), `notes` texts for the model after a content. A note ends a user message; after an answer it is a
-    message of its own; after tool calls it ends the last result, since some endpoints take no user message there.
-    """
+    """Return the messages of a chat log; `parts`, `files` and `notes` are by position of the content."""
     messages: list[Message] = []
     for position, item in enumerate(content):
         match item:
@@ -224,7 +203,7 @@ def messages_from_content(
                 messages += _assistant(item, islice(content, position + 1, None))
                 if not (note := notes.get(position)):
                     continue
-                if messages and messages[-1]["role"] == "tool":
+                if messages and messages[-1]["role"] == "tool":  # some endpoints take no user message there
                     messages[-1]["content"] += f"\n{note}"
                 else:
                     messages.append({"role": "user", "content": note})
@@ -232,10 +211,7 @@ def messages_from_content(
 
 
 def _assistant(item: conversation.AssistantContent, following: Iterable[conversation.Content]) -> list[Message]:
-    """Return an assistant's message with the results of its calls; empty without text and calls.
-
-    Calls of Home Assistant's own sentences are left out: the model does not know those tools.
-    """
+    """Return an assistant's message with the results of its calls, without those of Home Assistant's own sentences."""
     calls = [call for call in item.tool_calls or () if not call.external or item.native == CONFIRMED]
     if not calls:
         return [{"role": "assistant", "content": item.content}] if item.content else []
@@ -245,8 +221,7 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
             break
         if result.tool_call_id not in results:
             results[result.tool_call_id] = dump(result.result.data).decode()
-    made: list[dict[str, Any]] = []
-    answered: list[Message] = []
+    made, answered = list[dict[str, Any]](), list[Message]()
     for call in calls:
         # Endpoints refuse names with other characters, even if their model made them up.
         name = _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_"
@@ -261,9 +236,7 @@ class OfferedTools:
     """Tools in the form of a request."""
 
     specs: Sequence[ToolSpec] = ()
-    """Sorted by name."""
     raw_tokens: float = 0
-    """Their `raw_estimate`."""
 
 
 _SPECS: weakref.WeakKeyDictionary[llm_helper.Tool, tuple[ToolSpec, float]] = weakref.WeakKeyDictionary()
@@ -273,10 +246,7 @@ _SPECS: weakref.WeakKeyDictionary[llm_helper.Tool, tuple[ToolSpec, float]] = wea
 def offered_tools(
     tools: Sequence[llm_helper.Tool], custom_serializer: Callable[[Any], Any] | None = None
 ) -> OfferedTools:
-    """Return the tools sorted by name.
-
-    A tool may carry its JSON schema as `wire_parameters`; otherwise it is made from `parameters`.
-    """
+    """Return the tools sorted by name, each with its own JSON schema (`wire_parameters`) or one made from `parameters`."""
     specs: list[ToolSpec] = []
     total = 0.0
     for tool in sorted(tools, key=attrgetter("name")):
@@ -326,10 +296,7 @@ NO_SIGNATURE = "skip_thought_signature_validator"
 
 
 def with_what_came(messages: Sequence[Message], came: Mapping[str, CameWith], traits: Traits) -> list[Message]:
-    """Return the messages with the signatures and the thinking that a server wants back with its calls.
-
-    `came` is by the id of an answer's first call.
-    """
+    """Return the messages with the thinking and signatures that a server wants back; `came` is by the first call's id."""
     sent: list[Message] = []
     for message in messages:
         if message["role"] == "assistant" and traits.thinking_back:
@@ -362,10 +329,7 @@ CHARACTERS_PER_TOKEN = 3  # an underestimate: a request that is cut too little i
 
 
 def shortened(messages: Sequence[Message], tokens: int, estimate: Callable[[str], int]) -> list[Message]:
-    """Return the messages cut to about `tokens` tokens: the middle of tool results is left out first, then of user messages.
-
-    A mark tells how much is missing. Instructions and files stay, so the result may still be longer.
-    """
+    """Return the messages cut to about `tokens` tokens, if possible: first tool results, then user messages, in the middle."""
     short = list(messages)
     sizes = {
         place: estimate(message["content"])
@@ -393,11 +357,7 @@ MAX_SIZE = 10 * 1024 * 1024  # bytes of one file, before encoding
 async def async_load_attachments(
     hass: HomeAssistant, content: Sequence[conversation.Content]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Return the attachments of user contents as message parts, by the content's position; images and PDF as data URLs.
-
-    Raises `HomeAgentError` for a file that is too large (`attachment_too_large`), unreadable (`attachment_unreadable`)
-    or not an image, text or PDF (`attachment_type`).
-    """
+    """Return the attachments of user contents as message parts, by the content's position. Raises `HomeAgentError`."""
     wanted = {
         position: item.attachments
         for position, item in enumerate(content)

@@ -2,7 +2,6 @@
 
 `ChunkParser` makes chunks of bytes, `DeltaStream` deltas of chunks; it separates thinking (`ThinkingSplitter`) and assembles
 tool calls (`ToolCallAssembler`). An answer that is not streamed is one big chunk.
-A token costs three calls: `ChunkParser.feed`, `DeltaStream.feed`, `DeltaStream._read`.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,17 +31,10 @@ type Delta = AssistantContentDeltaDict
 
 @dataclass(slots=True)
 class ChunkParser:
-    """Splits bytes into chunks; lines may come in pieces.
-
-    Accepts more than the standard of server-sent events, as servers send it: `data:` with or without a space, bare JSON
-    lines, llama.cpp's `error:` lines, comments and keep-alives, a last line without a line break. Each `data:` line is a
-    chunk, even without a blank line between. Other lines are ignored.
-    """
+    """Splits bytes into chunks: `data:` lines, bare JSON lines and llama.cpp's `error:` lines, each of which may come in pieces."""
 
     rest: bytearray = field(default_factory=bytearray)
-    """A line that has not ended yet."""
     done: bool = False
-    """Whether the server said that the answer has ended."""
 
     def feed(self, data: bytes) -> list[JsonObjectType]:
         """Return the chunks that `data` completes; a line break alone completes the last line."""
@@ -75,11 +67,7 @@ _TAG, _CLOSING = re.compile(f"{_OPEN}|{_CLOSE}"), re.compile(_CLOSE)
 
 @dataclass(slots=True)
 class ThinkingSplitter:
-    """Separates thinking from the answer in the text of models that mark it with `<think>` and `</think>`.
-
-    The tags may be split anywhere. Some chat templates write the opening tag into the prompt: the text then begins with
-    thinking and has a closing tag only.
-    """
+    """Separates thinking from the answer by `<think>` and `</think>`; the opening tag may be in the prompt instead."""
 
     undecided: bool = False
     """Whether text is held until a tag tells if it began with thinking."""
@@ -90,12 +78,10 @@ class ThinkingSplitter:
     pending: str = ""
     """The end of the text, if it may be the start of a tag."""
     held: list[str] = field(default_factory=list)
-    """Undecided text before it; never searched again."""
     thinking: bool = False
     answered: bool = False
     """Whether a part of the answer was returned; leading blanks are dropped until then."""
     _unclosed: list[str] = field(default_factory=list)
-    """Thinking since the last opening tag."""
 
     @property
     def unclosed(self) -> str:
@@ -172,19 +158,12 @@ class Ending:
     """Ends an answer that is too long, or that repeats itself, as small models do."""
 
     most: int | None
-    """Tokens of its text without thinking; None: no limit."""
     estimate: Callable[[str], int]
-    """Returns the tokens of a text."""
     said: list[str] = field(default_factory=list)
-    """Pieces of the text."""
     thought: list[str] = field(default_factory=list)
-    """Pieces of the thinking."""
     unseen: int = 0
-    """Characters since the last check."""
     step: int = LOOK_EVERY
-    """Characters between checks."""
     reason: str | None = None
-    """Why the answer ends; None: it does not."""
 
     def look(self, delta: Delta) -> Delta:
         """Return the newest delta, cut if the answer ends within it; `reason` tells whether it ends."""
@@ -253,15 +232,10 @@ class _Call:
 
 @dataclass(slots=True)
 class ToolCallAssembler:
-    """Assembles the tool calls of one answer from their fragments.
-
-    Servers differ: the index may be missing or the same for all calls, id and name may be null, repeated or late,
-    arguments may be an object instead of text.
-    """
+    """Assembles the tool calls of one answer from their fragments; servers differ in how they number and repeat them."""
 
     calls: list[_Call] = field(default_factory=list)
     length: int = 0
-    """Characters so far."""
 
     def feed(self, fragments: object) -> None:
         """Take the `tool_calls` of a delta; what is malformed is ignored."""
@@ -353,7 +327,6 @@ class DeltaStream:
         self._length = self._chunks = 0
         self._any_choice = self._any_delta = self._any_content = False
         self.thoughts: list[str] = []
-        """Pieces of thinking that the server itself separated."""
         self._usage: object = None
         self._timings: object = None
 
@@ -464,11 +437,7 @@ class DeltaStream:
 
 
 def usage_from_body(usage: object, timings: object = None) -> Usage | None:
-    """Return the token counts of a response; None without usable ones.
-
-    `timings` come from llama.cpp with the last chunk: tokens of the prompt from its cache (`cache_n`), those that it had to
-    read (`prompt_n`), and how long that took (`prompt_ms`).
-    """
+    """Return the token counts of a response, with llama.cpp's `timings` of its cache; None without usable ones."""
     usage = usage if isinstance(usage, Mapping) else {}
     timings = timings if isinstance(timings, Mapping) else {}
     details = usage.get("prompt_tokens_details")

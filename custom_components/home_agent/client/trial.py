@@ -47,13 +47,11 @@ class Trial:
     """The result of a trial."""
 
     error: LLMError | None = None
-    """Why it did not answer; None if it did."""
     first_word: float | None = None
     """Seconds until the first word of the answer, after thinking."""
     speed: float | None = None
     """Tokens a second from the first piece on, with thinking; None if the answer was too short."""
     calls_tools: bool | None = None
-    """Whether it called the right tool; None if it gets no tools."""
 
     @property
     def outcome(self) -> str:
@@ -71,7 +69,20 @@ async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
     client, trial = ChatCompletionsClient(hass, config), Trial()
     try:
         async with asyncio.timeout(PATIENCE):
-            await _speak(client, trial)
+            reply, text, pieces = ModelReply(), "", 0
+            started = began = time.perf_counter()
+            async with aclosing(client.stream(_SPEAK, reply)) as deltas:
+                async for delta in deltas:
+                    content = delta.get("content")
+                    if content and content.strip() and trial.first_word is None:
+                        trial.first_word = time.perf_counter() - began
+                    if piece := content or delta.get("thinking_content"):
+                        started = started if pieces else time.perf_counter()
+                        pieces, text = pieces + 1, text + piece
+            took = time.perf_counter() - started
+            if pieces >= _FEW and took > 0:
+                tokens = reply.usage.output_tokens if reply.usage else client.estimator.estimate(text)
+                trial.speed = tokens / took
             if config.tool_calling:
                 trial.calls_tools = await _calls(client)
     except LLMError as err:
@@ -79,26 +90,6 @@ async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
     except TimeoutError:
         trial.error = LLMTimeoutError(endpoint=config.title, detail="")
     return trial
-
-
-async def _speak(client: ChatCompletionsClient, trial: Trial) -> None:
-    """Measure one answer."""
-    reply, text, pieces = ModelReply(), "", 0
-    began = time.perf_counter()
-    started = began
-    async with aclosing(client.stream(_SPEAK, reply)) as deltas:
-        async for delta in deltas:
-            content = delta.get("content")
-            piece = content or delta.get("thinking_content")
-            if content and content.strip() and trial.first_word is None:
-                trial.first_word = time.perf_counter() - began
-            if piece:
-                started = started if pieces else time.perf_counter()
-                pieces, text = pieces + 1, text + piece
-    took = time.perf_counter() - started
-    if pieces >= _FEW and took > 0:
-        tokens = reply.usage.output_tokens if reply.usage else client.estimator.estimate(text)
-        trial.speed = tokens / took
 
 
 async def _calls(client: ChatCompletionsClient) -> bool:

@@ -1,9 +1,4 @@
-"""How the model's context window is shared out.
-
-Where a prompt is too long, the oldest rounds of the history go first, then attributes, entities and passages that were looked
-up, then detail of the home map. What stands later in this list takes its room first: the map what the others are not sure of,
-states what the map leaves, history what both leave. Nothing here fails a turn.
-"""
+"""How the model's context window is shared out: the home map takes its room first, then states, then the history."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -19,9 +14,7 @@ class Budget:
     prompt: int
     """Everything besides the instructions and the tools."""
     home_map: int
-    """The catalogue of the home where everything is told; the same in every turn."""
     small_map: int
-    """The same where entities are looked up."""
     states: int
     """At most; what the home map leaves of the prompt besides `kept`, if that is less."""
     kept: int
@@ -29,17 +22,12 @@ class Budget:
     found: int
     """States that are looked up for the first request of a conversation."""
     found_later: int
-    """For each later one."""
     history: int
     """At most; what the home map and the new turn part leave, if that is less."""
     blocks: int
-    """Passages of documents, memories, events."""
 
     def tightened(self, map_tokens: int, told_tokens: int) -> Budget:
-        """Return the budget after the model refused a request as too long: no history, no passages, half of the rest.
-
-        Half of what was sent, if that is less: the window may be smaller than it is said to be.
-        """
+        """Return the budget after the model refused a request as too long: half of it, or of what was sent if that is less."""
         home_map, part = map_tokens // 2, told_tokens // 2
         return replace(
             self,

@@ -1,7 +1,6 @@
-"""Hides personal data on the way to a model that is not in the home.
+"""Hides personal data that the home knows and remembers on the way to a model that is not in the home.
 
-What the home knows and remembers is hidden, not what was said to this model: a message that was sent as it was said stays so,
-or the model would have to read everything after it again.
+What was said to this model itself stays as it was said, or the model would have to read everything after it again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,10 +20,7 @@ type Messages = tuple[Sequence[Content], Mapping[int, str], Mapping[int, str]]
 
 
 async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
-    """Return the messages without personal data. `said` are the places of what people said to this model themselves.
-
-    The system message stays as it is: what was filled into it was hidden then.
-    """
+    """Return the messages without personal data, but for those at the places `said`: people said them to this model."""
     content, parts, _ = messages
     if sum(map(len, parts.values())) + sum(map(_size, content)) <= LONG:
         return _hide(messages, mask, said)

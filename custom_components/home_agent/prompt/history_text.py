@@ -1,7 +1,4 @@
-"""The stored history as text for a prompt: the newest messages that fit, oldest first, one line each.
-
-Only for placeholders. What was said in the running conversation goes to the model as messages, so nothing is sent twice.
-"""
+"""The stored history as text for a placeholder: the newest messages that fit, oldest first, one line each."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +26,7 @@ class HistoryMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryOptions:
-    """How much of the stored history a prompt may hold.
-
-    A placeholder is a reminder, not the conversation, which is sent as messages: a few sentences, about an eighth of the
-    tokens that these may have by default.
-    """
+    """How much of the stored history a prompt may hold; by default a few sentences, as a reminder."""
 
     max_length: int = 1500  # characters
     max_messages: int = 10
@@ -47,15 +40,10 @@ class HistoryText:
 
     text: str
     messages: int
-    """How many messages it holds."""
     of: int
-    """How many there were."""
     tokens: int
-    """Of the text."""
     tokens_saved: int
-    """Of what was left out."""
     cut: bool = False
-    """A message was too long for a whole."""
 
     @property
     def truncated(self) -> bool:
@@ -70,10 +58,7 @@ def format_history(
     estimate: Estimate,
     mask: Callable[[str], str] | None = None,
 ) -> HistoryText:
-    """Return the newest messages that fit all limits; the sentence for an empty history when there are none.
-
-    `mask` hides what must not leave the home. Limits are kept within what no prompt can suffer from.
-    """
+    """Return the newest messages that fit all limits, personal data hidden by `mask`; a sentence for an empty history."""
     options = replace(
         options,
         max_length=max(0, min(options.max_length, MAX_LENGTH)),
@@ -97,7 +82,10 @@ def format_history(
         room -= len(line) + 1
     if kept and not lines:
         cut = True
-        lines = [line] if (line := _shortened(kept[-1], options, words, estimate)) else []
+        line = _line(kept[-1], words, options.max_length)[: max(0, options.max_length - len(_CUT))]
+        while line and estimate(line) > options.max_tokens:
+            line = line[: len(line) * 3 // 4]
+        lines = [line.rstrip() + _CUT] if len(line) > len(_label(kept[-1], words)) else []
     lines.reverse()
     text = "\n".join(lines) or words.history_empty
     left_out = usable[: len(usable) - len(lines)]
@@ -118,7 +106,7 @@ def optimize_history(
 
 
 def history_key(messages: Iterable[HistoryMessage], *also: object) -> bytes:
-    """Return a key for these messages, by their ids, and for what else their text depends on."""
+    """Return a key for these messages, and for what else their text depends on."""
     digest = blake2b(repr(also).encode("utf-8", "surrogatepass"), digest_size=16)
     for message in messages:
         digest.update(message.id.encode("utf-8", "surrogatepass") + b"\0")
@@ -127,14 +115,8 @@ def history_key(messages: Iterable[HistoryMessage], *also: object) -> bytes:
 
 def _line(message: HistoryMessage, words: PromptWords, longest: int) -> str:
     """Return a message with who said it. Further lines of it are indented: none can pass for a message of its own."""
-    label = {"user": words.user, "assistant": words.assistant}.get(message.role, words.system)
-    return label + _LINE_ENDS.sub("\n  ", message.text[: longest + 1].strip())
+    return _label(message, words) + _LINE_ENDS.sub("\n  ", message.text[: longest + 1].strip())
 
 
-def _shortened(message: HistoryMessage, options: HistoryOptions, words: PromptWords, estimate: Estimate) -> str:
-    """Return as much of a message as fits by itself; nothing when not even its beginning does."""
-    line = _line(message, words, options.max_length)[: max(0, options.max_length - len(_CUT))]
-    while line and estimate(line) > options.max_tokens:
-        line = line[: len(line) * 3 // 4]
-    label = {"user": words.user, "assistant": words.assistant}.get(message.role, words.system)
-    return line.rstrip() + _CUT if len(line) > len(label) else ""
+def _label(message: HistoryMessage, words: PromptWords) -> str:
+    return {"user": words.user, "assistant": words.assistant}.get(message.role, words.system)

@@ -1,10 +1,8 @@
-"""The home map: the catalogue of the home in the stable part of the prompt. Names, areas and ids; no clock.
+"""The home map: the catalogue of the home in the stable part of the prompt. Names, areas and ids, with or without states.
 
-It may have states with it, as they were when they were written down: to say them by themselves would take each id once more.
-
-One line of JSON per area, so that a name can never end its line and read as an instruction. When the catalogue would pass
+One line of JSON per area, so that a name can never end its line and read as an instruction. If the catalogue would pass
 its share of the budget, it says less: per area how many entities of which kind, then the names of the areas by floor, then
-floors, then the home. What is not named is sent when a request is about it, or found with ha_query.
+floors, then the home.
 """
 
 from collections import Counter
@@ -92,11 +90,7 @@ async def _async_lines(
 async def _areas(
     snapshot: HomeSnapshot, by_area: ByArea, *, names: bool, states: Mapping[str, str] = _NO_STATES
 ) -> AsyncGenerator[Line]:
-    """Yield a line per area that names its entities, or counts them.
-
-    An entity is `entity_id`, or `entity_id = name | alias` where the id does not already say the name. Those with a state
-    have it behind them.
-    """
+    """Yield a line per area that names its entities (`entity_id = name | alias`) with their states, or counts them."""
     async for area_id, entities in in_slices(by_area.items()):
         if not entities:
             continue

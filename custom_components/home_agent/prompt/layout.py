@@ -1,8 +1,4 @@
-"""Lays a prompt out: from all that was gathered for it to what stands where, and what was left out.
-
-`layout` is a function of its inputs alone: it reads no state, waits for nothing, and changes nothing that it is given. What
-is gathered before it, and what is remembered and sent after it, is in `request.py`.
-"""
+"""Lays a prompt out: from all that was gathered for it (`request.py`) to what stands where, and what was left out. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +35,7 @@ HOME_HEADING = "## Home"
 STATES_IN_MAP_HEADING = '## States\n\nThose in "Home" are of some time ago; what <house> says in a message is newer.'
 STATES_HEADING = "## States\n\nSome time ago; what <house> says in a message is newer."
 GONE = "gone"
-DETAILED = 6  # entities; a request is rarely about more, and where it is, it is about what they are and not how
+DETAILED = 6  # entities; a request is rarely about more
 CHANGES_TOKENS = 60  # for what changed of what the model knows, where what a request is about takes all the room
 ASKED = 4  # entities that a request is about and that are told again although nothing of them is different
 
@@ -50,7 +46,6 @@ TRIM_TO = 0.5  # share of the limits that is kept when they are passed
 type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
 type Rows = Sequence[tuple[str, tuple[str, ...]]]
-"""Patterns of entity ids with the attributes that the owner chose for them."""
 
 
 def instructions_tokens(profile: Profile, given: str | None, *, additions: bool = True) -> float:
@@ -70,7 +65,6 @@ class Selection:
     detailed: bool = True
     left_out: int = 0
     tokens: int = 0
-    """Of the lines, when it was chosen."""
 
     @property
     def full_tokens(self) -> int:
@@ -89,14 +83,10 @@ class Inputs:
     mode: ContextMode = ContextMode.DIRECT
     instructions: Instructions | None = None
     added: str = ""
-    """By the caller of Assist."""
     mask: Mask | None = None
-    """Hides personal data of the baseline."""
 
     home: HomeSnapshot
-    """What the user may see."""
     home_map: HomeMap = field(default_factory=lambda: HomeMap(""))
-    """Empty where the home is not told."""
     home_text: str = ""
     """The home map with the states of the baseline; empty: as it stands in `home_map`."""
     baseline: Baseline | None = None
@@ -104,11 +94,9 @@ class Inputs:
     rounds: Sequence[Round] = ()
     """What may be sent of the conversation, oldest first; the last one is the new message."""
     begins: bool = True
-    """Whether the new message is the first one of the conversation."""
     history_messages: int = 0
-    """How many messages of earlier rounds are sent, at most."""
     head: TurnPart | None = None
-    """What the model has read before the message was said: it stays as it is, and only what is new is said after it."""
+    """What the model has read before the message was said: it stays as it is, what is new is said after it."""
     is_order: bool = False
     """Whether something is to be done: how the things are need not be told again then."""
 
@@ -116,17 +104,13 @@ class Inputs:
     facts: Mapping[str, str] = field(default_factory=dict)
     """Date, language, user, area, and the summary of what is not sent any more."""
     states: Mapping[str, State] = field(default_factory=dict)
-    """The states as they are now, of everything that was told before or found."""
     told_recently: bool = False
     """Whether states that the message is not about were told too short a time ago to be told again."""
     selection: Selection | None = None
     """Which entities are listed; None: none beyond those of the baseline."""
     listed: Mapping[str, KnownState] = field(default_factory=dict)
-    """Those of the selection, as they are now."""
     found: Sequence[HomeEntity] = ()
-    """What the message seems to be about, best first."""
     blocks: Mapping[str, Block] = field(default_factory=dict)
-    """What the context providers add, best first."""
     rows: Rows = ()
     """The entities and attributes that the owner chose; empty: those that are exposed, and what matters for each domain."""
     context_format: str = "json"
@@ -176,34 +160,21 @@ class OmittedStates:
 class Layout:
     """What stands where in a prompt."""
 
+    inputs: Inputs
     system: str
-    """The system message."""
     rounds: Sequence[Round]
     """Those that are sent, oldest first; each stands as it was sent before. The last one is the new message."""
     part: TurnPart
-    """What is told with the new message."""
-    room: int
-    """Tokens for rounds, turn parts and results of tools."""
-    baseline: Baseline | None = None
-    """The states in the system message, which stay there for the conversation."""
+    part_tokens: int
     states_told: bool = False
-    """Whether states were told that the message is not about."""
     others_wrote: bool = False
-    """Whether people outside the home may have written a state that is told."""
-    tokens: Mapping[str, int] = field(default_factory=dict)
-    """Of `home_map`, `baseline`, `rounds` before the new one, and `part`; about."""
     dropped: Sequence[Round] = ()
-    """Rounds that were sent so far and are not any more."""
     dropped_tokens: int = 0
     left_out: OmittedStates = field(default_factory=OmittedStates)
 
 
 def layout(inputs: Inputs) -> Layout:
-    """Return what stands where.
-
-    Rounds that are too long are dropped, about half of them at once: the model's cache holds for several turns again. Where
-    the new part needs more room than it is sure of, more of them go, and the part is made anew.
-    """
+    """Return what stands where; about half of the rounds are dropped at once, so that the model's cache holds again."""
     estimate, budget, room = inputs.estimate, inputs.budget, inputs.turn_room
     sizes = [size_of(one, estimate) for one in inputs.rounds[:-1]]
     head, drop, sure = inputs.head, 0, _sure(inputs)
@@ -222,19 +193,13 @@ def layout(inputs: Inputs) -> Layout:
             break
         sure, head = (needs if sure + needs < room else room), None
     return Layout(
+        inputs=inputs,
         system=system_message(inputs),
         rounds=sent,
         part=part,
-        room=inputs.room,
-        baseline=inputs.baseline,
+        part_tokens=needs,
         states_told=states.due,
         others_wrote=states.others_wrote,
-        tokens={
-            "home_map": inputs.home_map.tokens,
-            "baseline": inputs.baseline.tokens if inputs.baseline else 0,
-            "rounds": before,
-            "part": needs,
-        },
         dropped=inputs.rounds[:drop],
         dropped_tokens=sum(size.tokens for size in sizes[:drop]),
         left_out=states.left_out,
@@ -260,10 +225,7 @@ def _too_many(inputs: Inputs, sizes: Sequence[Size], sure: int) -> int:
 
 
 def system_message(inputs: Inputs) -> str:
-    """Return instructions, home map with the baseline, and what the caller of Assist added.
-
-    The same bytes every turn, and from conversation to conversation.
-    """
+    """Return instructions, home map with the baseline, and what the caller of Assist added; the same bytes every turn."""
     parts = [inputs.instructions.text if inputs.instructions else ""]
     if inputs.home_map.text:
         parts.append(f"{HOME_HEADING}\n\n{inputs.home_text or inputs.home_map.text}")
@@ -276,10 +238,7 @@ def system_message(inputs: Inputs) -> str:
 
 
 def states_in_instructions(inputs: Inputs) -> tuple[str, Mapping[str, KnownState], bool]:
-    """Return the states that a first turn part would tell, for instructions that have a place for them.
-
-    As text, as the model knows them from there, and whether people outside the home may have written any.
-    """
+    """Return the states for a place in the instructions: as text, as the model knows them, and whether others wrote any."""
     states = _States(inputs, KnownStates(), inputs.budget, retells=True)
     return render_states(states.rendered), states.told, states.others_wrote
 
@@ -293,9 +252,8 @@ class Size(NamedTuple):
     messages: int
     """What was said: user messages and answers in words; tool calls travel with their round."""
     words: int
-    """Tokens of what was said, called and returned."""
     tokens: int
-    """The same with the turn part: what is told of the home has a share of its own, which it may pass in a long talk."""
+    """The same with the turn part, which has a share of its own."""
 
 
 def size_of(one: Round, estimate: Estimate) -> Size:
@@ -379,7 +337,6 @@ class _States:
         self._again: set[str] = set()
         """What is told although it reads the same: the model knows it from long ago, and the request is about it."""
         self.told: dict[str, KnownState] = {}
-        """What the model knows from this part."""
         self.lines: dict[str, str] = {}
         """The text of each entity that reads differently from what the model knew, by id."""
         self.left_out = OmittedStates()
@@ -387,7 +344,13 @@ class _States:
         if inputs.mode is not ContextMode.OFF:
             self.due = not (self._known and inputs.told_recently)
             self._choose(budget, retells=retells)
-        self.others_wrote = self._others_wrote()
+        rows = inputs.rows
+        self.others_wrote = any(
+            may_be_of_others(state, attributes_of(entity_id, rows))
+            for entity_id in self.lines
+            if (state := self.told[entity_id].state) is not None and (rows or len(state.state) > PROSE)
+        )
+        """Whether people outside the home may have written what is told; of what the owner chose, titles may be."""
 
     @property
     def rendered(self) -> JsonValueType:
@@ -408,11 +371,16 @@ class _States:
                 left_out.states = 0 if not inputs.begins or looks_up else baseline.left_out
                 left_out.full_tokens = baseline.full_tokens
             if (selection := inputs.selection) is not None:
-                self._add_listed(inputs.listed)
+                listed = list(inputs.listed.items())
                 left_out.attributes = not selection.detailed
                 if known and not looks_up:
                     before = [entities[entity_id] for entity_id in known if entity_id in entities]
-                    self._add_listed({one.entity_id: now for one, now in self._described(before, detailed=False)})
+                    listed += [(one.entity_id, now) for one, now in self._described(before, detailed=False)]
+                for entity_id, now in listed:
+                    if entity_id not in self.told and (
+                        entity_id not in known or known[entity_id].state is not now.state
+                    ):
+                        self._add(entity_id, now)
                 if selection.left_out:
                     left_out.states = 0 if known or looks_up else selection.left_out
                     left_out.full_tokens = selection.full_tokens
@@ -438,18 +406,8 @@ class _States:
         if before is None or before.text != now.text or anyway:
             self.lines[entity_id] = now.text
 
-    def _add_listed(self, listed: Mapping[str, KnownState]) -> None:
-        """Add everything that was chosen and is new or has changed."""
-        for entity_id, now in listed.items():
-            before = self._known.get(entity_id)
-            if entity_id not in self.told and (before is None or before.state is not now.state):
-                self._add(entity_id, now)
-
     def _add_since(self, baseline: Baseline) -> None:
-        """Add what changed of what the model knows: of the baseline the states, of what it was told since all of it.
-
-        How far a lamp is dimmed is worth no word unasked; what was told of it in the conversation stays true.
-        """
+        """Add what changed: of the baseline only states, of what was told in the conversation the attributes, too."""
         entities, states = self._inputs.home.entities, self._inputs.states
         briefly: list[HomeEntity] = []
         in_detail: list[HomeEntity] = []
@@ -467,11 +425,7 @@ class _States:
             self._add(entity.entity_id, now)
 
     def _add_found(self, budget: int, *, retells: bool) -> int:
-        """Add what the request is about; return how many are left out.
-
-        What the model knows and is no longer true comes first, however long; then what is new to it. Where not all of
-        it fits, only the best have attributes. The best are told again where the model knows them from the baseline alone.
-        """
+        """Add what the request is about, changes first; return how many are left out. If not all fits, only the best have attributes."""
         known, long_ago, found = self._known, self._long_ago, self._inputs.found
         self._again.update(
             entity_id
@@ -528,16 +482,6 @@ class _States:
         note = self._inputs.introduce(entity_id) if introduced else ""
         return self._inputs.estimate(f'"{entity_id}":"{now.text} ({note})",')
 
-    def _others_wrote(self) -> bool:
-        """Return whether people outside the home may have written what is told; of what the owner chose, titles may be."""
-        rows = self._inputs.rows
-        for entity_id in self.lines:
-            state = self.told[entity_id].state
-            if state is not None and (rows or len(state.state) > PROSE):
-                if may_be_of_others(state, attributes_of(entity_id, rows)):
-                    return True
-        return False
-
 
 def described(
     state_of: Callable[[str], State | None],
@@ -562,10 +506,7 @@ def attributes_of(entity_id: str, rows: Rows) -> tuple[str, ...]:
 def rendered(
     lines: Mapping[str, str], home: HomeSnapshot, context_format: str, notes: Mapping[str, str]
 ) -> JsonValueType:
-    """Return lines in a profile's context format: JSON with notes behind some, sentences, or JSON with names (`hybrid`).
-
-    In sentences `Desk lamp in Office (light.desk) is on.`, in `hybrid` by entity id: `on (Desk lamp, Office)`.
-    """
+    """Return lines in a profile's context format: JSON with notes, sentences, or JSON with names and areas (`hybrid`)."""
     if context_format == "json":
         return {key: f"{text} ({note})" if (note := notes.get(key)) else text for key, text in lines.items()}
     sentences: list[JsonValueType] = []

@@ -1,12 +1,11 @@
 """What rides in the turn part besides states: the owner's documents, events, memories. One context provider for each.
 
-A provider returns what fits this request, best first; what the model already knows in this conversation is left out here,
-so a provider need not remember anything.
+A provider returns what fits this request, best first; what the model already knows in this conversation is left out here.
 """
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -28,7 +27,7 @@ from ..home.domains import domains_logged
 from ..home.exposure import is_shared
 from ..languages.data import ENGLISH, EVENT_LANGUAGES, PromptWords, code_of, data_of, prompt_words
 from ..memory.memories import Memories
-from ..memory.record import Memory, MemoryType
+from ..memory.record import MemoryType
 from ..search.knowledge import Knowledge
 from ..search.model import Query
 from ..search.passages import HEADER, taint
@@ -48,7 +47,6 @@ class ContextRequest:
     query: Query
     """The words with what is known about the user; `query.allowed` says which entities may be spoken of."""
     tokens: int
-    """What a block may take, about; items beyond it are cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +64,6 @@ class Block:
     """What a provider adds."""
 
     items: Sequence[Item]
-    """Best first."""
     heading: str = ""
     """A line of ours above the items. Without one they stand beside the states, under the provider's name."""
 
@@ -84,10 +81,7 @@ class ContextProvider(Protocol):
         ...
 
     async def async_block(self, request: ContextRequest) -> Block | None:
-        """Return what to add, None for nothing.
-
-        May raise anything and take as long as it likes: what is not there in time is left out, and logged once per outage.
-        """
+        """Return what to add, None for nothing; what raises or is not there in time is left out, and logged once per outage."""
         ...
 
 
@@ -99,16 +93,8 @@ class Providers:
         self._providers: Sequence[ContextProvider] = providers
         self._outages = Outages()
 
-    def offer(self, provider: ContextProvider, holds: bool) -> None:
-        """Ask a provider as the last one, or no more: one that has nothing at all costs a turn nothing then."""
-        others = [known for known in self._providers if known is not provider]
-        self._providers = [*others, provider] if holds else others
-
     async def async_blocks(self, request: ContextRequest) -> dict[str, Block]:
-        """Return what each provider adds, by its name; without room none is asked.
-
-        All are asked at once, and what answers at once costs no turn of the event loop.
-        """
+        """Return what each provider adds, by its name; all are asked at once, and none without room."""
         asked = [provider for provider in self._providers if request.tokens > 0 and provider.is_asked(request)]
         answer = self._outages.async_answer
         tasks = [create_eager_task(answer(item.name, TIMEOUT, item.async_block(request))) for item in asked]
@@ -121,16 +107,13 @@ class Providers:
 def new_blocks(
     blocks: Mapping[str, Block], known: Collection[str], room: int, estimate: Callable[[str], int]
 ) -> Mapping[str, Block]:
-    """Return what is new to the model by provider, within `room` tokens together.
-
-    `known` are the keys (`known_key`) that the model still sees. An item that is too long leaves its place to others.
-    """
+    """Return what is new by provider, within `room` tokens together; `known` are the keys (`keys_of`) the model still sees."""
     found: dict[str, Block] = {}
     for name, block in blocks.items():
         left = room - (estimate(block.heading) if block.heading else 0)
         items = []
         for item in block.items:
-            if known_key(name, item.key) not in known:
+            if f"{name}:{item.key}" not in known:
                 tokens = estimate(dump(item.data).decode())
                 if tokens <= left:
                     items.append(item)
@@ -141,24 +124,17 @@ def new_blocks(
     return found
 
 
-def known_key(provider: str, key: str) -> str:
-    """Return what is remembered of an item that was sent."""
-    return f"{provider}:{key}"
-
-
 def keys_of(blocks: Mapping[str, Block]) -> Sequence[str]:
     """Return the keys under which the items are remembered."""
-    return [known_key(name, item.key) for name, block in blocks.items() for item in block.items]
+    return [f"{name}:{item.key}" for name, block in blocks.items() for item in block.items]
 
 
+@dataclass(frozen=True, slots=True)
 class KnowledgeProvider:
     """Adds passages of the owner's documents, below the states and behind their header."""
 
+    knowledge: Knowledge
     name = "knowledge"
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        """Look in these documents."""
-        self._knowledge = knowledge
 
     def is_asked(self, request: ContextRequest) -> bool:
         """Return whether there is anything to look in for the user."""
@@ -170,12 +146,12 @@ class KnowledgeProvider:
                 or not (user.is_admin if asked_for == "admins" else user.permissions.access_all_entities(POLICY_READ))
             ):
                 return False
-        return not self._knowledge.search.is_empty
+        return not self.knowledge.search.is_empty
 
     async def async_block(self, request: ContextRequest) -> Block | None:
         """Return the nearest passages. What others wrote makes the conversation careful, whether it fits or not."""
         query = request.query
-        passages = await self._knowledge.async_find(query.text, language=query.language, previous=query.previous)
+        passages = await self.knowledge.async_find(query.text, language=query.language, previous=query.previous)
         if not passages:
             return None
         taint(request.turn, passages)
@@ -186,43 +162,38 @@ class KnowledgeProvider:
         return Block(items=items, heading=HEADER)
 
 
+@dataclass(frozen=True, slots=True)
 class MemoryProvider:
-    """Adds what is remembered and matches the question, beside the states."""
+    """Adds memories that match the question, beside the states."""
 
+    memories: Memories
     name = "memories"
-
-    def __init__(self, memories: Memories) -> None:
-        """Look in these memories."""
-        self._memories = memories
 
     def is_asked(self, request: ContextRequest) -> bool:
         """Return whether there is anything for the user; never for a rehearsal."""
-        memories, turn = self._memories, request.turn
+        memories, turn = self.memories, request.turn
         return not (memories.is_empty or turn.rehearsal or memories.scope_of(turn) is None)
 
     async def async_block(self, request: ContextRequest) -> Block | None:
         """Return what matches best. Text that came from outside makes the conversation careful, whether it fits or not."""
         query, turn = request.query, request.turn
-        if (scope := self._memories.scope_of(turn)) is None:
+        if (scope := self.memories.scope_of(turn)) is None:
             return None
-        found = await self._memories.async_find(
+        found = await self.memories.async_find(
             query.text, scope, language=query.language, previous=query.previous, is_sparing=True
         )
         turn.record.taints.update(source for item in found for source in item.memory.tainted)
-        told = [(item.memory.id, _memory_line(item.memory)) for item in found]
-        return Block(items=[Item(key=f"{key}/{crc32(line.encode()):x}", data=line) for key, line in told])
+        items = []
+        for memory in [item.memory for item in found]:
+            line = memory.content
+            if memory.type not in (MemoryType.FACT, MemoryType.PREFERENCE):  # its day may matter
+                line = f"{line} ({dt_util.as_local(memory.extracted_at).date().isoformat()})"
+            items.append(Item(key=f"{memory.id}/{crc32(line.encode()):x}", data=line))
+        return Block(items=items)
 
 
-def _memory_line(memory: Memory) -> str:
-    """Return what a model reads of a memory: with its day where that may matter."""
-    if memory.type in (MemoryType.FACT, MemoryType.PREFERENCE):
-        return memory.content
-    return f"{memory.content} ({dt_util.as_local(memory.extracted_at).date().isoformat()})"
-
-
-# The calendar context: what happened, happens and is to be done in the home, for a user who asks for it. From calendars,
-# to-do lists and the logbook; only what is exposed and what the user may read, judged at the moment of asking. It rides in
-# the turn part, or in the system prompt where the owner's prompt has a place for it.
+# The calendar context: events from calendars, to-do lists and the logbook, for a user who asks for them; only what is exposed
+# and what the user may read now. They stand in the turn part, or where the owner's prompt has a place for them.
 
 LIMIT = 20  # events
 WEEK_DAYS = 7
@@ -236,12 +207,11 @@ _END_OF_DAY = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRequest:
-    """A period, both ends included, and whether lists were named."""
+    """A period, both ends included, and whether lists were named: then also what has no date."""
 
     start: datetime
     end: datetime
     tasks: bool = False
-    """What is on to-do and shopping lists is asked for whether it has a date or not, beside other events as well."""
     only_tasks: bool = False
 
 
@@ -258,8 +228,7 @@ class HomeEvent:
     notes: str = ""
 
 
-MAX_READ = 2_000
-"""Characters of a message that are looked at: a question is never longer, and a pasted book would take minutes."""
+MAX_READ = 2_000  # characters of a message that are looked at: a pasted book would take minutes
 _KINDS = ("tasks", "show", "events", "ahead", "past")
 _WHOLE_DAYS = {"day_before_yesterday": -2, "yesterday": -1, "today": 0, "day_after_tomorrow": 2, "tomorrow": 1}
 """Periods of the language files in days from today; the first one that is named counts."""
@@ -280,11 +249,7 @@ def _event_patterns(language: str) -> Mapping[str, re.Pattern[str]]:
 
 
 def detect_event_request(text: str, now: datetime, language: str = ENGLISH) -> EventRequest | None:
-    """Return which events a message asks for; None when it asks for none.
-
-    `now` is in the home's zone, a `ZoneInfo`. Days begin and end by the clocks of that zone, also on days that
-    are shorter or longer than 24 hours. Without a period: the last 7 days, or the next ones for what is still to come.
-    """
+    """Return which events a message asks for, None if it asks for none; by default of 7 days. `now` is in the home's zone."""
     text, patterns = text[:MAX_READ], _event_patterns(language)
     events, tasks = patterns["events"].search(text), patterns["tasks"].search(text) is not None
     if not events and not tasks and not patterns["show"].search(text):
@@ -372,24 +337,21 @@ MAX_DAYS = 31  # of the logbook, read day by day until there is enough
 
 MAX_LOGGED = 400  # entities; the logbook's query names each of them, and a database takes no more than so many
 
-_OF_NOBODY = domains_logged(Logged.ALWAYS)
-_DONE_TO = (*_OF_NOBODY, *domains_logged(Logged.BY_USER))
+_ALWAYS_LOGGED = domains_logged(Logged.ALWAYS)
+_LOGGED_FOR_USER = (*_ALWAYS_LOGGED, *domains_logged(Logged.BY_USER))
 _NOTHING_NEW = (STATE_UNAVAILABLE, STATE_UNKNOWN, None, "")
 
 
-TAINT = "events"
-"""What a confirmation names when appointments that others wrote make the conversation careful."""
+TAINT = "events"  # named by a confirmation if appointments that others wrote made the conversation careful
 
 
+@dataclass(slots=True)
 class CalendarContext:
-    """The context provider of events: asks all sources at once; one that is slow or fails is left out."""
+    """Adds events: asks all sources at once; one that is slow or fails is left out."""
 
+    _hass: HomeAssistant
+    _outages: Outages = field(default_factory=Outages)
     name = "events"
-
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Look at this home; start as if all were well."""
-        self._hass = hass
-        self._outages = Outages()
 
     def is_asked(self, request: ContextRequest) -> bool:
         """Return whether the message asks for events, and the system prompt does not hold them."""
@@ -414,10 +376,7 @@ class CalendarContext:
         return Block(heading=words.events, items=items)
 
     async def async_events(self, turn: Turn) -> list[HomeEvent] | None:
-        """Return the events that a message asks for, at most `LIMIT` in their order; None when it asks for none.
-
-        Appointments and tasks come first; the logbook fills the places that are left. Text of others makes the turn careful.
-        """
+        """Return the events that a message asks for, at most `LIMIT` in their order; None if it asks for none."""
         if not turn.profile.tell_events or not self._hass.config.location_name:
             return None
         zone = await async_zone(self._hass, turn.profile.timezone)
@@ -469,10 +428,7 @@ class CalendarContext:
         ]
 
     async def _async_rows(self, turn: Turn, request: EventRequest, entity_id: str) -> Sequence[Mapping[str, Any]]:
-        """Return what one calendar or list holds.
-
-        The action would ask for permission to control; reading is checked here, and nothing is changed.
-        """
+        """Return the rows of a calendar or list. Reading is checked here: the action would ask for permission to control."""
         domain = entity_id.partition(".")[0]
         if domain == CALENDAR:
             end = max(request.end, request.start + timedelta(seconds=1))
@@ -480,13 +436,9 @@ class CalendarContext:
             data: dict[str, Any] = {"start_date_time": request.start, "end_date_time": end}
         else:
             service, data = "get_items", {"status": ["needs_action", "completed"]}
+        context, data = Context(parent_id=turn.context.id), {"entity_id": entity_id, **data}
         response = await self._hass.services.async_call(
-            domain,
-            service,
-            {"entity_id": entity_id, **data},
-            blocking=True,
-            return_response=True,
-            context=Context(parent_id=turn.context.id),
+            domain, service, data, blocking=True, return_response=True, context=context
         )
         answer = (response or {}).get(entity_id)
         rows = answer.get("events" if domain == CALENDAR else "items") if isinstance(answer, dict) else None
@@ -499,7 +451,7 @@ class CalendarContext:
         # Only a home with a logbook loads these, and then they are loaded.
         from homeassistant.components.logbook import helpers, processor
 
-        entity_ids = (await self._async_readable(turn, _DONE_TO if turn.user else _OF_NOBODY))[:MAX_LOGGED]
+        entity_ids = (await self._async_readable(turn, _LOGGED_FOR_USER if turn.user else _ALWAYS_LOGGED))[:MAX_LOGGED]
         if not entity_ids:
             return
         types = helpers.async_determine_event_types(self._hass, entity_ids, None)
@@ -512,9 +464,15 @@ class CalendarContext:
             reading = get_instance(self._hass).async_add_executor_job(
                 logbook.get_events, dt_util.as_utc(start), dt_util.as_utc(end)
             )
-            rows = [row for row in await reading if turn.user is None or row.get("context_user_id") == turn.user.id]
-            happened = [event for row in reversed(rows) if (event := _happened(row, request)) is not None]
-            found += happened[: LIMIT - len(found)]
+            for row in reversed(await reading):
+                said = row.get("message") or row.get("state")
+                by_user = turn.user is None or row.get("context_user_id") == turn.user.id
+                if said in _NOTHING_NEW or not by_user or len(found) >= LIMIT:
+                    continue
+                name = row.get("name") or row.get("entity_id") or ""
+                when = dt_util.utc_from_timestamp(float(row["when"])).astimezone(request.end.tzinfo)
+                title = f"{name}: {said}" if row.get("state") else f"{name} {said}"
+                found.append(HomeEvent(when=when, title=title))
             end = start
 
 
@@ -530,15 +488,6 @@ def _task(row: Mapping[str, Any], name: str, request: EventRequest) -> HomeEvent
     if not belongs:
         return None
     return event_from_text(when, str(row.get("summary") or ""), str(row.get("description") or ""), (name,))
-
-
-def _happened(row: Mapping[str, Any], request: EventRequest) -> HomeEvent | None:
-    said = row.get("message") or row.get("state")
-    if said in _NOTHING_NEW:
-        return None
-    name = row.get("name") or row.get("entity_id") or ""
-    when = dt_util.utc_from_timestamp(float(row["when"])).astimezone(request.end.tzinfo)
-    return HomeEvent(when=when, title=f"{name}: {said}" if row.get("state") else f"{name} {said}")
 
 
 def _when(value: object, zone_of: datetime) -> date | None:

@@ -7,7 +7,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 import math
 from zoneinfo import ZoneInfo
 
@@ -66,15 +65,11 @@ class Ready:
 
     part: TurnPart
     conversation_id: str | None
-    """None: the message begins a conversation."""
     rounds: int
-    """Of the conversation, with this one."""
     language: str
     baseline: Baseline | None
     taints: frozenset[str]
-    """Sources of text from outside that it was told of."""
     at: float
-    """Loop time."""
 
     def is_for(self, turn: Turn, rounds: int, baseline: Baseline | None, now: float) -> bool:
         """Return whether a turn is the one that was rehearsed, a moment ago; `now` is loop time."""
@@ -99,9 +94,7 @@ class Sources:
     providers: Providers = field(default_factory=Providers)
     views: Views = field(default_factory=Views)
     asked: dict[str, Turn] = field(default_factory=dict)
-    """The newest turn of each profile, by its subentry id."""
     ready: dict[Owner, Ready] = field(default_factory=dict)
-    """By who is about to speak."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +104,9 @@ class Share:
     instructions: str | None = None
     """Instead of the profile's; then nothing is told of the home, and no event tells of it. None: as the profile says."""
     additions: bool = False
-    """Whether the owner's additions stand behind these instructions."""
     providers: Providers = field(default_factory=Providers)
     """Asked instead of all others where the instructions are given."""
     sums_up: bool = False
-    """Whether rounds that are not sent any more become part of the summary."""
     reserved: int = 0
     """Tokens of what it is told behind the message."""
 
@@ -138,18 +129,13 @@ class Gathering:
 
     inputs: Inputs = field(init=False)
     offered: OfferedTools = field(init=False)
-    """The tools as they are sent."""
     view: View = field(init=False)
     fixed: Fixed = field(init=False)
-    """As it was before this turn."""
     window: int = field(init=False)
     map_limit: int | None = field(init=False)
     given: str | None = field(init=False)
-    """The instructions, where the turn's share has its own."""
     _lists_baseline: bool = field(default=False, init=False)
-    """Whether states stand in the system message."""
     _documents_room: float = field(default=math.inf, init=False)
-    """Tokens for documents in the instructions."""
     _looked_up: bool = field(default=False, init=False)
 
     async def async_gather(self) -> None:
@@ -163,7 +149,7 @@ class Gathering:
         estimate = self.endpoint.client.estimator.estimate
         mode = ContextMode.OFF
         if self.given is None:
-            mode = self.fixed.mode or await self.view.async_mode(self.hass, turn, budget, estimate)
+            mode = self.fixed.mode or await self.view.async_mode(turn, budget, estimate)
         turn.record.context_mode = mode.value
         events.async_announce(self.hass, turn)
         known = self.fixed.instructions
@@ -184,7 +170,7 @@ class Gathering:
             is_order=turn.record.is_order,
             rows=rows_of(turn),
             context_format=profile.context_format,
-            knows=partial(self.view.knows, self.hass),
+            knows=self.view.knows,
             introduce=self.view.introduction,
         )
         if self.share is not None and self.given is not None and not self.share.additions:
@@ -246,7 +232,7 @@ class Gathering:
             self.inputs,
             home=view.snapshot,
             found=found,
-            knows=partial(view.knows, self.hass),
+            knows=view.knows,
             introduce=view.introduction,
         )
         await self._async_add_home()
@@ -254,8 +240,8 @@ class Gathering:
     async def async_complete(self) -> None:
         """Add the states and facts of this moment."""
         hass, turn, transcript = self.hass, self.turn, self.transcript
-        inputs = await async_with_states(hass, turn, self.view, self.inputs, transcript.states_told_at)
-        self.inputs = await async_with_facts(hass, turn, inputs, transcript.history.summary)
+        told_at, summary = transcript.states_told_at, transcript.history.summary
+        self.inputs = await async_with_now(hass, turn, self.view, self.inputs, told_at, summary)
 
     async def async_shorten(self, told: int) -> None:
         """Gather anew with less: the model refused a request as too long, in which `told` tokens were turn parts."""
@@ -302,7 +288,7 @@ class Gathering:
         """Write the instructions for the conversation."""
         turn, sources, inputs = self.turn, self.sources, self.inputs
         self.inputs = replace(inputs, instructions=None)
-        written = await sources.system_prompts.async_write(
+        text, personal = await sources.system_prompts.async_write(
             turn,
             self.transcript,
             self.tools,
@@ -313,16 +299,13 @@ class Gathering:
             looks_up=inputs.mode.looks_up,
         )
         documents = self._documents()
-        parts = (written.text, documents.within(self._documents_room) if documents else "")
+        parts = (text, documents.within(self._documents_room) if documents else "")
         begun = self.inputs.instructions or Instructions(owner=turn.owner)  # has the states, if they stand in it
-        instructions = replace(begun, text="\n\n".join(filter(None, parts)), personal=written.personal)
+        instructions = replace(begun, text="\n\n".join(filter(None, parts)), personal=personal)
         self.inputs = replace(self.inputs, instructions=instructions)
 
     async def _async_entity_context(self) -> str:
-        """Return the states that the first turn part would tell, for instructions that have a place for them.
-
-        From now on they count as told.
-        """
+        """Return the states for a place in the instructions; from now on they count as told."""
         self._lists_baseline = False  # they stand here, and nowhere else
         self.inputs = replace(self.inputs, baseline=None)
         await self._async_add_home()  # whether the home map names everything decides how states are told
@@ -348,9 +331,8 @@ class Gathering:
         baseline, text = None, ""
         if self._lists_baseline:
             zone = await _async_own_zone(self.hass, self.turn.profile)
-            baseline = await view.async_kept_baseline(
-                self.hass, self.turn, inputs, self.sources.volatility, home_map=home_map, zone=zone
-            )
+            volatility = self.sources.volatility
+            baseline = await view.async_kept_baseline(self.turn, inputs, volatility, home_map=home_map, zone=zone)
             if baseline.home_map:
                 lasting = baseline.home is view.snapshot and self.mask is None
                 text = baseline.home_map if lasting else await view.async_home_map(baseline, self.mask)
@@ -371,22 +353,18 @@ class Gathering:
         self.transcript.spoke_of([entity.entity_id for entity in found[:SPOKEN_OF]])
 
 
+@dataclass(slots=True)
 class RequestBuilder:
     """Builds the requests of one turn, once it is open."""
 
-    def __init__(self, gathering: Gathering, chat_log: ChatLog) -> None:
-        """Belong to one turn and its chat log."""
-        self._gathering = gathering
-        self._chat_log = chat_log
-        self._turn = gathering.turn
-        self._transcript = gathering.transcript
-        self._estimate = gathering.endpoint.client.estimator.estimate
-        self.layout = Layout(system="", rounds=(), part=TurnPart(""), room=0)
+    _gathering: Gathering
+    _chat_log: ChatLog
+    layout: Layout = field(init=False)
 
     @property
     def offered(self) -> Sequence[ToolSpec]:
         """The tools of the turn, as they are sent."""
-        offers = self._turn.record.offers
+        offers = self._gathering.turn.record.offers
         specs = self._gathering.offered.specs
         return [spec for spec in specs if offers is None or spec["function"]["name"] in offers]
 
@@ -400,15 +378,16 @@ class RequestBuilder:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         gathering = self._gathering
         if gathering.rehearsed is None:
-            self._transcript.follow(self._chat_log.content)
+            self._gathering.transcript.follow(self._chat_log.content)
         if shorter:
             rounds = self.layout.rounds
-            told = sum(self._estimate(one.part.text) for one in rounds if one.part is not None)
+            estimate = self.layout.inputs.estimate
+            told = sum(estimate(one.part.text) for one in rounds if one.part is not None)
             rounds[-1].part = None
             await gathering.async_shorten(told)
             await self._async_lay_out(gathering.async_see_again())
-        rounds = self.layout.rounds
-        fit_results(rounds, self.layout.room, self._estimate, shorter=shorter)
+        rounds, inputs = self.layout.rounds, self.layout.inputs
+        fit_results(rounds, inputs.room, inputs.estimate, shorter=shorter)
         content: list[Content] = [self._chat_log.content[0]]
         parts_at: dict[int, str] = {}
         notes_at: dict[int, str] = {}
@@ -427,23 +406,19 @@ class RequestBuilder:
         return messages_from_content(told_with[0], told_with[1], notes=told_with[2])
 
     def note_what_is_true(self, states: Mapping[str, str]) -> None:
-        """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last.
-
-        `states` has what things really are of which the answer says something else; without any, it says that something was
-        done.
-        """
-        newest = self._transcript.follow(self._chat_log.content)
+        """Tell the model, behind its last answer, that nothing was done, or the states that the answer does not fit."""
+        newest = self._gathering.transcript.follow(self._chat_log.content)
         note = NOT_SO if states else NOTHING_DONE
-        newest.notes[len(newest.answers) - 1] = render_note(note, self._turn.record.outcomes, states)
+        newest.notes[len(newest.answers) - 1] = render_note(note, self._gathering.turn.record.outcomes, states)
 
     def may_name_others(self, answer: str) -> bool:
         """Return whether an answer may be about more than what its turn has done."""
-        happened = [key for key, outcome in self._turn.record.outcomes.items() if outcome in HAPPENED]
+        happened = [key for key, outcome in self._gathering.turn.record.outcomes.items() if outcome in HAPPENED]
         return self._gathering.view.snapshot.may_name_others(answer, happened)
 
     def note_last_request(self) -> None:
         """Tell the model, behind the newest tool results, that it has to answer now. That stays there as well."""
-        newest = self._transcript.follow(self._chat_log.content)
+        newest = self._gathering.transcript.follow(self._chat_log.content)
         calls = max(place for place, item in enumerate(newest.answers) if isinstance(item, AssistantContent))
         newest.notes.setdefault(calls, render_note(ANSWER_NOW, {}))
 
@@ -457,41 +432,39 @@ class RequestBuilder:
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
             made = replace(layout(replace(gathered.inputs, mode=ContextMode.OFF, blocks={})), part=TurnPart(text=""))
-        self._remember(made)
-        self._report(made)
-
-    def _remember(self, made: Layout) -> None:
-        """Keep what was told: the one place where a prompt changes the transcript."""
-        gathered, transcript, turn = self._gathering, self._transcript, self._turn
         self.layout = made
         self._chat_log.content[0] = SystemContent(content=made.system)
         made.rounds[-1].part = made.part
         if made.others_wrote:
-            turn.record.taints.add(TAINT)
-        if gathered.rehearsed is not None:
-            return
+            self._gathering.turn.record.taints.add(TAINT)
+        if gathered.rehearsed is None:
+            self._remember(made)
+        self._report(made)
+
+    def _remember(self, made: Layout) -> None:
+        """Keep what was told: the one place where a prompt changes the transcript."""
+        gathered, transcript, inputs = self._gathering, self._gathering.transcript, self._gathering.inputs
         if transcript.fixed is gathered.fixed:  # else the owner has changed the settings meanwhile
-            inputs = gathered.inputs
             gathered.fixed = transcript.fixed = Fixed(
-                mode=inputs.mode, window=gathered.window, instructions=inputs.instructions, baseline=made.baseline
+                mode=inputs.mode, window=gathered.window, instructions=inputs.instructions, baseline=inputs.baseline
             )
         transcript.map_limit = gathered.map_limit
         if made.states_told:
             transcript.states_told_at = gathered.hass.loop.time()
-        sums_up = gathered.share.sums_up if gathered.share is not None else turn.profile.history_summary
+        sums_up = gathered.share.sums_up if gathered.share is not None else self._gathering.turn.profile.history_summary
         transcript.drop_before(made.rounds[0], made.dropped if sums_up else ())
 
     def _report(self, made: Layout) -> None:
-        """Say what the model is told, and what of all there is it is not."""
+        """Announce what the model is told, and what was left out."""
         gathered, hass = self._gathering, self._gathering.hass
         if gathered.given is not None:
             return
-        home_map, mode, later = gathered.inputs.home_map, gathered.inputs.mode, bool(made.rounds[1:])
-        tokens, told, left_out = made.tokens["part"], list(made.part.told), made.left_out
-        if made.baseline is not None and not later:
-            told, tokens = list(dict.fromkeys((*told, *made.baseline.told))), tokens + made.baseline.tokens
+        home_map, mode, baseline = gathered.inputs.home_map, gathered.inputs.mode, gathered.inputs.baseline
+        tokens, told, left_out, later = made.part_tokens, list(made.part.told), made.left_out, bool(made.rounds[1:])
+        if baseline is not None and not later:
+            told, tokens = list(dict.fromkeys((*told, *baseline.told))), tokens + baseline.tokens
         counts = dict(Counter(key.partition(":")[0] for key in made.part.items))
-        events.async_context_injected(hass, self._turn, mode.value, told, tokens, counts)
+        events.async_context_injected(hass, self._gathering.turn, mode.value, told, tokens, counts)
         states = 0
         if mode is ContextMode.RETRIEVED and not later:
             states = max(0, len(gathered.view.snapshot.entities) - len(told)) * STATE_TOKENS
@@ -505,7 +478,7 @@ class RequestBuilder:
             attributes_left_out=left_out.attributes,
             home_map_reduced=not home_map.full,
         )
-        events.async_context_optimized(hass, self._turn, optimized)
+        events.async_context_optimized(hass, self._gathering.turn, optimized)
 
 
 def shares(profile: Profile, *, room: int, fixed: float) -> Budget:
@@ -530,33 +503,19 @@ def shares(profile: Profile, *, room: int, fixed: float) -> Budget:
     )
 
 
-async def async_with_states(
-    hass: HomeAssistant, turn: Turn, view: View, inputs: Inputs, told_at: float | None = None
+async def async_with_now(
+    hass: HomeAssistant, turn: Turn, view: View, inputs: Inputs, told_at: float | None = None, summary: str = ""
 ) -> Inputs:
-    """Return the inputs with the states of all that may be told, and those that are told unasked where they stand nowhere yet.
-
-    `told_at` is the loop time of the newest states in the conversation.
-    """
+    """Return the inputs with states and facts as they are now; `told_at` is the loop time of the newest states told."""
     selection, listed = None, dict[str, KnownState]()
     if (inputs.baseline is None and inputs.mode.lists) or turn.context_entities is not None:
         room, full = inputs.states_room, inputs.home_map.full
-        selection = await view.async_selection(hass, turn, room, inputs.estimate, map_is_full=full)
-        described = view.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        selection = await view.async_selection(turn, room, inputs.estimate, map_is_full=full)
+        described = view.describe(selection.entities, selection.attributes, detailed=selection.detailed)
         listed = {entity.entity_id: now async for entity, now in in_slices(described)}
     told = [one.part.told for one in inputs.rounds if one.part is not None]
     told += [known.told for known in (inputs.baseline, inputs.instructions, inputs.head) if known is not None]
     ids = {entity.entity_id for entity in inputs.found}.union(*told)
-    return replace(
-        inputs,
-        selection=selection,
-        listed=listed,
-        states={entity_id: state for entity_id in ids if (state := hass.states.get(entity_id)) is not None},
-        told_recently=told_at is not None and hass.loop.time() - told_at < turn.profile.context_update_interval,
-    )
-
-
-async def async_with_facts(hass: HomeAssistant, turn: Turn, inputs: Inputs, summary: str = "") -> Inputs:
-    """Return the inputs with time, language, user and area, and the summary of rounds that are not sent any more."""
     now = dt_util.now(await _async_own_zone(hass, turn.profile))
     facts = {"date": now.strftime(DATE), "language": turn.speaks}
     if turn.user and turn.user.name:
@@ -565,7 +524,15 @@ async def async_with_facts(hass: HomeAssistant, turn: Turn, inputs: Inputs, summ
         facts["area"] = area.name
     if summary:
         facts[EARLIER] = summary
-    return replace(inputs, clock=now.strftime("%H:%M"), facts=facts)
+    return replace(
+        inputs,
+        selection=selection,
+        listed=listed,
+        states={entity_id: state for entity_id in ids if (state := hass.states.get(entity_id)) is not None},
+        told_recently=told_at is not None and hass.loop.time() - told_at < turn.profile.context_update_interval,
+        clock=now.strftime("%H:%M"),
+        facts=facts,
+    )
 
 
 async def _async_own_zone(hass: HomeAssistant, profile: Profile) -> ZoneInfo | None:

@@ -1,15 +1,13 @@
 """The home as one reader may see it: which of its states are listed, how they stand in the system message, and what is found.
 
-Listed are those that the profile names: all with attributes, else all without, else some. They stand in the system message
-as they were when they were written down, the same in every conversation; a turn carries what is different since, and what
-its message is about (`layout`), so it costs a few dozen tokens however large the home is.
+States stand in the system message as they were when they were written down, the same in every conversation; a turn carries
+what is different since, and what its message is about (`layout`), so it costs a few dozen tokens however large the home is.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta, tzinfo
 from fnmatch import fnmatchcase
-from functools import partial
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
@@ -35,10 +33,8 @@ SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
 NEARLY = 2 * FIXED_STEP  # tokens by which the room may differ for which states were written down
 LOOKUP_TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
-MAX_READ = 2_000
-"""Characters of a message that are looked up: a question is never longer, and a pasted book would keep the index busy."""
-TAINT = "states"
-"""What a confirmation names when states that others wrote make the conversation careful."""
+MAX_READ = 2_000  # characters of a message that are looked up: a pasted book would keep the index busy
+TAINT = "states"  # named by a confirmation if states that others wrote made the conversation careful
 DATE = "%A %Y-%m-%d"
 
 # The home as one reader may see it, and what was made of it: kept as long as the home stays as it is.
@@ -48,20 +44,15 @@ DATE = "%A %Y-%m-%d"
 class View:
     """What a reader may see."""
 
+    hass: HomeAssistant
     snapshot: HomeSnapshot
     base: HomeSnapshot
-    """The whole home it was taken from."""
     permissions: object = None
-    """Those it was made with; None: everything may be read."""
     maps: dict[int, HomeMap] = field(default_factory=dict)
-    """By budget."""
     selections: dict[tuple[object, ...], Selection] = field(default_factory=dict)
     introductions: dict[str, str] = field(default_factory=dict)
-    """By entity id."""
     baselines: dict[tuple[str, int, bool], Baseline] = field(default_factory=dict)
-    """By profile, budget and home map."""
     modes: dict[tuple[object, ...], ContextMode] = field(default_factory=dict)
-    """By profile and budget: what `auto` comes to."""
 
     async def async_map(self, budget: int, estimate: Estimate) -> HomeMap:
         """Return the home map; the same one for the same budget."""
@@ -70,25 +61,19 @@ class View:
         return kept
 
     async def async_selection(
-        self, hass: HomeAssistant, turn: Turn, budget: int, estimate: Estimate, *, map_is_full: bool = True
+        self, turn: Turn, budget: int, estimate: Estimate, *, map_is_full: bool = True
     ) -> Selection:
-        """Return what is sent without being asked; remembered while the home stays the same.
-
-        `budget` is in tokens. Names are counted where the home map or the format has none besides.
-        """
+        """Return what is sent without being asked, within `budget` tokens; remembered while the home stays the same."""
         names = not map_is_full or turn.profile.context_format != "json"
         key = (turn.profile.subentry_id, budget, names)
         if turn.context_entities is not None:
-            return await self._async_select(hass, turn, budget, estimate, names=names)
+            return await self._async_select(turn, budget, estimate, names=names)
         if (kept := self.selections.get(key)) is None:
-            kept = self.selections[key] = await self._async_select(hass, turn, budget, estimate, names=names)
+            kept = self.selections[key] = await self._async_select(turn, budget, estimate, names=names)
         return kept
 
-    async def async_mode(self, hass: HomeAssistant, turn: Turn, budget: Budget, estimate: Estimate) -> ContextMode:
-        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
-
-        A list of the owner's that fits is told in any case.
-        """
+    async def async_mode(self, turn: Turn, budget: Budget, estimate: Estimate) -> ContextMode:
+        """Return the profile's mode; `auto`: everything if names and states fit their shares, else what is looked up."""
         profile = turn.profile
         key = (profile.subentry_id, budget.home_map, budget.states)
         if profile.context_mode != AUTO:
@@ -99,7 +84,7 @@ class View:
         home_map = await self.async_map(budget.home_map, estimate)
         if home_map.full or profile.context_entities:
             states = max(0, budget.prompt - home_map.tokens - budget.kept)
-            selection = await self.async_selection(hass, turn, states, estimate)
+            selection = await self.async_selection(turn, states, estimate)
             whole = selection.detailed and not selection.left_out
             if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
                 mode = ContextMode.DIRECT
@@ -109,14 +94,7 @@ class View:
         return mode
 
     async def async_kept_baseline(
-        self,
-        hass: HomeAssistant,
-        turn: Turn,
-        inputs: Inputs,
-        volatility: Volatility,
-        *,
-        home_map: HomeMap,
-        zone: tzinfo | None = None,
+        self, turn: Turn, inputs: Inputs, volatility: Volatility, *, home_map: HomeMap, zone: tzinfo | None = None
     ) -> Baseline:
         """Return the baseline of a conversation while it holds, else the one for its budget; made now if there is none."""
         seen, known, budget = self.snapshot, inputs.baseline, inputs.budget
@@ -134,31 +112,27 @@ class View:
             if (own, whole) == (key[0], home_map.full) and abs(other - room) <= NEARLY and kept.tokens <= room:
                 return kept
         states = max(0, min(budget.states, room))
-        made = await self.async_baseline(hass, turn, states, inputs.estimate, volatility, home_map=home_map, zone=zone)
+        selection = await self.async_selection(turn, states, inputs.estimate, map_is_full=home_map.full)
+        made = await self._async_baseline(turn, inputs.estimate, volatility, selection, home_map=home_map, zone=zone)
         self.baselines[key] = made
         return made
 
-    async def async_baseline(
+    async def _async_baseline(
         self,
-        hass: HomeAssistant,
         turn: Turn,
-        budget: int,
         estimate: Estimate,
         volatility: Volatility,
+        selection: Selection,
         *,
         home_map: HomeMap,
-        zone: tzinfo | None = None,
+        zone: tzinfo | None,
     ) -> Baseline:
-        """Return the states of the stable part as they are now, with the date in `zone` and the language of the home.
-
-        As JSON they stand in the home map, where it names each entity. Without what changes all the time: that is told when a request is about it.
-        """
-        selection = await self.async_selection(hass, turn, budget, estimate, map_is_full=home_map.full)
+        """Return the states of the stable part as they are now: in the home map if it is full and they are JSON."""
         today = dt_util.now(zone)
         midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-        facts = {"date": today.strftime(DATE), "language": hass.config.language}
+        facts = {"date": today.strftime(DATE), "language": self.hass.config.language}
         now = today.timestamp()
-        found = self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        found = self.describe(selection.entities, selection.attributes, detailed=selection.detailed)
         told = {entity.entity_id: known async for entity, known in in_slices(found)}
         for entity_id, known in list(told.items()):
             holds = volatility.holds(known.state, now) if known.state is not None else Holds.NOTHING
@@ -193,9 +167,9 @@ class View:
         lines = {entity_id: mask(known.text) if mask else known.text for entity_id, known in baseline.told.items()}
         return await async_with_states(self.snapshot, lines)
 
-    def changed_since(self, hass: HomeAssistant, baseline: Baseline) -> dict[str, str]:
+    def changed_since(self, baseline: Baseline) -> dict[str, str]:
         """Return what is told in each conversation because it changed since, by entity id."""
-        entities, states = self.snapshot.entities, hass.states
+        entities, states = self.snapshot.entities, self.hass.states
         return {
             entity_id: f'"{entity_id}":"{describe(state, detailed=False)}",'
             for entity_id, known in baseline.told.items()
@@ -207,16 +181,15 @@ class View:
         }
 
     def describe(
-        self, hass: HomeAssistant, entities: Iterable[HomeEntity], attributes: Attributes, *, detailed: bool
+        self, entities: Iterable[HomeEntity], attributes: Attributes, *, detailed: bool
     ) -> Iterator[tuple[HomeEntity, KnownState]]:
         """Return the entities that have a state, each as the model knows it afterwards."""
-        knows = partial(self.knows, hass)
-        return described(hass.states.get, entities, attributes, detailed=detailed, knows=knows)
+        return described(self.hass.states.get, entities, attributes, detailed=detailed, knows=self.knows)
 
-    def knows(self, hass: HomeAssistant, entity_id: str) -> bool:
+    def knows(self, entity_id: str) -> bool:
         """Return whether the reader may be told of an entity; true for what is none."""
         return entity_id in self.snapshot.entities or (
-            entity_id not in self.base.entities and may_tell(hass, entity_id)
+            entity_id not in self.base.entities and may_tell(self.hass, entity_id)
         )
 
     def introduction(self, entity_id: str) -> str:
@@ -230,9 +203,7 @@ class View:
             text = self.introductions[entity_id] = ", ".join(words)
         return text
 
-    async def _async_select(
-        self, hass: HomeAssistant, turn: Turn, budget: int, estimate: Estimate, *, names: bool
-    ) -> Selection:
+    async def _async_select(self, turn: Turn, budget: int, estimate: Estimate, *, names: bool) -> Selection:
         attributes: dict[str, tuple[str, ...]] = {}
         entities = list(self.snapshot.entities.values())
         if rows := rows_of(turn):
@@ -243,23 +214,21 @@ class View:
             entities = [self.snapshot.entities[entity_id] for entity_id in attributes]
         if len(entities) * SHORT_LINE <= budget * MAX_CHARS_PER_TOKEN:
             everything = Selection(entities, attributes)
-            lines = await self._async_lines(hass, everything, budget, names=names)
+            lines = await self._async_lines(everything, budget, names=names)
             if (tokens := estimate(",".join(lines.values()))) <= budget:
                 return Selection(entities, attributes, tokens=tokens)
-        lines = await self._async_lines(hass, Selection(entities, attributes, detailed=False), budget, names=names)
+        lines = await self._async_lines(Selection(entities, attributes, detailed=False), budget, names=names)
         tokens = estimate(",".join(lines.values()))
         fitting = len(lines) if tokens <= budget else len(lines) * budget // tokens
         selected = [self.snapshot.entities[entity_id] for entity_id in list(lines)[:fitting]]
         spent = tokens * fitting // max(1, len(lines))
         return Selection(selected, attributes, detailed=False, left_out=len(entities) - fitting, tokens=spent)
 
-    async def _async_lines(
-        self, hass: HomeAssistant, selection: Selection, budget: int, *, names: bool
-    ) -> dict[str, str]:
+    async def _async_lines(self, selection: Selection, budget: int, *, names: bool) -> dict[str, str]:
         """Return the lines by entity id, until they are longer than the budget can be."""
         lines: dict[str, str] = {}
         room = budget * MAX_CHARS_PER_TOKEN
-        found = self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        found = self.describe(selection.entities, selection.attributes, detailed=selection.detailed)
         async for entity, now in in_slices(found):
             entity_id = entity.entity_id
             note = self.introduction(entity_id) if names else ""
@@ -296,7 +265,7 @@ class Views:
             if view is not None and view.snapshot.entities == seen.entities and view.snapshot.areas == seen.areas:
                 view.base, view.permissions = snapshot, permissions  # what changed is nothing that this reader sees
                 return view
-            view = self._views[key, within] = View(snapshot=seen, base=snapshot, permissions=permissions)
+            view = self._views[key, within] = View(hass=hass, snapshot=seen, base=snapshot, permissions=permissions)
         return view
 
 
@@ -315,19 +284,13 @@ class Lookup:
     """Finds entities; owned by the entry."""
 
     find: Callable[[Query], Awaitable[list[FoundEntity]]]
-    """Returns the best entities first."""
     habits: Callable[[], Mapping[str, float]] = dict
-    """How often the household acts on an entity, 0 to 1."""
     _outages: Outages = field(default_factory=Outages)
 
     def query(
         self, turn: Turn, snapshot: HomeSnapshot, mode: ContextMode, *, spoken_of: Sequence[str], previous: str
     ) -> Query:
-        """Return what is looked for, and what is known about the user; `previous` is what was said before.
-
-        An entity may be found when it is in the reader's view of the home, and on the owner's list if there is one. In the
-        mode `both` that list is sent anyway, so it does not limit what is found.
-        """
+        """Return what is looked for in the reader's view: on the owner's list if there is one, unless that is sent anyway."""
         entities = snapshot.entities
         rows = rows_of(turn)
 
@@ -347,10 +310,7 @@ class Lookup:
         )
 
     async def async_entities(self, query: Query, snapshot: HomeSnapshot) -> list[HomeEntity]:
-        """Return the entities that a request is about, best first.
-
-        Without an index: what was spoken of, then what is in the area of the asking device.
-        """
+        """Return the entities that a request is about, best first; without an index those spoken of and in the user's area."""
         entities = snapshot.entities
         found = await self._outages.async_answer("What a request is about", LOOKUP_TIMEOUT, self.find(query))
         if found is not None:

@@ -4,7 +4,6 @@ What the owner's prompt has a place for is gathered, and nothing else. Fixed for
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
@@ -25,10 +24,10 @@ from .providers import CalendarContext, event_lines, events_text
 from .template import (
     ENTITIES,
     EVENTS,
+    HISTORY,
     ProcessedPrompt,
     PromptContextService,
     PromptTask,
-    has_history,
     render_prompt,
     with_named,
 )
@@ -90,26 +89,13 @@ IN_LANGUAGE = "Always answer in the language `{language}`, whatever language the
 
 
 def default_prompt(tools: Sequence[HomeAgentTool], *, looks_up: bool = False) -> str:
-    """Return the default instructions for an agent with these tools; the same words for the same tools.
-
-    `looks_up` where only the states of what a request seems to be about are sent.
-    """
+    """Return the default instructions for an agent with these tools; `looks_up` if states are sent by request."""
     parts = [ROLE, f"{TOLD}\n\n{HOME}\n{LOOKED_UP if looks_up else STATES}\n{DATA}"]
     if guides := dict.fromkeys(tool.guide for tool in tools if tool.guide and tool.guide_is_default):
         parts.append("\n".join((TOOLS_HEADING, "", *guides)))
     guidelines = (LOOK_UP, ACT, IDS, TRUTH) if tools else ()
     parts.append("\n".join((GUIDELINES, "", *guidelines, SPEAK)))
     return "\n\n".join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class SystemPrompt:
-    """What stands in the system message, and why a prompt of the owner's stands there as it was written."""
-
-    text: str
-    personal: bool = False
-    """Whether it may depend on who talks: a template was filled in."""
-    error: PromptTemplateError | None = None
 
 
 class SystemPrompts:
@@ -122,7 +108,6 @@ class SystemPrompts:
         self._outages = Outages()
         self.service = PromptContextService(hass)
         self._sound: set[str] = set()
-        """Profiles whose prompt was written without an error, the last time that it was."""
 
     async def async_write(
         self,
@@ -135,11 +120,10 @@ class SystemPrompts:
         own: str | None = None,
         mask: Mask | None = None,
         looks_up: bool = False,
-    ) -> SystemPrompt:
-        """Return the system prompt for a conversation that begins with this turn; the same for the same profile and tools.
+    ) -> tuple[str, bool]:
+        """Return the system prompt of a conversation that begins with this turn, and whether it may depend on who talks.
 
-        `own` replaces the owner's prompt. `entity_context` returns the states of the first turn part, which count as sent from then on; `mask` hides
-        personal data in what is filled in, `looks_up` says whether states are sent by request. A prompt of the owner's that does not render stays as it was written.
+        `own` replaces the owner's prompt. `entity_context` returns the states of the first turn part, which count as sent then.
         """
         profile = turn.profile
         if own is None:
@@ -161,7 +145,11 @@ class SystemPrompts:
             elif task is not None:
                 written[prompt] = self.service.process_prompt(prompt, task, options)
             else:
-                written[prompt] = self._plain(prompt, turn)
+                try:
+                    written[prompt] = ProcessedPrompt(prompt=render_prompt(self._hass, prompt, turn))
+                except PromptTemplateError as err:
+                    LOGGER.error("The prompt of %s could not be processed", profile.name)
+                    written[prompt] = ProcessedPrompt(prompt=prompt.strip(), error=err)
         words = written[own].prompt if own else ""
         words = words or default_prompt(tools, looks_up=looks_up)
         guides = dict.fromkeys(tool.guide for tool in tools if tool.guide and not tool.guide_is_default)
@@ -178,15 +166,7 @@ class SystemPrompts:
             self._sound.add(profile.subentry_id)
             issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, False)
         personal = any("{" in prompt for prompt in prompts)
-        return SystemPrompt("\n\n".join(part for part in parts if part), personal, error)
-
-    def _plain(self, prompt: str, turn: Turn) -> ProcessedPrompt:
-        """Return a prompt that is a plain template, rendered."""
-        try:
-            return ProcessedPrompt(prompt=render_prompt(self._hass, prompt, turn))
-        except PromptTemplateError as err:
-            LOGGER.error("The prompt of %s could not be processed", turn.profile.name)
-            return ProcessedPrompt(prompt=prompt.strip(), error=err)
+        return "\n\n".join(filter(None, parts)), personal
 
     async def _async_task(
         self,
@@ -212,7 +192,7 @@ class SystemPrompts:
             timezone=zone.key,
             area_id=turn.area_id,
             device_id=turn.device_id,
-            history=_stored_history(transcript, turn) if has_history(needs) else (),
+            history=_stored_history(transcript, turn) if not needs.isdisjoint(HISTORY) else (),
             entity_context=entities,
             event_context=await self._async_events(turn, budget.blocks) if EVENTS in needs else None,
             mask=mask,
@@ -237,15 +217,9 @@ def _stored_history(transcript: Transcript, turn: Turn) -> tuple[HistoryMessage,
     """Return what was said before this session; from now on it is sent in the prompt, and nowhere else."""
     history: list[HistoryMessage] = []
     for message in transcript.history.tell():
-        if turn.profile.prompt_history_system:
-            history += (
-                HistoryMessage(
-                    id=f"{message.id}-{number}",
-                    role="system",
-                    text=f"{call.name} ({'done' if call.success else 'failed'})",
-                )
-                for number, call in enumerate(message.calls)
-            )
+        for number, call in enumerate(message.calls if turn.profile.prompt_history_system else ()):
+            text = f"{call.name} ({'done' if call.success else 'failed'})"
+            history.append(HistoryMessage(id=f"{message.id}-{number}", role="system", text=text))
         role = "user" if message.role is Role.USER else "assistant"
         history.append(HistoryMessage(id=message.id, role=role, text=message.text))
     return tuple(history)

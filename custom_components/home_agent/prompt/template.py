@@ -1,6 +1,5 @@
 """The prompt context service: fills an owner's prompt in, and says what became of it.
 
-Here are the placeholders with their names in both spellings, what stands for each in one conversation, and the filling.
 A prompt with an error in it never costs the turn: it goes out as it was written, and the error is logged.
 """
 
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 import re
 import time
-from typing import Any, NamedTuple, override
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
@@ -48,7 +47,6 @@ _CANONICAL = {
 """The name in snake_case by each spelling: `current_time`, `currentTime`."""
 _OF_VARIABLES = frozenset({"user_id", "household_id", "current_time", "timezone", "message_history"})
 NAMES = frozenset(_CANONICAL)
-"""All names, in both spellings."""
 
 
 class Missing(str):
@@ -67,7 +65,6 @@ class PromptTask:
 
     agent_name: str = ""
     task_id: str = ""
-    """The conversation; for the log."""
     language: str = "en"
     user_id: str | None = None
     user_name: str | None = None
@@ -78,23 +75,15 @@ class PromptTask:
     area_id: str | None = None
     device_id: str | None = None
     history: Sequence[HistoryMessage] = ()
-    """Oldest first; nothing of the running conversation."""
     entity_context: str = ""
     event_context: str | None = None
-    """None: events were not asked for."""
     mask: Callable[[str], str] | None = field(default=None, repr=False)
-    """Hides personal data in what the home remembers and knows; None: nothing is hidden."""
 
 
 def used(names: frozenset[str]) -> frozenset[str]:
     """Return what has to be known for these names, in snake_case."""
     wanted = frozenset(_CANONICAL[name] for name in names)
     return wanted | _OF_VARIABLES if VARIABLES in wanted else wanted
-
-
-def has_history(wanted: frozenset[str]) -> bool:
-    """Return whether a prompt has the history in it."""
-    return not wanted.isdisjoint(HISTORY)
 
 
 def values_for(task: PromptTask, history: str, variables: str = "") -> dict[str, object]:
@@ -129,13 +118,10 @@ SAMPLE_VALUES = values_for(
     PromptTask(agent_name="Home Agent", user_id="0", user_name="User", household_id="Home", event_context=""),
     "User: Hello",
 )
-"""Values for a prompt that is only tried."""
 
 
-# Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}`.
-#
-# An owner's prompt is a Home Assistant template. A known name in single braces becomes an expression of that template before
-# it is rendered, so there is one rendering and no second look: what a value says, braces included, stays as it is.
+# Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}`. A known name in single braces becomes an expression
+# of the owner's template before that is rendered, so what a value says, braces included, stays as it is.
 
 RENDER_TIMEOUT = 2.0  # seconds; loops over all states of a large home take a tenth of it
 _IN_BRACES = re.compile(r"\{([A-Za-z]\w*)\}")
@@ -156,23 +142,11 @@ class _AnyName(dict[str, Any]):
 _GRAMMAR = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701
 _GRAMMAR.filters, _GRAMMAR.tests = _AnyName(), _AnyName()
 UNUSABLE = (TemplateError, TemplateSyntaxError, RecursionError, ValueError)
-"""What is raised for a prompt that cannot be filled in."""
-
-
-class Filled(NamedTuple):
-    """A prompt with its values."""
-
-    text: str
-    unknown: tuple[str, ...]
-    """Names that stand for nothing and became empty, or what else was missing."""
 
 
 @lru_cache(maxsize=64)
 def one_spelling(text: str, names: frozenset[str]) -> str:
-    """Return a template in which known names in single braces are expressions; other braces stay as they are.
-
-    Raises one of `UNUSABLE`.
-    """
+    """Return a template with known names in single braces as expressions. Raises one of `UNUSABLE`."""
     if not _IN_BRACES.search(text):
         return text
 
@@ -189,10 +163,7 @@ def one_spelling(text: str, names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=64)
 def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
-    """Return which of the names a prompt uses, in either spelling. A prompt without braces costs one search.
-
-    Raises one of `UNUSABLE`.
-    """
+    """Return which of the names a prompt uses, in either spelling. Raises one of `UNUSABLE`."""
     if not _MAY_HOLD_NAMES.search(text):
         return frozenset()
     return names & meta.find_undeclared_variables(_GRAMMAR.parse(one_spelling(text, names)))
@@ -202,10 +173,7 @@ _NAMED = re.compile(r"\{\{-?\s*prompts\.(\w+)\s*-?\}\}")
 
 
 def with_named(text: str, prompts: Mapping[str, str]) -> str:
-    """Return a template with the named texts that it takes in as `{{ prompts.NAME }}`; they may take in others, once each.
-
-    An unknown name stays, and is reported as any unknown placeholder is.
-    """
+    """Return a template with the named texts that it takes in as `{{ prompts.NAME }}`, once each; unknown names stay."""
 
     def taken_in(found: re.Match[str], left: Mapping[str, str]) -> str:
         if (named := left.get(found[1])) is None:
@@ -216,22 +184,19 @@ def with_named(text: str, prompts: Mapping[str, str]) -> str:
     return _NAMED.sub(lambda found: taken_in(found, prompts), text)
 
 
-def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled:
-    """Return the prompt with its values. Raises one of `UNUSABLE`."""
+def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+    """Return the prompt with its values, and the names that stand for nothing. Raises one of `UNUSABLE`."""
     template = Template(one_spelling(text, frozenset(values)), hass)
     if template.is_static:
-        return Filled(text.strip(), ())
+        return text.strip(), ()
     missing: dict[str, None] = {}
     rendered = template.async_render(values, parse_result=False, log_fn=lambda _level, said: missing.setdefault(said))
     unknown = tuple(match[1] if (match := _UNDEFINED.match(said)) else said for said in missing)
-    return Filled(str(rendered).strip(), unknown)
+    return str(rendered).strip(), unknown
 
 
 async def async_is_slow(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> bool:
-    """Return whether a prompt takes longer to render than the event loop can stand still; it is tried beside it.
-
-    One that does not render at all is not slow: rendering it says why.
-    """
+    """Return whether a prompt takes too long to render on the event loop; false for one that does not render."""
     with suppress(*UNUSABLE):
         template = Template(one_spelling(text, frozenset(values)), hass)
         return await template.async_render_will_timeout(RENDER_TIMEOUT, values)
@@ -239,11 +204,7 @@ async def async_is_slow(hass: HomeAssistant, text: str, values: Mapping[str, obj
 
 
 def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
-    """Return the owner's prompt as a plain template, without the placeholders of the prompt context service.
-
-    Variables: ha_name, user_name, language, area_id, device_id, profile_name, besides everything that Home Assistant's templates know.
-    Raises `PromptTemplateError`, which names the profile and what is wrong.
-    """
+    """Return the owner's prompt as a plain template, without the service's placeholders. Raises `PromptTemplateError`."""
     if not text.strip():
         return ""
     try:
@@ -276,21 +237,8 @@ class PromptMetadata:
     history_messages_count: int = 0
     history_truncated: bool = False
     placeholders_replaced: tuple[str, ...] = ()
-    """As they are spelled in the prompt, in alphabetical order."""
     estimated_tokens: int = 0
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerformanceMetrics:
-    """What a prompt cost."""
-
-    prompt_processing_time: float = 0.0
-    """Milliseconds, like the other two."""
-    history_formatting_time: float = 0.0
-    placeholder_replacement_time: float = 0.0
-    total_tokens: int = 0
-    history_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,9 +247,8 @@ class ProcessedPrompt:
 
     prompt: str
     metadata: PromptMetadata = field(default_factory=PromptMetadata)
-    performance: PerformanceMetrics = field(default_factory=PerformanceMetrics)
+    milliseconds: float = 0.0
     error: PromptTemplateError | None = None
-    """Why the prompt is as it was written."""
 
 
 @dataclass(slots=True)
@@ -321,17 +268,17 @@ class PromptMetrics:
 
     def add(self, processed: ProcessedPrompt, history: HistoryText | None) -> None:
         """Count a prompt."""
-        metadata, performance = processed.metadata, processed.performance
+        metadata = processed.metadata
         self.prompts += 1
         self.errors += processed.error is not None
         self.warnings += len(metadata.warnings)
         self.truncated += metadata.history_truncated
         self.placeholders += len(metadata.placeholders_replaced)
-        self.milliseconds += performance.prompt_processing_time
-        self.prompt_tokens += performance.total_tokens
-        self.history_tokens += performance.history_tokens
+        self.milliseconds += processed.milliseconds
+        self.prompt_tokens += metadata.estimated_tokens
         if history is not None:
             self.with_history += 1
+            self.history_tokens += history.tokens
             self.tokens_saved += history.tokens_saved
 
     def as_dict(self) -> dict[str, int | float]:
@@ -358,10 +305,8 @@ class PromptContextService:
         """Start with nothing remembered."""
         self._hass = hass
         self.estimate: Estimate = TokenEstimator().estimate
-        """Returns how many tokens a text is, about."""
         self._memo: OrderedDict[bytes, HistoryText] = OrderedDict()
         self._slow: dict[str, bool] = {}
-        """Which prompts were tried, and take too long."""
         self.metrics = PromptMetrics()
 
     async def async_is_slow(self, prompt: str) -> bool:
@@ -391,19 +336,18 @@ class PromptContextService:
 
     def process_prompt(self, template: str, task: PromptTask, options: HistoryOptions | None = None) -> ProcessedPrompt:
         """Return the prompt with its placeholders filled in. Never raises for what stands in a prompt."""
-        started = formatted = time.perf_counter()
+        started = time.perf_counter()
         history: HistoryText | None = None
         error: PromptTemplateError | None = None
         names: frozenset[str] = frozenset()
         try:
             names = names_in(template, NAMES)
             wanted = used(names)
-            if has_history(wanted):
+            if not wanted.isdisjoint(HISTORY):
                 history = self.format_message_history(task, options or HistoryOptions())
-            formatted = time.perf_counter()
             values = values_for(task, history.text if history else "")
             if VARIABLES in wanted:
-                block = fill(self._hass, "\n".join(prompt_words(task.language).context_lines), values).text
+                block = fill(self._hass, "\n".join(prompt_words(task.language).context_lines), values)[0]
                 values = values_for(task, history.text if history else "", block)
             text, unknown = fill(self._hass, template, values)
             warnings = tuple(f"unknown placeholder: {name}" for name in unknown)
@@ -414,30 +358,19 @@ class PromptContextService:
             LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
             error = PromptTemplateError(profile=task.agent_name, detail=str(err))
             text, history, names, warnings = template.strip(), None, frozenset(), (UNPROCESSED,)
-        ended, tokens = time.perf_counter(), self.estimate(text)
+        milliseconds = (time.perf_counter() - started) * 1000
         processed = ProcessedPrompt(
             prompt=text,
             metadata=PromptMetadata(
                 history_messages_count=history.messages if history else 0,
                 history_truncated=history.truncated if history else False,
                 placeholders_replaced=tuple(sorted(names)),
-                estimated_tokens=tokens,
+                estimated_tokens=self.estimate(text),
                 warnings=warnings,
             ),
-            performance=PerformanceMetrics(
-                prompt_processing_time=(ended - started) * 1000,
-                history_formatting_time=(formatted - started) * 1000,
-                placeholder_replacement_time=(ended - formatted) * 1000,
-                total_tokens=tokens,
-                history_tokens=history.tokens if history else 0,
-            ),
+            milliseconds=milliseconds,
             error=error,
         )
-        self._note(processed, task, history)
-        return processed
-
-    def _note(self, processed: ProcessedPrompt, task: PromptTask, history: HistoryText | None) -> None:
-        """Count what was processed and log it in names and counts: nothing of what was said."""
         self.metrics.add(processed, history)
         LOGGER.info(
             "Prompt processed: agent %s, task %s, history messages %d, history truncated %s, estimated tokens %d, %.1f ms",
@@ -446,13 +379,13 @@ class PromptContextService:
             processed.metadata.history_messages_count,
             processed.metadata.history_truncated,
             processed.metadata.estimated_tokens,
-            processed.performance.prompt_processing_time,
+            milliseconds,
         )
+        placeholders = ", ".join(processed.metadata.placeholders_replaced) or "none"
         LOGGER.debug(
-            "Prompt processing metadata: placeholders %s, warnings %s",
-            ", ".join(processed.metadata.placeholders_replaced) or "none",
-            ", ".join(processed.metadata.warnings) or "none",
+            "Prompt processing metadata: placeholders %s, warnings %s", placeholders, ", ".join(warnings) or "none"
         )
+        return processed
 
     def format_message_history(self, task: PromptTask, options: HistoryOptions) -> HistoryText:
         """Return the history of a task as text; for the same messages the same object."""
