@@ -36,16 +36,7 @@ from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill, with_named
 from ..search.user_documents import is_document_name
-from ..settings.profile import (
-    ALL,
-    BUILT_IN,
-    LISTS,
-    SETTINGS,
-    FormSection,
-    Setting,
-    merged,
-    profile_from_data,
-)
+from ..settings.profile import ALL, BUILT_IN, LISTS, SETTINGS, FormSection, Setting, merged, profile_from_data
 from ..support.const import (
     ASSISTANT,
     CONF_DELEGATION_AGENTS,
@@ -57,17 +48,7 @@ from ..support.const import (
     SUBENTRY_PROFILE,
 )
 from ..tools.external import DEFAULT_DESCRIPTION
-from .forms import (
-    LONG_TEXT,
-    SWITCH,
-    TEXT,
-    Fields,
-    FormError,
-    PromptSelector,
-    dropdown,
-    is_empty,
-    number,
-)
+from .forms import LONG_TEXT, SWITCH, TEXT, Fields, FormError, PromptSelector, dropdown, is_empty, number
 from .inheritance import Layers, follow_choice, follow_field, followable
 
 CONTEXT_ENTITIES = "context_entities"

@@ -8,27 +8,15 @@ from typing import Any
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.data_entry_flow import section
-from homeassistant.helpers.selector import (
-    Selector,
-)
+from homeassistant.helpers.selector import Selector
 from homeassistant.util import slugify
 import probatio
 
 from ..agent.commands import command_name
 from ..settings.portable import Problem, from_yaml, in_home, to_yaml
 from ..settings.presets import PRESETS, async_preset
-from ..settings.profile import (
-    SETTINGS,
-    SettingOrigin,
-    default_settings,
-    origins,
-    profile_ids,
-    settings_of,
-)
-from ..support.const import (
-    DOMAIN,
-    SUBENTRY_PROFILE,
-)
+from ..settings.profile import SETTINGS, SettingOrigin, default_settings, origins, profile_ids, settings_of
+from ..support.const import DOMAIN, SUBENTRY_PROFILE
 from ..support.localize import async_own_text, async_text
 from .fields import (
     BASICS,
@@ -46,15 +34,7 @@ from .fields import (
     split,
     tidy,
 )
-from .forms import (
-    LONG_TEXT,
-    SWITCH,
-    TEXT,
-    SubentryForms,
-    lifted,
-    markers,
-    shown,
-)
+from .forms import LONG_TEXT, SWITCH, TEXT, SubentryForms, lifted, markers, shown
 from .inheritance import FollowLists, follow_field, followed, following
 
 AS_YAML = "as_yaml"
