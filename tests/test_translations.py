@@ -26,12 +26,10 @@ from custom_components.home_agent.flows.fields import SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import (
-    DONE,
     GUARDED,
     MEMORY_FIELDS,
     PAGES,
     PATTERNS,
-    PIN_FORMAT,
     SAFETY_FIELDS,
     confirmation_schema,
 )
@@ -329,7 +327,7 @@ OF_ONE_AGENT = {
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
-    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, DONE]
+    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, "done"]
     settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval", "memory")]
     check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
     for name, section in retrieval.SECTIONS.items():
@@ -340,7 +338,7 @@ def test_forms_of_the_default_settings() -> None:
         check_step(steps["memory"]["sections"][name] if name else steps["memory"], set(fields))
     with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
-    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, DONE]
+    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, "done"]
     of_the_home = {
         *("default_service_profile_id", "agent_rules", "choose_in_conversations"),
         "allowed_entities",
@@ -384,7 +382,7 @@ def test_forms_of_the_default_settings() -> None:
         pytest.param(
             EN["options"],
             SETTINGS_ERRORS
-            | {PIN_FORMAT, "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
+            | {"pin_format", "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
             | RETRIEVAL_ERRORS,
             id="default settings",
         ),

@@ -16,24 +16,13 @@ from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
 from .settings.profile import LISTS, default_settings, profile_from_data
 from .settings.search import RetrievalSettings
-from .support.const import (
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_CONTEXT_ENTITIES,
-    CONF_CUSTOM_PROMPT,
-    CONF_PINS,
-    CONF_PROMPT_ADDITIONS,
-    DOMAIN,
-    SUBENTRY_CUSTOM_TOOL,
-    SUBENTRY_LLM,
-    SUBENTRY_MCP_SERVER,
-)
+from .support.const import CONF_PINS, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from .support.kept import kept_things
 
-_TO_REDACT = {CONF_API_KEY, "chroma_token", "embedding_key", "token", "client_id", "client_secret"}
-_ADDRESSES = (CONF_BASE_URL, "embedding_url", "url", "token_url")
-_TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
-_LISTS = (CONF_CONTEXT_ENTITIES, *LISTS)
+_TO_REDACT = {"api_key", "chroma_token", "embedding_key", "token", "client_id", "client_secret"}
+_ADDRESSES = ("base_url", "embedding_url", "url", "token_url")
+_TEXTS = ("custom_prompt", "prompt_additions")
+_LISTS = ("context_entities", *LISTS)
 
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Any]:

@@ -174,7 +174,7 @@ async def test_every_error_becomes_a_result(
 async def test_the_house_hears_by_its_class_what_was_wrong(
     policy: Policy, add_entity: AddEntity, make_turn: MakeTurn, hass_read_only_user: MockUser
 ) -> None:
-    """S1-128: no such tool, no permission, wrong arguments, too many calls; what failed goes by its own class."""
+    """No such tool, no permission, wrong arguments, too many calls; what failed goes by its own class."""
     light, heard = {"entity_id": add_entity("light.desk")}, list[str | None]()
     for tool, args, user in (
         (None, light, None),

@@ -1,4 +1,4 @@
-"""What was said before, in the owner's prompt: there, and nowhere else (C-9)."""
+"""What was said before, in the owner's prompt: there, and nowhere else."""
 
 from homeassistant.core import Context, HomeAssistant
 import pytest
