@@ -30,8 +30,7 @@ FROM_SETUP = ConfigFlowContext(source=CHECK)
 CONF_AGENT = "agent"
 CONF_VOICE_ASSISTANT = "voice_assistant"
 CONF_SENTENCE = "sentence"
-KEEP = "keep"
-NEW = "new"
+KEEP, NEW = "keep", "new"
 """Choices besides the existing voice assistants: change nothing, add one."""
 MAX_NAMED = 5
 MAX_WAIT = 120  # seconds for an answer

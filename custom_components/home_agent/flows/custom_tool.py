@@ -54,7 +54,6 @@ KEPT = ("token", "password", "client_secret")
 """Secrets, shown as dots; left or emptied, the stored one stays."""
 
 _ANYTHING = ObjectSelector()
-
 BASICS: Fields = {
     CONF_NAME: TEXT,
     CONF_TITLE: TEXT,
@@ -180,8 +179,12 @@ class CustomToolFlow(SubentryForms):
                 _with_credentials(step, user_input, known) if step in CREDENTIALS else _handler(step, user_input, known)
             )
             self._data = {**self._data, CONF_HANDLER: handler}  # keys need not be entered again after an error
-            following = _following(handler)
-            ahead = following[following.index(step) + 1 :]
+            forms: list[str] = [handler[CONF_TYPE]]  # that of its type, then those for its body and credentials
+            if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
+                forms.append(BODY)
+            if auth := handler.get(CONF_AUTH):
+                forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
+            ahead = forms[forms.index(step) + 1 :]
             if not (errors := _missing(step, handler.get(CONF_AUTH, {}) if step in CREDENTIALS else handler)):
                 without = {BODY: (BODY, "content_type")}  # fields of later forms are not checked yet
                 later = {key for form in ahead for key in without.get(form, (CONF_AUTH,))}
@@ -226,18 +229,8 @@ def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -
     return probatio.Schema(sectioned(hass, FORMS[step], shown))
 
 
-def _following(handler: Mapping[str, Any]) -> list[str]:
-    """Return the forms of a tool: that of its type, then those for its body and credentials."""
-    forms: list[str] = [handler[CONF_TYPE]]
-    if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
-        forms.append(BODY)
-    if auth := handler.get(CONF_AUTH):
-        forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
-    return forms
-
-
 def _missing(kind: str, entered: Mapping[str, Any]) -> dict[str, str]:
-    """Return an error for each field that was left empty and is needed."""
+    """Return an error for each required field that is empty."""
     return {key: "missing" for key in NEEDED[kind] if is_empty(entered.get(key))}
 
 

@@ -252,8 +252,8 @@ async def async_default_instructions(entry: ConfigEntry, settings: Mapping[str, 
     if entry.state is not ConfigEntryState.LOADED:
         return ""
     runtime: RuntimeData = entry.runtime_data
-    nobody = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
-    tools = await runtime.own_tools.async_tools(profile_from_data("", "", {}, settings), nobody)
+    unknown = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
+    tools = await runtime.own_tools.async_tools(profile_from_data("", "", {}, settings), unknown)
     return default_prompt(tools, looks_up=settings["context_mode"] == "retrieved")
 
 

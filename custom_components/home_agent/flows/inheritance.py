@@ -17,11 +17,8 @@ from .forms import Fields, is_empty, select
 
 FOLLOWS_BUILT_IN = "built_in_defaults"
 """The list of fields on a page of the default settings."""
-_ORIGINS = {
-    SettingOrigin.BUILT_IN: "origin_built_in",
-    SettingOrigin.DEFAULTS: "origin_defaults",
-    SettingOrigin.PROFILE: "origin_profile",
-}
+_ORIGINS = dict(zip(SettingOrigin, ("origin_built_in", "origin_defaults", "origin_profile"), strict=True))
+"""Keys of their texts."""
 MAX_TEXT = 60  # characters of a value in the list
 MAX_ITEMS = 3  # of a list in the list
 
@@ -91,12 +88,13 @@ class Layers:
             return {key: own} if own else {}
         if not is_empty(value):
             return {key: value}
-        if value is None and isinstance(BUILT_IN[key], list) and follow:
+        empty: Any = [] if isinstance(BUILT_IN[key], list) else ""
+        if value is None and empty == [] and follow:
             return {}  # a browser sends emptied lists; this field was not in the form
-        may_be_empty = isinstance(BUILT_IN[key], list) or BUILT_IN[key] == ""
+        may_be_empty = empty == [] or BUILT_IN[key] == ""
         if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
             return {}
-        return {key: [] if isinstance(BUILT_IN[key], list) else ""}
+        return {key: empty}
 
 
 def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:

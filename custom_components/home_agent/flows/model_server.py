@@ -15,7 +15,7 @@ import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
-from ..client.error_map import KEY_NEEDED as NO_KEY_SENT
+from ..client.error_map import KEY_NEEDED
 from ..client.trial import Trial, async_try_model
 from ..settings.endpoint import (
     DEFAULT_API_VERSION,
@@ -95,21 +95,20 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMError, "server_error"),
 )
 """The first match counts: subclasses stand above their parents."""
-KEY_NEEDED = "key_needed"
 
 
 def error_of(err: LLMError) -> str:
     """Return the translation key of an error."""
-    if isinstance(err, LLMAuthError) and err.translation_key == NO_KEY_SENT:
-        return KEY_NEEDED
+    if isinstance(err, LLMAuthError) and err.translation_key == KEY_NEEDED:
+        return "key_needed"
     return next(key for error, key in ERRORS if isinstance(err, error))
 
 
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """As Ollama accepts it: `-1` (forever), seconds, or a duration of Go."""
 _WHOLE_NUMBERS = ("max_tokens", "context_window", "idle_timeout")
-_ENDPOINT_DEFAULTS = {"verify_ssl": True, "tool_calling": True, "remote": False, "keep_ready": True}
-"""Defaults of the switches."""
+_SWITCHES = {"verify_ssl": True, "tool_calling": True, "remote": False, "keep_ready": True}
+"""Their defaults."""
 
 
 class EndpointForm:
@@ -124,7 +123,7 @@ class EndpointForm:
         self._entered_key = ""
         """Shown again if it was refused."""
         self._is_new = "model" not in data
-        self._data = {**_ENDPOINT_DEFAULTS, **data}
+        self._data = {**_SWITCHES, **data}
         if self._is_new:
             self._data |= {
                 "base_url": self.preset.base_url,
@@ -193,8 +192,7 @@ class EndpointForm:
         schema[shown(probatio.Optional, "try_model", {"try_model": self.tries})] = SWITCH
         keeps_alive = traits_for(self.preset.key, "").keep_alive
         advanced = {key: field for key, field in _ADVANCED.items() if key != "keep_alive" or keeps_alive}
-        parts = {"": _PARAMETERS, ADVANCED: advanced}
-        return probatio.Schema(schema | sectioned(self._hass, parts, self._data))
+        return probatio.Schema(schema | sectioned(self._hass, {"": _PARAMETERS, ADVANCED: advanced}, self._data))
 
     @property
     def _models_by_name(self) -> dict[str, str]:
@@ -209,7 +207,8 @@ class EndpointForm:
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take address and key, ask the endpoint for its models, and return errors by field.
 
-        After a failure the check may be skipped: a local server is often off, and some do not list models.
+        An empty field keeps the stored key, but only for the same server. After a failure the check may be skipped: a local
+        server is often off, and some do not list models.
         """
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
         self._entered_key = submitted.get("api_key") or ""
@@ -219,9 +218,17 @@ class EndpointForm:
         url = known if known and entered == known else usable_url(entered, self.preset.key)
         if url is None:
             return {"base_url": "invalid_url"}
-        self._take_connection(url, submitted)
+        stored_url, key = self._stored
+        if submitted.get("remove_key") or not same_server(url, stored_url):
+            key = ""
+        self._data |= {"base_url": url, "api_key": self._entered_key or key}
+        if self._is_new:  # a suggestion
+            self._data["remote"] = self.preset.remote or is_public(url)
+        for field in ("api_version", "verify_ssl"):
+            if not is_empty(submitted.get(field)):
+                self._data[field] = submitted[field]
         if self.preset.needs_key and not self._data.get("api_key"):
-            return {"api_key": KEY_NEEDED}
+            return {"api_key": "key_needed"}
         try:
             self._models = await async_list_models(self._hass, endpoint_from_data("", "", {"model": "", **self.data}))
         except LLMError as err:
@@ -234,19 +241,6 @@ class EndpointForm:
             return {}
         self._may_skip_check = True
         return {"base": problem}
-
-    def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
-        """Keep the input. An empty field keeps the stored key, but only for the same server."""
-        stored_url, key = self._stored
-        if submitted.get("remove_key") or not same_server(url, stored_url):
-            key = ""
-        self._data["api_key"] = self._entered_key or key
-        self._data["base_url"] = url
-        if self._is_new:  # a suggestion
-            self._data["remote"] = self.preset.remote or is_public(url)
-        for field in ("api_version", "verify_ssl"):
-            if not is_empty(submitted.get(field)):
-                self._data[field] = submitted[field]
 
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters, and return errors by field. A section or switch that was not sent stays as it is."""
@@ -310,8 +304,7 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
             description_placeholders={"example": preset.example, "service": preset.service, "keys_at": preset.keys_at},
         )
 
-    async_step_cloud = async_step_endpoint
-    """The same form for services that need a key."""
+    async_step_cloud = async_step_endpoint  # for services that need a key
 
     async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Result:
         """Try the model, and show progress."""

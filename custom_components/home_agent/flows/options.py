@@ -81,7 +81,6 @@ from .forms import (
     number,
     sectioned,
     select,
-    shown,
 )
 from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
 from .model_server import CONF_USE_ANYWAY
@@ -91,15 +90,15 @@ GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, "destructive")
 _PIN = re.compile(r"[0-9]{4,12}")
 
 
-def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form; a stored PIN is shown as dots."""
-    settings = {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}
-    settings |= {field_of(reason): STORED for reason in GUARDED if reason in options.get(CONF_PINS, ())}
-    schema: dict[probatio.Marker, Any] = {
-        shown(probatio.Optional, CONF_CONFIRM_TIMEOUT, settings): number(10, 3600, unit="s"),
-        **{shown(probatio.Optional, field_of(reason), settings): SECRET for reason in GUARDED},
-    }
-    return probatio.Schema(schema)
+def field_of(reason: str) -> str:
+    """Return the field of a PIN."""
+    return f"pin_{reason}"
+
+
+CONFIRMATION: Fields = {
+    CONF_CONFIRM_TIMEOUT: number(10, 3600, unit="s"),
+    **{field_of(reason): SECRET for reason in GUARDED},
+}
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
@@ -111,25 +110,9 @@ def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, An
     return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
 
 
-def field_of(reason: str) -> str:
-    """Return the field of a PIN."""
-    return f"pin_{reason}"
-
-
 PAGES = (
-    "assistant",
-    "agents",
-    "prompt",
-    "context",
-    "history",
-    "retrieval",
-    "memory",
-    "tools",
-    "routing",
-    "safety",
-    "confirmation",
-    "network",
-    "debug",
+    *("assistant", "agents", "prompt", "context", "history", "retrieval", "memory"),
+    *("tools", "routing", "safety", "confirmation", "network", "debug"),
 )
 SAFETY: dict[str, Any] = {
     CONF_ALLOWED_ENTITIES: [],
@@ -141,13 +124,12 @@ SAFETY: dict[str, Any] = {
     CONF_DELEGATION_AGENTS: [],
     CONF_DELEGATION_DEPTH: DEPTH,
 }
-"""Defaults."""
+"""Defaults of the page `safety`."""
 PATTERNS = "patterns"
 """The section for domains, actions, tools and patterns in lists."""
 
 
-def other_agents(hass: HomeAssistant) -> EntitySelector:
-    """Return a picker of conversation agents of other integrations."""
+def _other_agents(hass: HomeAssistant) -> EntitySelector:
     ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == DOMAIN]
     return EntitySelector({"filter": {"domain": CONVERSATION_DOMAIN}, "multiple": True, "exclude_entities": ours})
 
@@ -157,12 +139,11 @@ SAFETY_FIELDS: dict[str, Fields] = {
         **{key: entity_choice for key in SAFETY if key in LISTS},
         CONF_THROTTLE_TURNS: number(1, 600),
         CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
-        CONF_DELEGATION_AGENTS: other_agents,
+        CONF_DELEGATION_AGENTS: _other_agents,
         CONF_DELEGATION_DEPTH: number(1, 3),
     },
     PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
 }
-"""By section."""
 
 
 def _agents(hass: HomeAssistant) -> dict[str, str]:
@@ -417,7 +398,13 @@ class HomeAgentOptionsFlow(HomeCheck):
             if not wrong:
                 return await self._async_store({**options, **changes})
             errors = dict.fromkeys(wrong, "pin_format")
-        return self.async_show_form(step_id="confirmation", data_schema=confirmation_schema(options), errors=errors)
+        shown = {
+            CONF_CONFIRM_TIMEOUT: TIMEOUT,
+            **options,
+            **{field_of(key): STORED for key in options.get(CONF_PINS, ())},
+        }
+        schema = probatio.Schema(markers(self.hass, CONFIRMATION, shown))
+        return self.async_show_form(step_id="confirmation", data_schema=schema, errors=errors)
 
     async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask which hosts custom tools may access."""

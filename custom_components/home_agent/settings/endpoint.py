@@ -96,14 +96,13 @@ PRESETS = {
         EndpointPreset(key="custom", base_url=""),
     )
 }
-DEFAULT_PRESET = PRESETS["custom"]
 DEFAULT_API_VERSION = "2024-10-21"
 """The newest version of Azure OpenAI that is not a preview and has tool calls and streamed usage."""
 
 
 def preset_for(key: str) -> EndpointPreset:
     """Return a preset; for an unknown key (of a newer version), that of a custom endpoint."""
-    return PRESETS.get(key, DEFAULT_PRESET)
+    return PRESETS.get(key, PRESETS["custom"])
 
 
 def normalize_base_url(url: str, preset: str = "custom") -> str:
@@ -204,21 +203,16 @@ def traits_for(preset: str, model: str) -> Traits:
 
 _HOSTED = frozenset({"custom", *(preset.key for preset in PRESETS.values() if preset.needs_key)})
 _KNOWN_WINDOWS: tuple[tuple[str, int], ...] = (
-    (r"gpt-4\.1", 1_000_000),
+    (r"gpt-4\.1|gemini", 1_000_000),
     (r"gpt-5", 272_000),
-    (r"gpt-4o|gpt-4-turbo|chatgpt-4o", 128_000),
+    (r"gpt-4o|gpt-4-turbo|chatgpt-4o|grok|command-(a|r)|sonar", 128_000),
     (r"gpt-4-32k", 32_768),
     (r"gpt-4(-\d{4})?$", 8192),
     (r"gpt-3\.5", 16_385),
     (r"(^|/)o1-mini", 128_000),
-    (r"(^|/)o[1-9]", 200_000),
-    (r"claude", 200_000),
-    (r"gemini", 1_000_000),
+    (r"(^|/)o[1-9]|claude", 200_000),
     (r"deepseek-(chat|reasoner)", 64_000),
     (r"(mistral|ministral|codestral|devstral|magistral)-(large|medium|small|latest|\d)", 32_000),
-    (r"grok", 128_000),
-    (r"command-(a|r)", 128_000),
-    (r"sonar", 128_000),
 )
 """Context windows of hosted models, by name. Where versions differ, the smallest: one too large fails a request."""
 
