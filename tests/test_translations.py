@@ -26,21 +26,18 @@ from custom_components.home_agent.flows.fields import SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import (
-    DONE,
-    GUARDED,
+    CONFIRMATION,
     MEMORY_FIELDS,
     PAGES,
     PATTERNS,
-    PIN_FORMAT,
     SAFETY_FIELDS,
-    confirmation_schema,
 )
 from custom_components.home_agent.services import agents
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support import errors, issues
-from custom_components.home_agent.support.const import CONF_PINS, DOMAIN
+from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.storage import Trouble
 
 PACKAGE = Path(errors.__file__).parents[1]
@@ -262,13 +259,13 @@ async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
     parameters, advanced = set[str](), set[str]()
     for preset in PRESETS:
         form = EndpointForm(hass, {"preset": preset})
-        connection[form.step_id] |= names_of(form.connection_schema())
+        connection["cloud" if form.preset.needs_key else "endpoint"] |= names_of(form.connection_schema())
         parameters |= names_of(form.model_schema(name="" if flow == "llm" else None))
         advanced |= names_of(form.model_schema().schema["advanced"].schema)
     for step, asked in connection.items():
         check_step(texts["step"][step], asked | {"use_anyway"})
         named = {name for text in flat(texts["step"][step]).values() for name in placeholders(text)}
-        assert named <= form.placeholders.keys()
+        assert named <= {"example", "service", "keys_at"}
     check_step(texts["step"]["model"], parameters)
     check_step(texts["step"]["model"]["sections"]["advanced"], advanced)
     check_step(texts["step"]["user"], {"preset"} | ({"name"} if flow == "config" else set()))
@@ -329,7 +326,7 @@ OF_ONE_AGENT = {
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
-    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, DONE]
+    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, "done"]
     settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval", "memory")]
     check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
     for name, section in retrieval.SECTIONS.items():
@@ -338,9 +335,8 @@ def test_forms_of_the_default_settings() -> None:
     assert steps["memory"]["sections"].keys() == MEMORY_FIELDS.keys() - {""}
     for name, fields in MEMORY_FIELDS.items():
         check_step(steps["memory"]["sections"][name] if name else steps["memory"], set(fields))
-    with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
-    assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
-    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, DONE]
+    assert steps["confirmation"]["data"].keys() == CONFIRMATION.keys()
+    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, "done"]
     of_the_home = {
         *("default_service_profile_id", "agent_rules", "choose_in_conversations"),
         "allowed_entities",
@@ -384,7 +380,7 @@ def test_forms_of_the_default_settings() -> None:
         pytest.param(
             EN["options"],
             SETTINGS_ERRORS
-            | {PIN_FORMAT, "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
+            | {"pin_format", "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
             | RETRIEVAL_ERRORS,
             id="default settings",
         ),

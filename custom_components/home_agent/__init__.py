@@ -33,7 +33,7 @@ CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
-    """Register the actions, which exist whether an entry is loaded or not, and the kept things; keep what stands in YAML."""
+    """Register the actions, which work without a loaded entry, and the kept things; remember the YAML configuration."""
     configuration.keep(hass, config)
     kept_things(hass).async_register(*KEPT)
     await async_sweep(hass)
@@ -42,27 +42,25 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 
 async def async_migrate_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
-    """Bring what a release before stored to its present shape; False for what a later one stored in a shape of its own."""
+    """Migrate data of an earlier version. Return False for a later major version."""
     if entry.version > 1:
         return False
-    if entry.minor_version < 2:
-        for profile in entry.get_subentries_of_type(SUBENTRY_PROFILE):
-            hass.config_entries.async_update_subentry(entry, profile, data=migrated_settings(profile.data))
-        hass.config_entries.async_update_entry(entry, options=migrated_options(entry.options), minor_version=2)
     if entry.minor_version < 3:
         for profile in entry.get_subentries_of_type(SUBENTRY_PROFILE):
-            hass.config_entries.async_update_subentry(entry, profile, data=with_one_description(profile.data))
-        hass.config_entries.async_update_entry(entry, minor_version=3)
+            data = migrated_settings(profile.data) if entry.minor_version < 2 else profile.data
+            hass.config_entries.async_update_subentry(entry, profile, data=with_one_description(data))
+        options = migrated_options(entry.options) if entry.minor_version < 2 else entry.options
+        hass.config_entries.async_update_entry(entry, options=options, minor_version=3)
     return True
 
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Build what the entry owns and start it. Asks no endpoint: the computer of a local model is often asleep."""
-    entry.async_on_unload(entry.add_update_listener(_async_reload))  # first: settings may change while this runs
-    if entry.options.get(CONF_DEBUG_LOGGING):  # else the level is what the owner's logger says
+    """Build what the entry owns and start it. No endpoint is contacted: the computer of a local model is often asleep."""
+    entry.async_on_unload(entry.add_update_listener(_async_reload))  # first: settings may change meanwhile
+    if entry.options.get(CONF_DEBUG_LOGGING):  # otherwise, Home Assistant's logger settings apply
         entry.async_on_unload(partial(LOGGER.setLevel, LOGGER.level))
         LOGGER.setLevel(logging.DEBUG)
-    if entry.options.get(CONF_AUDIT_LOG):  # above Home Assistant's own level, which is that of warnings
+    if entry.options.get(CONF_AUDIT_LOG):  # Home Assistant's default level is that of warnings
         entry.async_on_unload(partial(AUDIT.setLevel, AUDIT.level))
         AUDIT.setLevel(logging.INFO)
     entry.runtime_data = await async_assemble(hass, entry)
@@ -74,12 +72,12 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
 
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Take the entities down; everything else hangs on the entry and ends with it."""
+    """Unload the platforms; everything else ends with the entry."""
     return await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete all kept things and the index, and what is ours in a store on a server; the owner's folder stays."""
+    """Delete all kept things, the index, and our collections on a Chroma server. The folder of documents stays."""
     kept = kept_things(hass)
     added = kept.of(AddedDocuments)
     await added.async_open(entry.entry_id, partial(async_file_trouble, hass))
@@ -87,7 +85,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     filled = {*added.filled, MemorySettings.from_options(entry.options).collection}
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)
     await kept.async_remove(entry.entry_id)
-    async_clear(hass)  # what was only noticed when it was unloaded
+    async_clear(hass)  # issues that unloading created
     await hass.async_add_executor_job(delete_files, hass)
 
 

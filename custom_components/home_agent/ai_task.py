@@ -1,4 +1,4 @@
-"""AI tasks with an endpoint: data from instructions, with a structure and with images."""
+"""AI tasks: an endpoint generates data from instructions, also with a structure and from images."""
 
 import re
 from typing import Any, override
@@ -25,7 +25,7 @@ from .turn.turn import Turn, TurnRecord, current_turn, running
 PARALLEL_UPDATES = 0
 _FENCE = re.compile(r"```\w*")
 """Many models wrap their JSON."""
-MAX_CALLS = 100  # a task may look around; it still has to end
+MAX_CALLS = 100  # tool calls of one task
 
 
 async def async_setup_entry(
@@ -39,7 +39,7 @@ async def async_setup_entry(
 
 
 class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
-    """An endpoint that does tasks."""
+    """The tasks of an endpoint."""
 
     _attr_name = None
     _attr_supported_features = (
@@ -47,7 +47,7 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
     )
 
     def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, endpoint: Endpoint) -> None:
-        """Do tasks with an endpoint."""
+        """Initialize the entity of an endpoint."""
         super().__init__(subentry, endpoint.config.model)
         self._attr_unique_id = subentry.subentry_id
         self.runtime = runtime
@@ -65,10 +65,10 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
 
 
 async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
-    """Return the turn of a task: no person can be asked for a yes, so what is sensitive does not happen.
+    """Return the turn of a task. Sensitive actions do not happen in it, as no person can be asked for a confirmation.
 
-    Where its words come from is not known; mails, pictures and web pages are what tasks are for. They count as text from
-    outside, so that it does not happen either where the owner wants no question.
+    Tasks are often about mails, pictures and web pages, so its text counts as text from outside. Sensitive actions therefore do
+    not happen either where the owner turned the question off.
     """
     asked_by = chat_log.llm_api.llm_context.context if chat_log.llm_api else None
     user_id = asked_by.user_id if asked_by else None
@@ -86,7 +86,7 @@ async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: st
 
 
 def _response_format(task: ai_task.GenDataTask, api: llm.APIInstance | None) -> dict[str, Any]:
-    """Return the structure as a JSON schema; `strict` where the schema is what strict servers accept."""
+    """Return the structure as a JSON schema; `strict` if all of its fields are required."""
     serializer = (api.custom_serializer if api else None) or llm.selector_serializer
     schema = probatio.to_openapi(task.structure, custom_serializer=serializer, openapi_version="3.1.0")
     strict = set(schema.get("properties", {})) == set(schema.get("required", ()))
@@ -97,7 +97,7 @@ def _response_format(task: ai_task.GenDataTask, api: llm.APIInstance | None) -> 
 
 
 def _structured(endpoint: Endpoint, structure: probatio.Schema, text: str) -> Any:
-    """Return the answer as the structure has it. Raises `LLMResponseError` when it is something else."""
+    """Return the answer as the structure has it. Raises `LLMResponseError` if it does not match."""
     answer = text.strip()
     if answer.endswith("```") and (fence := _FENCE.match(answer)):
         answer = answer[fence.end() : -3].strip()

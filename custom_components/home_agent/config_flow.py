@@ -23,14 +23,7 @@ from .flows.mcp_server import McpServerFlow
 from .flows.model_server import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
-from .support.const import (
-    CONF_PRESET,
-    DOMAIN,
-    SUBENTRY_CUSTOM_TOOL,
-    SUBENTRY_LLM,
-    SUBENTRY_MCP_SERVER,
-    SUBENTRY_PROFILE,
-)
+from .support.const import DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER, SUBENTRY_PROFILE
 
 DEFAULT_NAME = "Home Agent"
 
@@ -72,9 +65,9 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
             schema = probatio.Schema({name: TEXT, **preset_fields(or_none=True)})
             return self.async_show_form(step_id="user", data_schema=schema)
         self._name = user_input.get(CONF_NAME, "").strip() or DEFAULT_NAME
-        if user_input[CONF_PRESET] == NO_MODEL:
+        if user_input["preset"] == NO_MODEL:
             return self._create([])
-        self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
+        self._form = EndpointForm(self.hass, {"preset": user_input["preset"]})
         return await self.async_step_endpoint()
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

@@ -28,14 +28,14 @@ async def async_setup_entry(
 
 
 class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEntity):
-    """One agent."""
+    """An agent."""
 
     _attr_name = None
     _attr_supports_streaming = True
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, profile: Profile) -> None:
-        """Answer for a profile."""
+        """Initialize the entity of a profile."""
         self.endpoint = runtime.endpoint_of(profile)
         super().__init__(subentry, self.endpoint.config.model if self.endpoint else None)
         self._attr_unique_id = subentry.subentry_id

@@ -1,4 +1,4 @@
-"""What helps to find a fault, without keys, prompts or the names of things in the home."""
+"""Diagnostics without keys, prompts or names of entities."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,37 +16,24 @@ from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
 from .settings.profile import LISTS, default_settings, profile_from_data
 from .settings.search import RetrievalSettings
-from .support.const import (
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_CONTEXT_ENTITIES,
-    CONF_CUSTOM_PROMPT,
-    CONF_PINS,
-    CONF_PROMPT_ADDITIONS,
-    DOMAIN,
-    SUBENTRY_CUSTOM_TOOL,
-    SUBENTRY_LLM,
-    SUBENTRY_MCP_SERVER,
-)
+from .support.const import CONF_PINS, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from .support.kept import kept_things
 
-_TO_REDACT = {CONF_API_KEY, "chroma_token", "embedding_key", "token", "client_id", "client_secret"}
-_ADDRESSES = (CONF_BASE_URL, "embedding_url", "url", "token_url")
-_TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
-_LISTS = (CONF_CONTEXT_ENTITIES, *LISTS)
+_TO_REDACT = {"api_key", "chroma_token", "embedding_key", "token", "client_id", "client_secret"}
+_ADDRESSES = ("base_url", "embedding_url", "url", "token_url")
+_TEXTS = ("custom_prompt", "prompt_additions")
+_LISTS = ("context_entities", *LISTS)
 
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Any]:
-    """Return everything about the hub; what only a loaded one knows is None otherwise."""
+    """Return the diagnostics of the entry; figures of the running integration are None if it is not loaded."""
     runtime = _runtime(entry)
     return {
         "openai_version": openai_version,
         "exposed_entities": await async_count_exposed(hass),
         "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
         "options": _sizes(entry.options),
-        # What became of the owner's prompts since the hub was loaded: counts, means and shares.
         "prompts": runtime and runtime.sources.system_prompts.service.metrics.as_dict(),
-        # Those that work, from YAML as well, and of what kind each is.
         "custom_tools": runtime and {item.name: item.type for item in runtime.custom_tools.definitions},
         "kept": runtime and kept_things(hass).counts(),
         "found": runtime and {"index": asdict(runtime.finder.report), "knowledge": runtime.knowledge.counts},
@@ -59,7 +46,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
 async def async_get_device_diagnostics(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, device: DeviceEntry
 ) -> dict[str, Any]:
-    """Return everything about one endpoint or one agent."""
+    """Return the diagnostics of one endpoint or agent."""
     ids = {identifier for domain, identifier in device.identifiers if domain == DOMAIN}
     return {
         "subentries": [
@@ -73,7 +60,7 @@ def _runtime(entry: HomeAgentConfigEntry) -> RuntimeData | None:
 
 
 def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
-    """Return the settings of a subentry, without keys, and what was seen of it since the hub was loaded."""
+    """Return the settings of a subentry, without keys, and its figures since the entry was loaded."""
     runtime, subentry_id = _runtime(entry), subentry.subentry_id
     described: dict[str, Any] = {"subentry_id": subentry_id, "type": subentry.subentry_type, "title": subentry.title}
     if subentry.subentry_type == SUBENTRY_CUSTOM_TOOL:
@@ -99,7 +86,7 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
 
 
 def _address(text: str) -> str:
-    """Return an address without name and password, query and fragment, where people put keys."""
+    """Return an address without user, password, query and fragment, which may contain keys."""
     try:
         return str(URL(text).with_user(None).with_query(None).with_fragment(None))
     except ValueError:

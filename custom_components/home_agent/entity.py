@@ -27,7 +27,7 @@ class HomeAgentEntity(Entity):
     _attr_should_poll = False
 
     def __init__(self, subentry: ConfigSubentry, model: str | None) -> None:
-        """Belong to a subentry; `model` is the id of its model."""
+        """Initialize the entity of a subentry; `model` is the id of its model."""
         self.subentry = subentry
         self._attr_device_info = DeviceInfo(
             identifiers={(DOMAIN, subentry.subentry_id)},

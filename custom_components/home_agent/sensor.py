@@ -8,7 +8,7 @@ from typing import Any, override
 from homeassistant.components.sensor import SensorDeviceClass, SensorEntity, SensorEntityDescription, SensorStateClass
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
-from homeassistant.core import Event, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
@@ -22,7 +22,6 @@ from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED,
 
 PARALLEL_UPDATES = 0
 MANUFACTURER = "Home Agent"
-TOKENS = "tokens"
 MAX_ACTIONS = 10  # in attributes, and names of each
 
 
@@ -34,7 +33,7 @@ class EndpointSensorDescription(SensorEntityDescription):
 
 
 def _sensor(
-    key: str, value: Callable[[EndpointStats], int | None], unit: str = TOKENS, *, enabled: bool = True
+    key: str, value: Callable[[EndpointStats], int | None], unit: str = "tokens", *, enabled: bool = True
 ) -> EndpointSensorDescription:
     return EndpointSensorDescription(
         key=key,
@@ -42,7 +41,7 @@ def _sensor(
         entity_category=EntityCategory.DIAGNOSTIC,
         entity_registry_enabled_default=enabled,
         device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.MILLISECONDS else None,
-        state_class=SensorStateClass.TOTAL_INCREASING if unit == TOKENS else SensorStateClass.MEASUREMENT,
+        state_class=SensorStateClass.TOTAL_INCREASING if unit == "tokens" else SensorStateClass.MEASUREMENT,
         native_unit_of_measurement=unit,
         # For new sensors only; registered ones keep their unit, and so their statistics.
         suggested_unit_of_measurement=UnitOfTime.SECONDS if unit == UnitOfTime.MILLISECONDS else None,
@@ -79,7 +78,7 @@ class EndpointSensor(HomeAgentEntity, SensorEntity):
     entity_description: EndpointSensorDescription
 
     def __init__(self, subentry: ConfigSubentry, endpoint: Endpoint, description: EndpointSensorDescription) -> None:
-        """Show one of the endpoint's figures."""
+        """Initialize the sensor of a figure."""
         super().__init__(subentry, endpoint.config.model)
         self._attr_unique_id = f"{subentry.subentry_id}_{description.key}"
         self.entity_description = description
@@ -109,7 +108,7 @@ class HomeSensor(SensorEntity):
     """Events that may change it."""
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        """Belong to the entry itself."""
+        """Initialize the sensor of an entry."""
         self._runtime = entry.runtime_data
         self._attr_unique_id = f"{entry.entry_id}_{self.key}"
         self._attr_translation_key = self.key
@@ -122,10 +121,7 @@ class HomeSensor(SensorEntity):
 
     @override
     async def async_added_to_hass(self) -> None:
-        @callback
-        def changed(_event: Event) -> None:
-            self.async_write_ha_state()
-
+        changed = callback(lambda _event: self.async_write_ha_state())
         for name in self.changes:
             self.async_on_remove(self.hass.bus.async_listen(name, changed))
 
@@ -146,17 +142,16 @@ class OpenQuestions(HomeSensor):
     @override
     def extra_state_attributes(self) -> dict[str, Any]:
         """Return the questions, the oldest first."""
-        return {
-            "questions": [
-                {
-                    "request_id": item.id,
-                    "agent": item.turn.profile.name,
-                    "question": item.question,
-                    "expires": item.expires.isoformat(),
-                }
-                for item in self._runtime.policy.confirmations.open()
-            ]
-        }
+        questions = [
+            {
+                "request_id": item.id,
+                "agent": item.turn.profile.name,
+                "question": item.question,
+                "expires": item.expires.isoformat(),
+            }
+            for item in self._runtime.policy.confirmations.open()
+        ]
+        return {"questions": questions}
 
 
 class LastAction(HomeSensor):
@@ -176,20 +171,19 @@ class LastAction(HomeSensor):
     @override
     def extra_state_attributes(self) -> dict[str, Any]:
         """Return the last actions, the newest first."""
-        return {
-            "actions": [
-                {
-                    "action_id": action.id,
-                    "when": action.when.isoformat(),
-                    "agent": action.profile,
-                    "actions": [effect.action for effect in action.effects][:MAX_ACTIONS],
-                    "entity_ids": [*action.before][:MAX_ACTIONS],
-                    "success": action.success,
-                    "undone": action.undone is not None,
-                }
-                for action in self._newest()
-            ]
-        }
+        actions = [
+            {
+                "action_id": action.id,
+                "when": action.when.isoformat(),
+                "agent": action.profile,
+                "actions": [effect.action for effect in action.effects][:MAX_ACTIONS],
+                "entity_ids": [*action.before][:MAX_ACTIONS],
+                "success": action.success,
+                "undone": action.undone is not None,
+            }
+            for action in self._newest()
+        ]
+        return {"actions": actions}
 
     def _newest(self) -> list[JournalEntry]:
         return self._runtime.journal.newest_first(lambda _: True)[:MAX_ACTIONS]

@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.fields import patterns_of
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
-from custom_components.home_agent.flows.options import DONE, PAGES
+from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.policy.policy import Rules
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
@@ -62,7 +62,7 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 async def test_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     menu = await hass.config_entries.options.async_init(entry.entry_id)
-    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [CHECK, *PAGES, DONE])
+    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [CHECK, *PAGES, "done"])
 
 
 async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant) -> None:
@@ -80,7 +80,7 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
     }
     assert (menu["type"], dict(entry.options)) == (FlowResultType.MENU, stored)
     runtime = entry.runtime_data
-    result = await send(hass, menu, next_step_id=DONE)
+    result = await send(hass, menu, next_step_id="done")
     assert (result["type"], dict(entry.options)) == (FlowResultType.CREATE_ENTRY, stored)
     assert entry.runtime_data is runtime, "leaving reloads nothing"
 

@@ -12,8 +12,8 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.flows.fields import BASICS, SECTIONS
 from custom_components.home_agent.memory.memories import Memories
-from custom_components.home_agent.settings import presets
-from custom_components.home_agent.settings.presets import PRESETS, async_preset
+from custom_components.home_agent.settings import portable
+from custom_components.home_agent.settings.portable import PRESETS, async_preset
 from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of
@@ -22,7 +22,7 @@ from tests.house import build_house, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 from tests.memory.conftest import said
 
-FILE = Path(presets.__file__).with_name("presets.json")
+FILE = Path(portable.__file__).with_name("presets.json")
 TEA = "Grandma Ilse drinks only peppermint tea"
 
 
@@ -261,8 +261,8 @@ async def test_the_data_of_the_presets(hass: HomeAssistant) -> None:
         assert preset["texts"]["en"].keys() == preset["texts"]["de"].keys()
         for language in ("en", "de-AT", "pl"):
             made = await async_preset(hass, key, language)
-            assert made.settings.keys() <= SETTINGS.keys()
-            assert made.name == preset["texts"]["de" if language == "de-AT" else "en"]["name"]
+            assert made[1].keys() <= SETTINGS.keys()
+            assert made[0] == preset["texts"]["de" if language == "de-AT" else "en"]["name"]
     for language in ("en", "de"):
         file = FILE.parents[1] / "translations" / f"{language}.json"
         step = json.loads(file.read_text(encoding="utf-8"))["config_subentries"]["profile"]["step"]["start"]

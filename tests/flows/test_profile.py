@@ -11,7 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, patterns_of
-from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
+from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
 from tests.flows.forms import Result, fields, options, shown
@@ -152,7 +152,7 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
     assert shown(form)["name"] == "Home Agent"
     assert shown(form)["history_max_messages"] == 4
     assert shown(form)["tool_timeout"] == 7
-    assert shown(form)["max_calls_per_turn"] == DEFAULTS.max_calls_per_turn
+    assert shown(form)["max_calls_per_turn"] == Profile().max_calls_per_turn
     result = await send(hass, form, **as_shown(form))
     await hass.async_block_till_done()
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
@@ -178,7 +178,7 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
         "context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}],
     }
     profile = entry.runtime_data.profiles["profile-1"]
-    assert (profile.tool_timeout, profile.local_first) == (DEFAULTS.tool_timeout, False)
+    assert (profile.tool_timeout, profile.local_first) == (Profile().tool_timeout, False)
     assert profile.context_entities[0].pattern == "climate.*"
 
 

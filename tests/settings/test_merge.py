@@ -9,9 +9,9 @@ import pytest
 
 from custom_components.home_agent.settings.profile import (
     BUILT_IN,
-    DEFAULTS,
     SETTINGS,
     Part,
+    Profile,
     SettingOrigin,
     default_settings,
     in_parts,
@@ -217,7 +217,7 @@ def test_missing_tools_are_inherited_and_an_empty_list_is_none() -> None:
     assert profile_from_data("id", "A", defaults, {"custom_tools": None}).custom_tools == ("weather",)
     profile = profile_from_data("id", "A", defaults, {"tools_config": {"custom_tools": []}})
     assert (profile.custom_tools, profile.llm_apis) == ((), ("assist",))
-    assert profile_from_data("id", "A", {}, {}).custom_tools == DEFAULTS.custom_tools == ("all",)
+    assert profile_from_data("id", "A", {}, {}).custom_tools == Profile().custom_tools == ("all",)
 
 
 def test_there_are_no_defaults_for_what_is_of_one_agent() -> None:

@@ -1,6 +1,6 @@
 """Profiles inherit: built-in defaults, then the house's, then their own."""
 
-from custom_components.home_agent.settings.profile import DEFAULTS, ContextEntity, profile_from_data
+from custom_components.home_agent.settings.profile import ContextEntity, Profile, profile_from_data
 
 
 def test_profile_that_sets_nothing_has_the_defaults() -> None:
@@ -10,7 +10,7 @@ def test_profile_that_sets_nothing_has_the_defaults() -> None:
 
 
 def test_defaults_are_those_of_the_specification() -> None:
-    profile = DEFAULTS
+    profile = Profile()
     assert (profile.native_tools, profile.max_calls_per_turn, profile.tool_timeout) == (True, 5, 30)
     assert (profile.external_llm, profile.external_llm_description) == ("none", "")
     assert (profile.history_enabled, profile.history_persist, profile.history_max_age_hours) == (True, True, 24)
@@ -27,7 +27,7 @@ def test_profile_inherits_what_the_house_sets_and_overrides_what_it_sets() -> No
 
 
 def test_keys_of_a_newer_version_are_left_alone() -> None:
-    assert profile_from_data("id", "Anna", {}, {"from_the_future": 1}).llm == DEFAULTS.llm
+    assert profile_from_data("id", "Anna", {}, {"from_the_future": 1}).llm == Profile().llm
 
 
 def test_numbers_of_a_form_become_whole() -> None:

@@ -22,7 +22,7 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..support.encoding import shown as plainly
 from ..support.localize import async_error_text, async_text
-from .forms import TEXT, dropdown, shown
+from .forms import TEXT, select, shown
 
 CHECK = "check"
 FROM_SETUP = ConfigFlowContext(source=CHECK)
@@ -30,8 +30,7 @@ FROM_SETUP = ConfigFlowContext(source=CHECK)
 CONF_AGENT = "agent"
 CONF_VOICE_ASSISTANT = "voice_assistant"
 CONF_SENTENCE = "sentence"
-KEEP = "keep"
-NEW = "new"
+KEEP, NEW = "keep", "new"
 """Choices besides the existing voice assistants: change nothing, add one."""
 MAX_NAMED = 5
 MAX_WAIT = 120  # seconds for an answer
@@ -103,7 +102,8 @@ class HomeCheck(OptionsFlow):
             return self.async_abort(reason="no_agent")
         if user_input is not None:
             self._agent = user_input.get(CONF_AGENT, next(iter(agents)))
-            await self._async_hand_over(user_input.get(CONF_VOICE_ASSISTANT, KEEP))
+            if agent := agents.get(self._agent):
+                await self._async_hand_over(user_input.get(CONF_VOICE_ASSISTANT, KEEP), *agent)
             return await self.async_step_answer(user_input)
         runtime: RuntimeData = self.config_entry.runtime_data
         findings = findings_of(await runtime.home.async_get())
@@ -111,11 +111,11 @@ class HomeCheck(OptionsFlow):
         schema: dict[probatio.Marker, Any] = {}
         if len(agents) > 1:
             names = {subentry_id: name for subentry_id, (name, _) in agents.items()}
-            schema[shown(probatio.Required, CONF_AGENT, {CONF_AGENT: next(iter(names))})] = dropdown(names)
+            schema[shown(probatio.Required, CONF_AGENT, {CONF_AGENT: next(iter(names))})] = select(names)
         if pipelines := async_pipelines(self.hass):
             choices = {pipeline_id: pipeline.name for pipeline_id, pipeline in pipelines.items()}
             marker = shown(probatio.Required, CONF_VOICE_ASSISTANT, {CONF_VOICE_ASSISTANT: self._suggestion()})
-            schema[marker] = dropdown({**choices, NEW: NEW, KEEP: KEEP}, CONF_VOICE_ASSISTANT)
+            schema[marker] = select({**choices, NEW: NEW, KEEP: KEEP}, CONF_VOICE_ASSISTANT)
         schema[shown(probatio.Optional, CONF_SENTENCE, {CONF_SENTENCE: sentence})] = TEXT
         ours = [pipeline.name for pipeline in pipelines.values() if self._is_ours(pipeline.conversation_engine)]
         return self.async_show_form(
@@ -133,12 +133,10 @@ class HomeCheck(OptionsFlow):
     async def async_step_answer(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show the agent's answer to the sentence, until none is entered."""
         sentence = (user_input or {}).get(CONF_SENTENCE, "").strip()
+        if not sentence and self._ends_here:
+            return self.async_create_entry(data=self.config_entry.options)
         if not sentence:
-            return (
-                self.async_create_entry(data=self.config_entry.options)
-                if self._ends_here
-                else await self.async_step_init()
-            )
+            return await self.async_step_init()
         if (agent := self._agents().get(self._agent)) is None:
             return self.async_abort(reason="no_agent")
         name, agent_id = agent
@@ -177,11 +175,8 @@ class HomeCheck(OptionsFlow):
         preferred = async_preferred_pipeline(self.hass)
         return str(preferred.id) if preferred and preferred.conversation_engine == BUILT_IN else NEW
 
-    async def _async_hand_over(self, choice: str) -> None:
-        """Let the agent answer for the chosen voice assistant, if it still exists."""
-        if (agent := self._agents().get(self._agent)) is None:
-            return
-        name, agent_id = agent
+    async def _async_hand_over(self, choice: str, name: str, agent_id: str) -> None:
+        """Let the agent answer for the chosen voice assistant, if that still exists."""
         if choice == NEW:
             called = await async_text(self.hass, self.hass.config.language, "check_voice_assistant", agent=name)
             await async_add_pipeline(self.hass, agent_id, called)

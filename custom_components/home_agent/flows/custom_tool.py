@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.selector import ObjectSelector, TextSelector, TextSelectorConfig
+from homeassistant.helpers.selector import ObjectSelector, TextSelector
 import probatio
 from yarl import URL
 
@@ -33,11 +33,11 @@ from .forms import (
     Fields,
     PromptSelector,
     SubentryForms,
-    dropdown,
     is_empty,
     markers,
     number,
     sectioned,
+    select,
 )
 
 BEHAVIOUR = "behaviour"
@@ -51,18 +51,17 @@ BEHAVIOURS: dict[str, dict[str, bool]] = {
     "destructive": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: True},
 }
 KEPT = ("token", "password", "client_secret")
-"""What is never shown again: dots stand for it, and it stays when they are left or its field is emptied."""
+"""Secrets, shown as dots; left or emptied, the stored one stays."""
 
 _ANYTHING = ObjectSelector()
-
 BASICS: Fields = {
     CONF_NAME: TEXT,
     CONF_TITLE: TEXT,
     CONF_DESCRIPTION: LONG_TEXT,
     CONF_PARAMETERS: _ANYTHING,
-    CONF_EXAMPLES: TextSelector(TextSelectorConfig(multiple=True)),
-    CONF_TYPE: dropdown(tuple(HANDLERS), "custom_tool_type"),
-    BEHAVIOUR: dropdown(tuple(BEHAVIOURS), "custom_tool_behaviour"),
+    CONF_EXAMPLES: TextSelector({"multiple": True}),
+    CONF_TYPE: select(tuple(HANDLERS), "custom_tool_type"),
+    BEHAVIOUR: select(tuple(BEHAVIOURS), "custom_tool_behaviour"),
 }
 CREDENTIALS: dict[str, Fields] = {
     "bearer": {"token": SECRET},
@@ -73,10 +72,10 @@ CREDENTIALS: dict[str, Fields] = {
         "client_secret": SECRET,
         "scope": TEXT,
         "audience": TEXT,
-        "credentials_in": dropdown(("header", "body"), "custom_tool_credentials_in"),
+        "credentials_in": select(("header", "body"), "custom_tool_credentials_in"),
     },
 }
-"""What a form of its own asks for, by the way to prove who one is."""
+"""Fields of the form of credentials, by kind."""
 NEEDED: dict[str, tuple[str, ...]] = {
     "": (CONF_NAME, CONF_DESCRIPTION),
     "rest": ("url",),
@@ -88,8 +87,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "basic": ("username", "password"),
     "oauth2": ("token_url", "client_id", "client_secret"),
 }
-"""What a tool cannot do without, by form; the first one has no name."""
-_AUTH = dropdown((NO_AUTH, *CREDENTIALS), "custom_tool_auth")
+"""Required fields, by form; the first form has no name."""
+_AUTH = select((NO_AUTH, *CREDENTIALS), "custom_tool_auth")
 _RESULT: Fields = {"response": PromptSelector(), "response_path": TEXT}
 _LIMITS: Fields = {
     "timeout": number(1, 300, unit="s"),
@@ -98,7 +97,7 @@ _LIMITS: Fields = {
 }
 FORMS: dict[str, dict[str, Fields]] = {
     "rest": {
-        "": {"url": TEXT, "method": dropdown(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")), CONF_AUTH: _AUTH},
+        "": {"url": TEXT, "method": select(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")), CONF_AUTH: _AUTH},
         "request": {"headers": _ANYTHING, "query": _ANYTHING},
         "result": _RESULT,
         "limits": {**_LIMITS, "max_response_bytes": number(1024, 1024 * 1024, unit="B")},
@@ -111,12 +110,12 @@ FORMS: dict[str, dict[str, Fields]] = {
     "mcp": {
         "": {"server_url": TEXT, "method": TEXT, "arguments": _ANYTHING, CONF_AUTH: _AUTH},
         "result": _RESULT,
-        "limits": {**_LIMITS, "transport": dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport")},
+        "limits": {**_LIMITS, "transport": select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport")},
     },
     BODY: {"": {BODY: _ANYTHING, "content_type": TEXT}},
     **{kind: {"": fields} for kind, fields in CREDENTIALS.items()},
 }
-"""By form and section; what is not in a section is under an empty name. The first four are the types of tools."""
+"""By form and section; fields outside of any section are under an empty name. The first four are the types of tools."""
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -129,10 +128,10 @@ def _defaults(schema: probatio.Schema) -> dict[str, Any]:
 _DEFAULTS = {kind: _defaults(handler.schema) for kind, handler in HANDLERS.items()} | {
     kind: _defaults(schema) for kind, schema in AUTH_SCHEMAS.items()
 }
-"""What holds where nothing is stored, by form, as the schemas say it."""
+"""Defaults of the schemas, by form."""
 
 _PLAIN = {CONF_TYPE: "template", "template": "-"}
-"""A handler that is always right: with it, everything else is checked before the handler's own form."""
+"""A valid handler: with it, the first form is checked before the handler's own form."""
 
 
 class CustomToolFlow(SubentryForms):
@@ -142,21 +141,13 @@ class CustomToolFlow(SubentryForms):
     """As it will be stored."""
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Start with nothing."""
-        return await self._async_basics("user", {}, user_input)
-
-    async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Start from what is stored."""
-        return await self._async_basics("reconfigure", self._get_reconfigure_subentry().data, user_input)
-
-    async def _async_basics(
-        self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
-    ) -> SubentryFlowResult:
-        """Ask what the tool is called and what it takes."""
+        """Ask for the tool's name and parameters, starting from what is stored."""
+        stored: Mapping[str, Any] = self.subentry.data if self.subentry else {}
         known = stored.get(CONF_HANDLER, {})
-        shown = {**stored, CONF_TYPE: known.get(CONF_TYPE, "rest"), BEHAVIOUR: _behaviour(stored)}
-        errors: dict[str, str] = {}
-        placeholders: dict[str, str] = {}
+        said = {key: stored[key] for key in (CONF_READ_ONLY, CONF_DESTRUCTIVE) if key in stored}
+        behaviour = next((name for name, keys in BEHAVIOURS.items() if keys == said), "default")
+        shown = {**stored, CONF_TYPE: known.get(CONF_TYPE, "rest"), BEHAVIOUR: behaviour}
+        errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             shown = user_input
             data = _tool(user_input)
@@ -171,14 +162,16 @@ class CustomToolFlow(SubentryForms):
                 self._data = {**data, CONF_HANDLER: known if known.get(CONF_TYPE) == kind else {CONF_TYPE: kind}}
                 return await self._async_handler(kind)
         return self.async_show_form(
-            step_id=step_id,
+            step_id=self.first_step,
             data_schema=probatio.Schema(markers(self.hass, BASICS, shown)),
             errors=errors,
             description_placeholders=placeholders,
         )
 
+    async_step_reconfigure = async_step_user
+
     async def _async_handler(self, step: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask what the tool needs, one form after the other, and store it if it can be used."""
+        """Ask for the settings of the tool's type, one form after the other, and store the tool if it is valid."""
         errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             known = self._data[CONF_HANDLER]
@@ -186,10 +179,14 @@ class CustomToolFlow(SubentryForms):
                 _with_credentials(step, user_input, known) if step in CREDENTIALS else _handler(step, user_input, known)
             )
             self._data = {**self._data, CONF_HANDLER: handler}  # keys need not be entered again after an error
-            following = _following(handler)
-            ahead = following[following.index(step) + 1 :]
+            forms: list[str] = [handler[CONF_TYPE]]  # that of its type, then those for its body and credentials
+            if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
+                forms.append(BODY)
+            if auth := handler.get(CONF_AUTH):
+                forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
+            ahead = forms[forms.index(step) + 1 :]
             if not (errors := _missing(step, handler.get(CONF_AUTH, {}) if step in CREDENTIALS else handler)):
-                without = {BODY: (BODY, "content_type")}  # what a later form asks for is not wrong yet
+                without = {BODY: (BODY, "content_type")}  # fields of later forms are not checked yet
                 later = {key for form in ahead for key in without.get(form, (CONF_AUTH,))}
                 so_far = {key: value for key, value in handler.items() if key not in later}
                 if reason := await self._async_wrong({**self._data, CONF_HANDLER: so_far}):
@@ -215,7 +212,7 @@ class CustomToolFlow(SubentryForms):
     async_step_oauth2 = partialmethod(_async_handler, "oauth2")
 
     async def _async_wrong(self, data: Mapping[str, Any]) -> str | None:
-        """Return why the tool could not be used."""
+        """Return why the tool is not valid, None if it is."""
         try:
             CustomTools(self.hass, self._get_entry()).check(data)
         except (CustomToolError, probatio.Invalid) as err:
@@ -224,7 +221,7 @@ class CustomToolFlow(SubentryForms):
 
 
 def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -> probatio.Schema:
-    """Return a form as it applies. Passwords and keys are never shown, but that there are some."""
+    """Return a form with the stored values; dots stand for stored secrets."""
     auth = handler.get(CONF_AUTH, {})
     shown = {**_DEFAULTS.get(step, {}), **handler, CONF_AUTH: auth.get(CONF_TYPE, NO_AUTH)}
     if step in CREDENTIALS:
@@ -232,35 +229,20 @@ def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -
     return probatio.Schema(sectioned(hass, FORMS[step], shown))
 
 
-def _following(handler: Mapping[str, Any]) -> list[str]:
-    """Return the forms of a tool: that of its type, then those that its choices need."""
-    forms: list[str] = [handler[CONF_TYPE]]
-    if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
-        forms.append(BODY)
-    if auth := handler.get(CONF_AUTH):
-        forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
-    return forms
-
-
 def _missing(kind: str, entered: Mapping[str, Any]) -> dict[str, str]:
-    """Return an error for each field that was left empty and is needed."""
+    """Return an error for each required field that is empty."""
     return {key: "missing" for key in NEEDED[kind] if is_empty(entered.get(key))}
 
 
 def _tool(user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first form as YAML would say it."""
+    """Return the input of the first form in the shape of YAML."""
     tidied = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
     data = {key: value for key, value in tidied.items() if key not in (CONF_TYPE, BEHAVIOUR) and not is_empty(value)}
     return data | BEHAVIOURS[user_input.get(BEHAVIOUR, "default")]
 
 
-def _behaviour(data: Mapping[str, Any]) -> str:
-    said = {key: data[key] for key in (CONF_READ_ONLY, CONF_DESTRUCTIVE) if key in data}
-    return next((name for name, keys in BEHAVIOURS.items() if keys == said), "default")
-
-
 def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool as YAML would say it after a form; a section that was not sent stays as it is, and so does a later form."""
+    """Return the handler after a form, in the shape of YAML. Sections that were not sent and later forms stay as they are."""
     handler = dict(known)
     for name, fields in FORMS[step].items():
         if name and name not in user_input:
@@ -291,10 +273,7 @@ def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any])
 
 
 def _with_credentials(kind: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool with how it proves who it is.
-
-    What was entered before is not shown and stays; at another address it has to be entered again.
-    """
+    """Return a handler with the entered credentials. A secret that was left stays, unless the address changed."""
     before = known[CONF_AUTH]
     auth: dict[str, Any] = {CONF_TYPE: kind}
     moved = "token_url" in before and _place(user_input, "token_url") != _place(before, "token_url")
@@ -308,7 +287,7 @@ def _with_credentials(kind: str, user_input: Mapping[str, Any], known: Mapping[s
 
 
 def _place(values: Mapping[str, Any], *keys: str) -> str:
-    """Return the computer to which a password or key goes."""
+    """Return the origin of the first address among `keys`: secrets stay with it."""
     address = next((str(values[key]) for key in keys if values.get(key)), "")
     try:
         return str(URL(address.partition("{")[0]).origin())

@@ -11,20 +11,13 @@ from homeassistant.exceptions import TemplateError
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import (
     AreaSelector,
-    AreaSelectorConfig,
     EntitySelector,
-    EntitySelectorConfig,
     IconSelector,
     LabelSelector,
-    LabelSelectorConfig,
     LanguageSelector,
-    LanguageSelectorConfig,
     ObjectSelector,
-    ObjectSelectorConfig,
-    ObjectSelectorField,
     SelectSelector,
     TextSelector,
-    TextSelectorConfig,
 )
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.translation import async_get_cached_translations
@@ -36,16 +29,7 @@ from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill, with_named
 from ..search.user_documents import is_document_name
-from ..settings.profile import (
-    ALL,
-    BUILT_IN,
-    LISTS,
-    SETTINGS,
-    FormSection,
-    Setting,
-    merged,
-    profile_from_data,
-)
+from ..settings.profile import ALL, BUILT_IN, LISTS, SETTINGS, FormSection, Setting, merged, profile_from_data
 from ..support.const import (
     ASSISTANT,
     CONF_DELEGATION_AGENTS,
@@ -57,17 +41,7 @@ from ..support.const import (
     SUBENTRY_PROFILE,
 )
 from ..tools.external import DEFAULT_DESCRIPTION
-from .forms import (
-    LONG_TEXT,
-    SWITCH,
-    TEXT,
-    Fields,
-    FormError,
-    PromptSelector,
-    dropdown,
-    is_empty,
-    number,
-)
+from .forms import LONG_TEXT, SWITCH, TEXT, Fields, FormError, PromptSelector, is_empty, number, select
 from .inheritance import Layers, follow_choice, follow_field, followable
 
 CONTEXT_ENTITIES = "context_entities"
@@ -90,27 +64,9 @@ def selectable_apis(hass: HomeAssistant) -> dict[str, str]:
     return {api.id: api.name for api in llm.async_get_apis(hass) if not api.id.startswith(DOMAIN)}
 
 
-def _apis(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of LLM APIs; one that is missing now stays chosen, as its server may be off."""
-    return dropdown(selectable_apis(hass), multiple=True, typed=True)
-
-
 def default_model(entry: ConfigEntry) -> str:
     """Return the name of the default model, or a dash."""
     return next((subentry.title for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)), "-")
-
-
-def _model(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of a model: the default one, none, or one by name."""
-    return dropdown({LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "llm")
-
-
-def _second_model(hass: HomeAssistant) -> SelectSelector:
-    return dropdown({LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "external_llm")
-
-
-def _mcp_servers(hass: HomeAssistant) -> SelectSelector:
-    return dropdown(subentries_of(hass, SUBENTRY_MCP_SERVER), multiple=True)
 
 
 def _delegates(hass: HomeAssistant) -> SelectSelector:
@@ -118,7 +74,7 @@ def _delegates(hass: HomeAssistant) -> SelectSelector:
     entries = hass.config_entries.async_entries(DOMAIN)
     allowed = [agent for entry in entries for agent in entry.options.get(CONF_DELEGATION_AGENTS, ())]
     others = {agent: state.name if (state := hass.states.get(agent)) else agent for agent in allowed}
-    return dropdown(subentries_of(hass, SUBENTRY_PROFILE) | others, multiple=True)
+    return select(subentries_of(hass, SUBENTRY_PROFILE) | others, multiple=True)
 
 
 def _runtimes(hass: HomeAssistant) -> list[RuntimeData]:
@@ -127,11 +83,7 @@ def _runtimes(hass: HomeAssistant) -> list[RuntimeData]:
 
 def _named(names: Iterable[str], translation_key: str | None = None) -> SelectSelector:
     """Return a choice of names to which others may be added: what is gone stays chosen."""
-    return dropdown({name: name for name in names}, translation_key, multiple=True, typed=True)
-
-
-def _custom_tools(hass: HomeAssistant) -> SelectSelector:
-    return _named((ALL, *(name for runtime in _runtimes(hass) for name in runtime.custom_tools.names)), "custom_tools")
+    return select({name: name for name in names}, translation_key, multiple=True, typed=True)
 
 
 def extension_choice(hass: HomeAssistant) -> SelectSelector:
@@ -139,28 +91,15 @@ def extension_choice(hass: HomeAssistant) -> SelectSelector:
     return _named(name for runtime in _runtimes(hass) for name in runtime.extensions.names)
 
 
-def _extensions(hass: HomeAssistant) -> SelectSelector:
-    return _named((ALL, *(name for runtime in _runtimes(hass) for name in runtime.extensions.names)), "extensions")
-
-
 def _tools(hass: HomeAssistant) -> list[str]:
     """Return the names of all tools that any agent may be offered."""
     return [name for runtime in _runtimes(hass) for name in runtime.tools.names]
 
 
-def _tool_names(hass: HomeAssistant) -> SelectSelector:
-    return _named((ALL, *_tools(hass)), "allowed_tools")
-
-
-def _documents(hass: HomeAssistant) -> SelectSelector:
-    return _named(name for runtime in _runtimes(hass) for name in runtime.sources.documents.names)
-
-
 def entity_choice(hass: HomeAssistant) -> EntitySelector:
     """Return a picker of exposed entities, by name, area and icon."""
     exposed = [state.entity_id for state in hass.states.async_all() if _is_exposed(hass, state.entity_id)]
-    config = EntitySelectorConfig(multiple=True)
-    return EntitySelector(config | {"include_entities": exposed} if exposed else config)
+    return EntitySelector({"multiple": True, "include_entities": exposed} if exposed else {"multiple": True})
 
 
 def _is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
@@ -172,7 +111,7 @@ def name_choice(hass: HomeAssistant) -> SelectSelector:
     titles = async_get_cached_translations(hass, hass.config.language, "title")
     names = {domain: titles.get(f"component.{domain}.title", domain) for domain in hass.services.async_services()}
     listed = {domain: f"{title} ({domain})" for domain, title in sorted(names.items(), key=lambda item: item[1])}
-    return dropdown(listed | {tool: tool for tool in _tools(hass)}, multiple=True, typed=True)
+    return select(listed | {tool: tool for tool in _tools(hass)}, multiple=True, typed=True)
 
 
 def patterns_of(key: str) -> str:
@@ -210,40 +149,46 @@ def _joined(user_input: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _FIELDS: Fields = {
-    "endpoint": _model,
-    "second_model": _second_model,
-    "custom_tools": _custom_tools,
-    "commands": TextSelector(TextSelectorConfig(multiple=True)),
-    "documents": _documents,
-    "extensions": _extensions,
-    "llm_apis": _apis,
-    "mcp_servers": _mcp_servers,
+    "endpoint": lambda hass: select(
+        {LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "llm"
+    ),
+    "second_model": lambda hass: select({LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "external_llm"),
+    "custom_tools": lambda hass: _named(
+        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.custom_tools.names)), "custom_tools"
+    ),
+    "commands": TextSelector({"multiple": True}),
+    "documents": lambda hass: _named(name for runtime in _runtimes(hass) for name in runtime.sources.documents.names),
+    "extensions": lambda hass: _named(
+        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.extensions.names)), "extensions"
+    ),
+    "llm_apis": lambda hass: select(selectable_apis(hass), multiple=True, typed=True),
+    "mcp_servers": lambda hass: select(subentries_of(hass, SUBENTRY_MCP_SERVER), multiple=True),
     "delegates": _delegates,
     "names": entity_choice,
-    "tool_names": _tool_names,
-    "language": LanguageSelector(LanguageSelectorConfig()),
+    "tool_names": lambda hass: _named((ALL, *_tools(hass)), "allowed_tools"),
+    "language": LanguageSelector(),
     "icon": IconSelector(),
     "prompts": ObjectSelector(),
-    "areas": AreaSelector(AreaSelectorConfig(multiple=True)),
-    "labels": LabelSelector(LabelSelectorConfig(multiple=True)),
+    "areas": AreaSelector({"multiple": True}),
+    "labels": LabelSelector({"multiple": True}),
     CONTEXT_ENTITIES: entity_choice,
     "patterns": ObjectSelector(
-        ObjectSelectorConfig(
-            fields={
-                "entity_id": ObjectSelectorField(required=True, selector={"text": {}}),
-                "attributes": ObjectSelectorField(selector={"text": {"multiple": True}}),
+        {
+            "fields": {
+                "entity_id": {"required": True, "selector": {"text": {}}},
+                "attributes": {"selector": {"text": {"multiple": True}}},
             },
-            multiple=True,
-            label_field="entity_id",
-            translation_key="context_entities",
-        )
+            "multiple": True,
+            "label_field": "entity_id",
+            "translation_key": "context_entities",
+        }
     ),
     "switch": SWITCH,
     "template": PromptSelector(),
     "text": TEXT,
     "lines": LONG_TEXT,
 }
-"""By kind of a setting."""
+"""By kind of a setting. A choice that is missing now (its server may be off) can stay chosen where others may be typed."""
 
 
 def fields_of(*keys: str) -> Fields:
@@ -254,7 +199,7 @@ def fields_of(*keys: str) -> Fields:
             case Setting(kind="number", least=least, most=most, unit=unit):
                 fields[key] = number(least, most, unit=unit)
             case Setting(kind="choice", options=options):
-                fields[key] = dropdown(options, key)
+                fields[key] = select(options, key)
             case Setting(kind=kind):
                 fields[key] = _FIELDS[kind]
         if key in PICKED:
@@ -307,8 +252,8 @@ async def async_default_instructions(entry: ConfigEntry, settings: Mapping[str, 
     if entry.state is not ConfigEntryState.LOADED:
         return ""
     runtime: RuntimeData = entry.runtime_data
-    nobody = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
-    tools = await runtime.own_tools.async_tools(profile_from_data("", "", {}, settings), nobody)
+    unknown = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
+    tools = await runtime.own_tools.async_tools(profile_from_data("", "", {}, settings), unknown)
     return default_prompt(tools, looks_up=settings["context_mode"] == "retrieved")
 
 
@@ -383,17 +328,13 @@ async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any])
     for key in ("custom_prompt", "prompt_additions"):
         if await async_is_slow(hass, with_named(settings[key], settings["prompts"]), _SAMPLE | SAMPLE_VALUES):
             return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}
-    if finding := check_settings(hass, settings):
+    if (finding := check_settings(hass, settings)) or not (zone := settings["timezone"].strip()):
         return finding
-    zone = settings["timezone"].strip()
-    return ("timezone_invalid", {"zone": zone}) if zone and not await _async_is_zone(zone) else None
-
-
-async def _async_is_zone(name: str) -> bool:
     try:
-        return await dt_util.async_get_time_zone(name) is not None
+        known_zone = await dt_util.async_get_time_zone(zone)
     except ValueError, OSError:  # a folder of zones
-        return False
+        known_zone = None
+    return None if known_zone else ("timezone_invalid", {"zone": zone})
 
 
 def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> FormError | None:
@@ -401,9 +342,7 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> FormErro
     for row in settings.get("context_entities") or ():
         if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
             return "entity_pattern", {"pattern": row["entity_id"]}
-    if finding := check_lists(settings):
-        return finding
-    if finding := _check_names(settings):
+    if finding := check_lists(settings) or _check_names(settings):
         return finding
     if not settings["use_default_prompt"] and not settings["custom_prompt"].strip():
         return "custom_prompt_empty", {}

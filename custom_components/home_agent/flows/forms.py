@@ -18,7 +18,6 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
     TemplateSelector,
     TextSelector,
-    TextSelectorConfig,
     TextSelectorType,
 )
 import probatio
@@ -30,10 +29,10 @@ type FormError = tuple[str, dict[str, str]]
 """An error key and the placeholders of its sentence."""
 
 SWITCH = BooleanSelector()
-TEXT = TextSelector(TextSelectorConfig())
-LONG_TEXT = TextSelector(TextSelectorConfig(multiline=True))
-ADDRESS = TextSelector(TextSelectorConfig(type=TextSelectorType.URL))
-SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
+TEXT = TextSelector()
+LONG_TEXT = TextSelector({"multiline": True})
+ADDRESS = TextSelector({"type": TextSelectorType.URL})
+SECRET = TextSelector({"type": TextSelectorType.PASSWORD, "autocomplete": "off"})
 STORED = "•" * 8
 """Shown in place of a stored secret, and sent back if its field was not touched."""
 
@@ -48,31 +47,25 @@ class PromptSelector(TemplateSelector):
 
 def number(minimum: float, maximum: float, *, unit: str | None = None, step: float = 1) -> NumberSelector:
     """Return a box for a number."""
-    config = NumberSelectorConfig(min=minimum, max=maximum, step=step, mode=NumberSelectorMode.BOX)
-    if unit:
-        config["unit_of_measurement"] = unit
-    return NumberSelector(config)
+    config: NumberSelectorConfig = {"min": minimum, "max": maximum, "step": step, "mode": NumberSelectorMode.BOX}
+    return NumberSelector({**config, "unit_of_measurement": unit} if unit else config)
 
 
-def dropdown(
+def select(
     options: Sequence[str] | Mapping[str, str],
     translation_key: str | None = None,
     *,
     multiple: bool = False,
     typed: bool = False,
+    mode: SelectSelectorMode = SelectSelectorMode.DROPDOWN,
 ) -> SelectSelector:
-    """Return a list of values, or of labels by value; `typed` also accepts other values."""
-    listed = (
-        [SelectOptionDict(value=value, label=label) for value, label in options.items()]
-        if isinstance(options, Mapping)
-        else list(options)
-    )
-    config = SelectSelectorConfig(
-        options=listed, multiple=multiple, custom_value=typed, mode=SelectSelectorMode.DROPDOWN
-    )
-    if translation_key:
-        config["translation_key"] = translation_key
-    return SelectSelector(config)
+    """Return a choice of values, or of labels by value; `typed` also accepts other values."""
+    config: SelectSelectorConfig = {"options": [], "multiple": multiple, "custom_value": typed, "mode": mode}
+    if isinstance(options, Mapping):
+        config["options"] = [SelectOptionDict(value=value, label=label) for value, label in options.items()]
+    else:
+        config["options"] = list(options)
+    return SelectSelector({**config, "translation_key": translation_key} if translation_key else config)
 
 
 def markers(hass: HomeAssistant, fields: Fields, settings: Mapping[str, Any]) -> dict[probatio.Marker, Any]:
@@ -90,11 +83,8 @@ def sectioned(
     schema: dict[probatio.Marker, Any] = {}
     for name, fields in parts.items():
         inside = markers(hass, fields, settings)
-        if name:
-            part = section(probatio.Schema(inside), {"collapsed": name not in opened})
-            schema[probatio.Optional(name)] = part
-        else:
-            schema |= inside
+        part = section(probatio.Schema(inside), {"collapsed": name not in opened}) if name else None
+        schema |= {probatio.Optional(name): part} if part else inside
     return schema
 
 
@@ -111,6 +101,11 @@ class SubentryForms(ConfigSubentryFlow):
     def subentry(self) -> ConfigSubentry | None:
         """Return the subentry that is being changed, None if one is being added."""
         return self._get_reconfigure_subentry() if self.source == SOURCE_RECONFIGURE else None
+
+    @property
+    def first_step(self) -> str:
+        """Return the id of the step that was started."""
+        return "reconfigure" if self.subentry else "user"
 
     def name_is_taken(self, name: str) -> bool:
         """Return whether another subentry of the type has the name, in any case of letters."""
@@ -134,7 +129,24 @@ def is_empty(value: Any) -> bool:
 
 def lifted(user_input: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
     """Return the input with the fields of sections beside the others."""
-    lifted_input: dict[str, Any] = {}
-    for key, value in user_input.items():
-        lifted_input.update(value if key in sections else {key: value})
-    return lifted_input
+    outside = {key: value for key, value in user_input.items() if key not in sections}
+    return outside | {key: value for name in sections if name in user_input for key, value in user_input[name].items()}
+
+
+def changed(
+    stored: Mapping[str, Any], user_input: Mapping[str, Any], parts: Mapping[str, Fields], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what to store after an input of fields in `parts`: values that differ from the defaults.
+
+    A section that was not sent stays as it is, a switch that was not sent as well.
+    """
+    sent = lifted(user_input, parts)
+    data = {key: value for key, value in stored.items() if key in defaults}
+    for key in (key for name, fields in parts.items() if not name or name in user_input for key in fields):
+        value = sent.get(key)
+        value = value.strip() if isinstance(value, str) else value
+        if not is_empty(value):
+            data[key] = type(defaults[key])(value)
+        elif not isinstance(defaults[key], bool):
+            data.pop(key, None)
+    return {key: value for key, value in data.items() if value != defaults[key]}

@@ -8,26 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.selector import (
-    SelectOptionDict,
-    Selector,
-    SelectSelector,
-    SelectSelectorConfig,
-    SelectSelectorMode,
-)
+from homeassistant.helpers.selector import Selector, SelectSelector, SelectSelectorMode
 from homeassistant.helpers.translation import async_get_translations
 
 from ..settings.profile import BUILT_IN, SETTINGS, Part, SettingOrigin
 from ..support.const import DOMAIN
-from .forms import Fields, is_empty
+from .forms import Fields, is_empty, select
 
 FOLLOWS_BUILT_IN = "built_in_defaults"
 """The list of fields on a page of the default settings."""
-_ORIGINS = {
-    SettingOrigin.BUILT_IN: "origin_built_in",
-    SettingOrigin.DEFAULTS: "origin_defaults",
-    SettingOrigin.PROFILE: "origin_profile",
-}
+_ORIGINS = dict(zip(SettingOrigin, ("origin_built_in", "origin_defaults", "origin_profile"), strict=True))
+"""Keys of their texts."""
 MAX_TEXT = 60  # characters of a value in the list
 MAX_ITEMS = 3  # of a list in the list
 
@@ -39,8 +30,7 @@ def follow_field(section: str) -> str:
 
 def follow_choice(labels: Mapping[str, str]) -> SelectSelector:
     """Return a list of check boxes from labels by field."""
-    options = [SelectOptionDict(value=key, label=label) for key, label in labels.items()]
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, mode=SelectSelectorMode.LIST))
+    return select(labels, multiple=True, mode=SelectSelectorMode.LIST)
 
 
 def followable(keys: Iterable[str]) -> list[str]:
@@ -75,14 +65,16 @@ class Layers:
             before = kept.pop(key, None)
             if was_own and follow:
                 continue
-            changed = not _same(value, self.shown[key])
+            shown = self.shown[key]
+            changed = value != shown and not (is_empty(value) and is_empty(shown))
             if was_own and not changed:
                 kept[key] = before
             elif changed or not follow:
                 kept |= self._own_value(key, value, follow=follow)
         turned_off = kept.get("use_default_prompt", self.inherits["use_default_prompt"]) is False
-        if "custom_prompt" in keys and turned_off and not (kept.get("custom_prompt") or self.inherits["custom_prompt"]):
-            kept |= {key: submitted[key] for key in ("custom_prompt",) if submitted.get(key)}
+        has_prompt = kept.get("custom_prompt") or self.inherits["custom_prompt"]
+        if turned_off and not has_prompt and "custom_prompt" in keys and (prompt := submitted.get("custom_prompt")):
+            kept["custom_prompt"] = prompt
         return kept
 
     def _own_value(self, key: str, value: Any, *, follow: bool) -> dict[str, Any]:
@@ -96,12 +88,13 @@ class Layers:
             return {key: own} if own else {}
         if not is_empty(value):
             return {key: value}
-        if value is None and isinstance(BUILT_IN[key], list) and follow:
+        empty: Any = [] if isinstance(BUILT_IN[key], list) else ""
+        if value is None and empty == [] and follow:
             return {}  # a browser sends emptied lists; this field was not in the form
-        may_be_empty = isinstance(BUILT_IN[key], list) or BUILT_IN[key] == ""
+        may_be_empty = empty == [] or BUILT_IN[key] == ""
         if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
             return {}
-        return {key: [] if isinstance(BUILT_IN[key], list) else ""}
+        return {key: empty}
 
 
 def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:
@@ -118,18 +111,14 @@ def following(own: Mapping[str, Any], keys: Iterable[str]) -> set[str]:
     return {key for key in followable(keys) if own.get(key) is None}
 
 
-def _same(one: Any, other: Any) -> bool:
-    return bool(one == other) or (is_empty(one) and is_empty(other))
-
-
+@dataclass(frozen=True, slots=True)
 class FollowLists:
     """Makes the lists of fields, in the language of the home: their labels contain values, so no browser can translate them."""
 
-    def __init__(self, hass: HomeAssistant, texts: Mapping[str, str], labels: str) -> None:
-        """Use loaded `texts`; the keys of labels begin with `labels`."""
-        self._hass = hass
-        self._texts = texts
-        self._labels = labels
+    hass: HomeAssistant
+    texts: Mapping[str, str]
+    labels: str
+    """How the keys of labels begin."""
 
     @classmethod
     async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:
@@ -148,7 +137,7 @@ class FollowLists:
             field, origin = fields[key], origins[key]
             if isinstance(origin, Mapping):
                 origin = SettingOrigin.DEFAULTS if SettingOrigin.DEFAULTS in origin.values() else SettingOrigin.BUILT_IN
-            selector = field if isinstance(field, Selector) else field(self._hass)
+            selector = field if isinstance(field, Selector) else field(self.hass)
             names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
             default = self._value(key, selector, layers.defaults[key])
             if layers.own.get(key) is None:
@@ -160,11 +149,11 @@ class FollowLists:
         return follow_choice(labels)
 
     def _text(self, key: str, **placeholders: str) -> str:
-        return self._texts.get(f"component.{DOMAIN}.exceptions.{key}.message", key).format_map(placeholders)
+        return self.texts.get(f"component.{DOMAIN}.exceptions.{key}.message", key).format_map(placeholders)
 
     def _label(self, section: str, key: str) -> str:
         where = f"sections.{section}." if section else ""
-        return self._texts.get(f"{self._labels}{where}data.{key}", key)
+        return self.texts.get(f"{self.labels}{where}data.{key}", key)
 
     def _value(self, key: str, selector: Selector[Any], value: Any) -> str:
         """Return a value as text, with the labels of the form."""
@@ -175,11 +164,9 @@ class FollowLists:
         if isinstance(value, Mapping):
             value = list(value)
         if isinstance(value, list):
-            items = [self._item(selector, item) for item in value[:MAX_ITEMS]]
-            text = ", ".join(items)
-            if rest := len(value) - len(items):
-                text = self._text("value_more", items=text, count=str(rest))
-            return text
+            text = ", ".join(self._item(selector, item) for item in value[:MAX_ITEMS])
+            rest = len(value) - MAX_ITEMS
+            return self._text("value_more", items=text, count=str(rest)) if rest > 0 else text
         text = self._item(selector, value)
         unit = SETTINGS[key].unit
         return f"{text} {unit}" if unit else text
@@ -191,6 +178,6 @@ class FollowLists:
         if isinstance(selector, SelectSelector):
             labels = {option["value"]: option["label"] for option in config["options"] if isinstance(option, dict)}
             path = f"component.{DOMAIN}.selector.{config.get('translation_key')}.options.{text}"
-            text = self._texts.get(path) or labels.get(text, text)
+            text = self.texts.get(path) or labels.get(text, text)
         line = next(iter(text.strip().splitlines()), "")
         return line if len(line) <= MAX_TEXT and line == text.strip() else f"{line[:MAX_TEXT].rstrip()}…"

@@ -45,11 +45,11 @@ from .forms import (
     TEXT,
     Fields,
     SubentryForms,
-    dropdown,
     is_empty,
     lifted,
     markers,
     sectioned,
+    select,
 )
 from .model_server import ADVANCED, CONF_USE_ANYWAY
 
@@ -73,9 +73,9 @@ KEPT = (CONF_TOKEN, CONF_CLIENT_SECRET)
 CONNECTION: Fields = {
     CONF_NAME: TEXT,
     CONF_URL: ADDRESS,
-    CONF_AUTH: dropdown((NO_AUTH, BEARER, OAUTH2), "mcp_auth"),
+    CONF_AUTH: select((NO_AUTH, BEARER, OAUTH2), "mcp_auth"),
 }
-DETAILS: Fields = {CONF_TRANSPORT: dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}
+DETAILS: Fields = {CONF_TRANSPORT: select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}
 CREDENTIALS: dict[str, Fields] = {
     BEARER: {CONF_TOKEN: SECRET},
     OAUTH2: {CONF_TOKEN_URL: ADDRESS, CONF_CLIENT_ID: TEXT, CONF_CLIENT_SECRET: SECRET, CONF_SCOPE: TEXT},
@@ -124,7 +124,7 @@ class McpServerFlow(SubentryForms):
     def _connection_form(self, errors: dict[str, str]) -> SubentryFlowResult:
         shown = {**(self._data or {}), CONF_NAME: self._name}
         schema = sectioned(self.hass, {"": CONNECTION, ADVANCED: DETAILS}, shown)
-        return self._form("reconfigure" if self.subentry else "user", schema, errors)
+        return self._form(self.first_step, schema, errors)
 
     async def _async_credentials(self, auth: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for the credentials, and connect. A stored secret stays, but is never sent to another server."""
@@ -163,8 +163,10 @@ class McpServerFlow(SubentryForms):
 
     async def _async_connect(self) -> SubentryFlowResult:
         """Ask the server for its tools; show an error in the form where it can be corrected."""
-        self._tools = []
-        self._data = data = _server(self._data or {})
+        self._tools, entered = [], self._data or {}
+        keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
+        self._data = data = {key: entered[key] for key in keys if key in entered}  # without other kinds of credentials
+        data[CONF_ALLOWED_TOOLS] = list(entered.get(CONF_ALLOWED_TOOLS, ()))
         http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
         try:
             self._tools = await async_list_tools(self.hass, address_from(data, http))
@@ -188,7 +190,7 @@ class McpServerFlow(SubentryForms):
             data = {key: value for key, value in (self._data or {}).items() if not is_empty(value)}
             name = self._name or str(URL(data[CONF_URL]).host)
             return self.store(name, data | {CONF_ALLOWED_TOOLS: named})
-        writing = dropdown([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)
+        writing = select([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)
         reading = [tool.name for tool in self._tools if tool.read_only]
         return self.async_show_form(
             step_id="tools",
@@ -199,14 +201,6 @@ class McpServerFlow(SubentryForms):
 
 def _stripped(sent: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value.strip() if isinstance(value, str) else value for key, value in sent.items()}
-
-
-def _server(entered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a server as it is stored, without other kinds of credentials."""
-    keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
-    return {key: entered[key] for key in keys if key in entered} | {
-        CONF_ALLOWED_TOOLS: list(entered.get(CONF_ALLOWED_TOOLS, ()))
-    }
 
 
 def _origin(address: object) -> URL | None:

@@ -10,12 +10,12 @@ from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowHandler, FlowResult
-from homeassistant.helpers.selector import SelectSelector, SelectSelectorConfig, SelectSelectorMode
+from homeassistant.helpers.selector import SelectSelectorMode
 import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
-from ..client.error_map import KEY_NEEDED as NO_KEY_SENT
+from ..client.error_map import KEY_NEEDED
 from ..client.trial import Trial, async_try_model
 from ..settings.endpoint import (
     DEFAULT_API_VERSION,
@@ -27,23 +27,6 @@ from ..settings.endpoint import (
     normalize_base_url,
     preset_for,
     traits_for,
-)
-from ..support.const import (
-    CONF_API_KEY,
-    CONF_API_VERSION,
-    CONF_BASE_URL,
-    CONF_CONTEXT_WINDOW,
-    CONF_IDLE_TIMEOUT,
-    CONF_KEEP_ALIVE,
-    CONF_KEEP_READY,
-    CONF_MAX_TOKENS,
-    CONF_MODEL,
-    CONF_PRESET,
-    CONF_REMOTE,
-    CONF_TEMPERATURE,
-    CONF_TOOL_CALLING,
-    CONF_TOP_P,
-    CONF_VERIFY_SSL,
 )
 from ..support.errors import (
     LLMAuthError,
@@ -65,46 +48,39 @@ from .forms import (
     TEXT,
     Fields,
     SubentryForms,
-    dropdown,
     is_empty,
     lifted,
     number,
     sectioned,
+    select,
     shown,
 )
 
 CONF_USE_ANYWAY = "use_anyway"
-CONF_REMOVE_KEY = "remove_key"
-"""The switch that deletes a stored key, for servers that need none."""
 ADVANCED = "advanced"
-CONF_TRY = "try_model"
-"""The switch to try the model before it is stored, and the step that does."""
 AZURE = "azure"
 NO_MODEL = "no_model"
 """The choice besides the presets: no model."""
 
 _PARAMETERS: Fields = {
-    CONF_TEMPERATURE: number(0, 2, step=0.05),
-    CONF_TOP_P: number(0, 1, step=0.05),
-    CONF_MAX_TOKENS: number(1, 1_000_000),
+    "temperature": number(0, 2, step=0.05),
+    "top_p": number(0, 1, step=0.05),
+    "max_tokens": number(1, 1_000_000),
 }
 _ADVANCED: Fields = {
-    CONF_KEEP_ALIVE: TEXT,
-    CONF_CONTEXT_WINDOW: number(1024, 10_000_000),
-    CONF_TOOL_CALLING: SWITCH,
-    CONF_IDLE_TIMEOUT: number(5, 3600, unit="s"),
-    CONF_REMOTE: SWITCH,
-    CONF_KEEP_READY: SWITCH,
+    "keep_alive": TEXT,
+    "context_window": number(1024, 10_000_000),
+    "tool_calling": SWITCH,
+    "idle_timeout": number(5, 3600, unit="s"),
+    "remote": SWITCH,
+    "keep_ready": SWITCH,
 }
 
 
 def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
     """Return the choice of a preset."""
     options = [*PRESETS, *([NO_MODEL] if or_none else [])]
-    selector = SelectSelector(
-        SelectSelectorConfig(options=options, translation_key="preset", mode=SelectSelectorMode.LIST)
-    )
-    return {probatio.Required(CONF_PRESET): selector}
+    return {probatio.Required("preset"): select(options, "preset", mode=SelectSelectorMode.LIST)}
 
 
 ERRORS: tuple[tuple[type[LLMError], str], ...] = (
@@ -119,22 +95,20 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMError, "server_error"),
 )
 """The first match counts: subclasses stand above their parents."""
-KEY_NEEDED = "key_needed"
-NO_MODELS = "no_models"
 
 
 def error_of(err: LLMError) -> str:
     """Return the translation key of an error."""
-    if isinstance(err, LLMAuthError) and err.translation_key == NO_KEY_SENT:
-        return KEY_NEEDED
+    if isinstance(err, LLMAuthError) and err.translation_key == KEY_NEEDED:
+        return "key_needed"
     return next(key for error, key in ERRORS if isinstance(err, error))
 
 
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """As Ollama accepts it: `-1` (forever), seconds, or a duration of Go."""
-_WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
-_ENDPOINT_DEFAULTS = {CONF_VERIFY_SSL: True, CONF_TOOL_CALLING: True, CONF_REMOTE: False, CONF_KEEP_READY: True}
-"""Defaults of the switches."""
+_WHOLE_NUMBERS = ("max_tokens", "context_window", "idle_timeout")
+_SWITCHES = {"verify_ssl": True, "tool_calling": True, "remote": False, "keep_ready": True}
+"""Their defaults."""
 
 
 class EndpointForm:
@@ -143,26 +117,24 @@ class EndpointForm:
     def __init__(self, hass: HomeAssistant, data: Mapping[str, Any]) -> None:
         """Start from `data`: a stored endpoint, or only the preset of a new one."""
         self._hass = hass
-        self._preset = preset_for(data[CONF_PRESET])
-        self._stored = (data.get(CONF_BASE_URL) or "", data.get(CONF_API_KEY) or "")
+        self.preset = preset_for(data["preset"])
+        self._stored = (data.get("base_url") or "", data.get("api_key") or "")
         """Stored address and key; the key is never shown, nor sent to another server."""
         self._entered_key = ""
         """Shown again if it was refused."""
-        self._is_new = CONF_MODEL not in data
-        self._data = {**_ENDPOINT_DEFAULTS, **(self._suggestions() | dict(data) if self._is_new else data)}
+        self._is_new = "model" not in data
+        self._data = {**_SWITCHES, **data}
+        if self._is_new:
+            self._data |= {
+                "base_url": self.preset.base_url,
+                "api_version": DEFAULT_API_VERSION if self.preset.key == AZURE else None,
+                "keep_alive": "5m" if self.preset.key == "ollama" else None,
+                "idle_timeout": 120,
+            }
         self._models: list[str] = []
         self._may_skip_check = False
         self.tries = False
         """Whether the model is to be tried before it is stored."""
-
-    def _suggestions(self) -> dict[str, Any]:
-        """Return the values that the forms suggest for a new endpoint."""
-        return {
-            CONF_BASE_URL: self._preset.base_url,
-            CONF_API_VERSION: DEFAULT_API_VERSION if self._preset.key == AZURE else None,
-            CONF_KEEP_ALIVE: "5m" if self._preset.key == "ollama" else None,
-            CONF_IDLE_TIMEOUT: 120,
-        }
 
     @property
     def data(self) -> dict[str, Any]:
@@ -176,31 +148,20 @@ class EndpointForm:
 
     def suggested_title(self) -> str:
         """Return the title of an endpoint without a name."""
-        return f"{model_name(self._data[CONF_MODEL])} ({URL(self._data[CONF_BASE_URL]).host})"
-
-    @property
-    def step_id(self) -> str:
-        """Return the step that asks for the address: `cloud` for services that need a key."""
-        return "cloud" if self._preset.needs_key else "endpoint"
-
-    @property
-    def placeholders(self) -> dict[str, str]:
-        """Return the placeholders of that form."""
-        preset = self._preset
-        return {"example": preset.example, "service": preset.service, "keys_at": preset.keys_at}
+        return f"{model_name(self._data['model'])} ({URL(self._data['base_url']).host})"
 
     def connection_schema(self) -> probatio.Schema:
         """Return the form of address and key. An empty field keeps the stored key, unless the switch deletes it."""
         _, stored_key = self._stored
         schema: dict[probatio.Marker, Any] = {
-            shown(probatio.Required, CONF_BASE_URL, self._data): ADDRESS,
-            self._key_field(needed=self._preset.needs_key and not stored_key): SECRET,
+            shown(probatio.Required, "base_url", self._data): ADDRESS,
+            self._key_field(needed=self.preset.needs_key and not stored_key): SECRET,
         }
-        if stored_key and not self._preset.needs_key:
-            schema[probatio.Optional(CONF_REMOVE_KEY)] = SWITCH
-        if self._preset.key == AZURE:
-            schema[shown(probatio.Required, CONF_API_VERSION, self._data)] = TEXT
-        schema[shown(probatio.Optional, CONF_VERIFY_SSL, self._data)] = SWITCH
+        if stored_key and not self.preset.needs_key:
+            schema[probatio.Optional("remove_key")] = SWITCH
+        if self.preset.key == AZURE:
+            schema[shown(probatio.Required, "api_version", self._data)] = TEXT
+        schema[shown(probatio.Optional, "verify_ssl", self._data)] = SWITCH
         return self._with_skipping(schema)
 
     def key_schema(self) -> probatio.Schema:
@@ -210,7 +171,7 @@ class EndpointForm:
     def _key_field(self, *, needed: bool) -> probatio.Marker:
         marker = probatio.Required if needed else probatio.Optional
         shown_key = {"suggested_value": self._entered_key} if self._entered_key else None
-        return marker(probatio.Secret(CONF_API_KEY), description=shown_key)
+        return marker(probatio.Secret("api_key"), description=shown_key)
 
     def _with_skipping(self, schema: dict[probatio.Marker, Any]) -> probatio.Schema:
         """Return the form; after a failure, with a switch to skip the check."""
@@ -221,18 +182,17 @@ class EndpointForm:
         schema: dict[probatio.Marker, Any] = {}
         if name is not None:
             schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
-        if len(self._models) == 1 and not self._data.get(CONF_MODEL):
-            self._data[CONF_MODEL] = self._models[0]
+        if len(self._models) == 1 and not self._data.get("model"):
+            self._data["model"] = self._models[0]
         names = {model: name for name, model in self._models_by_name.items()}
-        chosen: str = self._data.get(CONF_MODEL) or ""
+        chosen: str = self._data.get("model") or ""
         # A required field would be filled in with the first model of the list.
-        field = shown(probatio.Optional, CONF_MODEL, {CONF_MODEL: names.get(chosen, chosen)})
-        schema[field] = dropdown([names[model] for model in self._models], typed=True)
-        schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
-        keeps_alive = traits_for(self._preset.key, "").keep_alive
-        advanced = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
-        parts = {"": _PARAMETERS, ADVANCED: advanced}
-        return probatio.Schema(schema | sectioned(self._hass, parts, self._data))
+        field = shown(probatio.Optional, "model", {"model": names.get(chosen, chosen)})
+        schema[field] = select([names[model] for model in self._models], typed=True)
+        schema[shown(probatio.Optional, "try_model", {"try_model": self.tries})] = SWITCH
+        keeps_alive = traits_for(self.preset.key, "").keep_alive
+        advanced = {key: field for key, field in _ADVANCED.items() if key != "keep_alive" or keeps_alive}
+        return probatio.Schema(schema | sectioned(self._hass, {"": _PARAMETERS, ADVANCED: advanced}, self._data))
 
     @property
     def _models_by_name(self) -> dict[str, str]:
@@ -240,63 +200,55 @@ class EndpointForm:
 
         A field that accepts typed names shows no labels.
         """
-        models = dict.fromkeys([*self._models, *filter(None, [self._data.get(CONF_MODEL)])])
+        models = dict.fromkeys([*self._models, *filter(None, [self._data.get("model")])])
         names = Counter(map(model_name, models))
         return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take address and key, ask the endpoint for its models, and return errors by field.
 
-        After a failure the check may be skipped: a local server is often off, and some do not list models.
+        An empty field keeps the stored key, but only for the same server. After a failure the check may be skipped: a local
+        server is often off, and some do not list models.
         """
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
-        self._entered_key = submitted.get(CONF_API_KEY) or ""
-        if (url := self._address(submitted)) is None:
-            return {CONF_BASE_URL: "invalid_url"}
-        self._take_connection(url, submitted)
-        if self._preset.needs_key and not self._data.get(CONF_API_KEY):
-            return {CONF_API_KEY: KEY_NEEDED}
+        self._entered_key = submitted.get("api_key") or ""
+        known: str = self._data["base_url"]
+        entered: str = submitted.get("base_url", known)
+        # An unchanged address is not completed again.
+        url = known if known and entered == known else usable_url(entered, self.preset.key)
+        if url is None:
+            return {"base_url": "invalid_url"}
+        stored_url, key = self._stored
+        if submitted.get("remove_key") or not same_server(url, stored_url):
+            key = ""
+        self._data |= {"base_url": url, "api_key": self._entered_key or key}
+        if self._is_new:  # a suggestion
+            self._data["remote"] = self.preset.remote or is_public(url)
+        for field in ("api_version", "verify_ssl"):
+            if not is_empty(submitted.get(field)):
+                self._data[field] = submitted[field]
+        if self.preset.needs_key and not self._data.get("api_key"):
+            return {"api_key": "key_needed"}
         try:
-            self._models = await async_list_models(
-                self._hass, endpoint_from_data("", "", {CONF_MODEL: "", **self.data})
-            )
+            self._models = await async_list_models(self._hass, endpoint_from_data("", "", {"model": "", **self.data}))
         except LLMError as err:
             problem = error_of(err)
         else:
             if self._models:
                 return {}
-            problem = NO_MODELS
+            problem = "no_models"
         if submitted.get(CONF_USE_ANYWAY):
             return {}
         self._may_skip_check = True
         return {"base": problem}
 
-    def _address(self, submitted: Mapping[str, Any]) -> str | None:
-        """Return the address to store, None if it cannot be used. An unchanged one is not completed again."""
-        known: str = self._data[CONF_BASE_URL]
-        entered = submitted.get(CONF_BASE_URL, known)
-        return known if known and entered == known else usable_url(entered, self._preset.key)
-
-    def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
-        """Keep the input. An empty field keeps the stored key, but only for the same server."""
-        stored_url, key = self._stored
-        if submitted.get(CONF_REMOVE_KEY) or not same_server(url, stored_url):
-            key = ""
-        self._data[CONF_API_KEY] = self._entered_key or key
-        self._data[CONF_BASE_URL] = url
-        if self._is_new:  # a suggestion
-            self._data[CONF_REMOTE] = self._preset.remote or is_public(url)
-        for field in (CONF_API_VERSION, CONF_VERIFY_SSL):
-            if not is_empty(submitted.get(field)):
-                self._data[field] = submitted[field]
-
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters, and return errors by field. A section or switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
-        self.tries = bool(submitted.get(CONF_TRY))
+        self.tries = bool(submitted.get("try_model"))
         by_name = self._models_by_name
         asked = self.model_schema().schema
-        keys = [str(marker) for marker in asked if marker not in (ADVANCED, CONF_TRY)]
+        keys = [str(marker) for marker in asked if marker not in (ADVANCED, "try_model")]
         if ADVANCED in user_input:
             keys += [str(marker) for marker in asked[ADVANCED].schema.schema]
         for key in keys:
@@ -304,12 +256,12 @@ class EndpointForm:
             if value is None and isinstance(self._data.get(key), bool):
                 continue
             self._data[key] = int(value) if key in _WHOLE_NUMBERS and value is not None else value
-        entered = (self._data[CONF_MODEL] or "").strip()
-        self._data[CONF_MODEL] = by_name.get(entered, entered)
-        keep_alive = self._data.get(CONF_KEEP_ALIVE)
+        entered = (self._data["model"] or "").strip()
+        self._data["model"] = by_name.get(entered, entered)
+        keep_alive = self._data.get("keep_alive")
         if keep_alive and not KEEP_ALIVE.fullmatch(keep_alive):
             return {"base": "keep_alive_format"}
-        return {} if self._data[CONF_MODEL] else {CONF_MODEL: "model_missing"}
+        return {} if self._data["model"] else {"model": "model_missing"}
 
 
 def usable_url(entered: str, preset: str) -> str | None:
@@ -344,15 +296,15 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := await self._form.async_connect(user_input)):
             return await self.async_step_model()
+        preset = self._form.preset
         return self.async_show_form(
-            step_id=self._form.step_id,
+            step_id="cloud" if preset.needs_key else "endpoint",
             data_schema=self._form.connection_schema(),
             errors=errors,
-            description_placeholders=self._form.placeholders,
+            description_placeholders={"example": preset.example, "service": preset.service, "keys_at": preset.keys_at},
         )
 
-    async_step_cloud = async_step_endpoint
-    """The same form for services that need a key."""
+    async_step_cloud = async_step_endpoint  # for services that need a key
 
     async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Result:
         """Try the model, and show progress."""
@@ -370,6 +322,7 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
         """Show the result, and ask whether to save."""
         tried = self._tried
         told = {None: "–", True: "✓", False: "✗"}
+        detail = await async_error_text(self.hass, self.hass.config.language, tried.error) if tried.error else ""
         return self.async_show_menu(
             step_id=f"tried_{tried.outcome}",
             menu_options=["save", "model", "try_model"],
@@ -377,9 +330,7 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
                 "first_word": "–" if tried.first_word is None else f"{tried.first_word:.1f}",
                 "speed": "–" if tried.speed is None else f"{tried.speed:.0f}",
                 "tools": told[tried.calls_tools],
-                "detail": await async_error_text(self.hass, self.hass.config.language, tried.error)
-                if tried.error
-                else "",
+                "detail": detail,
             },
         )
 
@@ -397,7 +348,7 @@ class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):
         """Ask for the preset."""
         if user_input is None:
             return self.async_show_form(step_id="user", data_schema=probatio.Schema(preset_fields(or_none=False)))
-        self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
+        self._form = EndpointForm(self.hass, {"preset": user_input["preset"]})
         self._form.tries = True  # the first set-up goes on with a sentence of its own
         return await self.async_step_endpoint()
 

@@ -11,16 +11,7 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.const import CONF_AFTER, CONF_BEFORE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
-from homeassistant.helpers.selector import (
-    EntitySelector,
-    EntitySelectorConfig,
-    ObjectSelector,
-    ObjectSelectorConfig,
-    ObjectSelectorField,
-    SelectSelector,
-    TextSelector,
-    TextSelectorConfig,
-)
+from homeassistant.helpers.selector import EntitySelector, ObjectSelector, ObjectSelectorField, TextSelector
 import probatio
 
 from ..agent.registry import AGENT, AREAS, DAYS, DEVICES, USERS, WEEKDAYS
@@ -83,34 +74,31 @@ from .forms import (
     TEXT,
     Fields,
     FormError,
-    dropdown,
+    changed,
     is_empty,
     lifted,
     markers,
     number,
     sectioned,
-    shown,
+    select,
 )
 from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
 from .model_server import CONF_USE_ANYWAY
 
-DESTRUCTIVE = "destructive"
-GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, DESTRUCTIVE)
+GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, "destructive")
 """Reasons for a confirmation that may have a PIN."""
-PIN_FORMAT = "pin_format"
-
 _PIN = re.compile(r"[0-9]{4,12}")
 
 
-def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form; a stored PIN is shown as dots."""
-    settings = {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}
-    settings |= {field_of(reason): STORED for reason in GUARDED if reason in options.get(CONF_PINS, ())}
-    schema: dict[probatio.Marker, Any] = {
-        shown(probatio.Optional, CONF_CONFIRM_TIMEOUT, settings): number(10, 3600, unit="s"),
-        **{shown(probatio.Optional, field_of(reason), settings): SECRET for reason in GUARDED},
-    }
-    return probatio.Schema(schema)
+def field_of(reason: str) -> str:
+    """Return the field of a PIN."""
+    return f"pin_{reason}"
+
+
+CONFIRMATION: Fields = {
+    CONF_CONFIRM_TIMEOUT: number(10, 3600, unit="s"),
+    **{field_of(reason): SECRET for reason in GUARDED},
+}
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
@@ -122,27 +110,10 @@ def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, An
     return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
 
 
-def field_of(reason: str) -> str:
-    """Return the field of a PIN."""
-    return f"pin_{reason}"
-
-
 PAGES = (
-    "assistant",
-    "agents",
-    "prompt",
-    "context",
-    "history",
-    "retrieval",
-    "memory",
-    "tools",
-    "routing",
-    "safety",
-    "confirmation",
-    "network",
-    "debug",
+    *("assistant", "agents", "prompt", "context", "history", "retrieval", "memory"),
+    *("tools", "routing", "safety", "confirmation", "network", "debug"),
 )
-DONE = "done"
 SAFETY: dict[str, Any] = {
     CONF_ALLOWED_ENTITIES: [],
     CONF_ALWAYS_CONFIRM: [],
@@ -153,17 +124,14 @@ SAFETY: dict[str, Any] = {
     CONF_DELEGATION_AGENTS: [],
     CONF_DELEGATION_DEPTH: DEPTH,
 }
-"""Defaults."""
+"""Defaults of the page `safety`."""
 PATTERNS = "patterns"
 """The section for domains, actions, tools and patterns in lists."""
 
 
-def other_agents(hass: HomeAssistant) -> EntitySelector:
-    """Return a picker of conversation agents of other integrations."""
+def _other_agents(hass: HomeAssistant) -> EntitySelector:
     ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == DOMAIN]
-    return EntitySelector(
-        EntitySelectorConfig(filter={"domain": CONVERSATION_DOMAIN}, multiple=True, exclude_entities=ours)
-    )
+    return EntitySelector({"filter": {"domain": CONVERSATION_DOMAIN}, "multiple": True, "exclude_entities": ours})
 
 
 SAFETY_FIELDS: dict[str, Fields] = {
@@ -171,22 +139,17 @@ SAFETY_FIELDS: dict[str, Fields] = {
         **{key: entity_choice for key in SAFETY if key in LISTS},
         CONF_THROTTLE_TURNS: number(1, 600),
         CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
-        CONF_DELEGATION_AGENTS: other_agents,
+        CONF_DELEGATION_AGENTS: _other_agents,
         CONF_DELEGATION_DEPTH: number(1, 3),
     },
     PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
 }
-"""By section."""
 
 
 def _agents(hass: HomeAssistant) -> dict[str, str]:
     """Return the names of our agents by their ids."""
     registries = [entry.runtime_data.registry for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
     return {key: profile.name for registry in registries for key, profile in registry.by_id.items()}
-
-
-def _default_agent(hass: HomeAssistant) -> SelectSelector:
-    return dropdown(_agents(hass))
 
 
 async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -213,71 +176,58 @@ async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -
 async def _async_rules(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> ObjectSelector:
     """Return a table of rules: which agent answers for whom, where and when. Users that `rows` name stay selectable."""
     named = {user for row in rows for user in row.get(USERS, ())}
-    people = [
-        user
+    users = {
+        user.id: user.name or user.id
         for user in await hass.auth.async_get_users()
         if user.id in named or (user.is_active and not user.system_generated)
-    ]
+    }
 
-    def choice(options: Iterable[tuple[str, str]], **config: Any) -> dict[str, Any]:
-        listed = [{"value": value, "label": label} for value, label in options]
-        return {"select": {"options": listed, "mode": "dropdown", **config}}
-
-    users = [(user.id, user.name or user.id) for user in people]
-    fields = {
-        AGENT: ObjectSelectorField(required=True, selector=choice(_agents(hass).items(), custom_value=True)),
-        USERS: ObjectSelectorField(selector=choice(users, multiple=True)),
-        DEVICES: ObjectSelectorField(selector={"device": {"multiple": True}}),
-        AREAS: ObjectSelectorField(selector={"area": {"multiple": True}}),
-        WEEKDAYS: ObjectSelectorField(
-            selector={"select": {"options": list(DAYS), "multiple": True, "translation_key": "weekday"}}
-        ),
-        CONF_AFTER: ObjectSelectorField(selector={"time": {}}),
-        CONF_BEFORE: ObjectSelectorField(selector={"time": {}}),
+    fields: dict[str, ObjectSelectorField] = {
+        AGENT: {"required": True, "selector": {"select": select(_agents(hass), typed=True).config}},
+        USERS: {"selector": {"select": select(users, multiple=True).config}},
+        DEVICES: {"selector": {"device": {"multiple": True}}},
+        AREAS: {"selector": {"area": {"multiple": True}}},
+        WEEKDAYS: {"selector": {"select": {"options": list(DAYS), "multiple": True, "translation_key": "weekday"}}},
+        CONF_AFTER: {"selector": {"time": {}}},
+        CONF_BEFORE: {"selector": {"time": {}}},
     }
     return ObjectSelector(
-        ObjectSelectorConfig(fields=fields, multiple=True, label_field=AGENT, translation_key=CONF_AGENT_RULES)
+        {"fields": fields, "multiple": True, "label_field": AGENT, "translation_key": CONF_AGENT_RULES}
     )
 
 
 AGENTS: Fields = {
-    CONF_DEFAULT_PROFILE: _default_agent,
+    CONF_DEFAULT_PROFILE: lambda hass: select(_agents(hass)),
     CONF_AGENT_RULES: ObjectSelector(),
     CONF_CHOOSE_IN_CONVERSATIONS: SWITCH,
 }
 
 NETWORK: Fields = {
-    CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
+    CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}),
     CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
 }
 
 
-def _extraction_model(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of the model that extracts memories."""
-    own = {EXTRACT_WITH_PROFILE: EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL: EXTRACT_WITH_EXTERNAL}
-    return dropdown(own | subentries_of(hass, SUBENTRY_LLM), "extraction_llm")
-
-
 _SHARE = number(0, 1, step=0.05)
 _DAYS = number(0, 3650, unit="d")
-LIMITS = "limits"
-EXTRACTING = "extracting"
-LEARNING = "learning_phrases"
 MEMORY_FIELDS: dict[str, Fields] = {
     "": {
         "enabled": SWITCH,
-        "scope": dropdown((HOME, USER), "memory_scope"),
+        "scope": select((HOME, USER), "memory_scope"),
         "top_k": number(1, 20),
         "min_importance": _SHARE,
     },
-    EXTRACTING: {
+    "extracting": {
         "extraction": SWITCH,
-        "extraction_llm": _extraction_model,
+        "extraction_llm": lambda hass: select(
+            {name: name for name in (EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL)} | subentries_of(hass, SUBENTRY_LLM),
+            "extraction_llm",
+        ),
         "extraction_min_importance": _SHARE,
         "min_words": number(1, 20),
     },
-    LEARNING: {"learning": SWITCH, "learning_after": number(1, 10)},
-    LIMITS: {
+    "learning_phrases": {"learning": SWITCH, "learning_after": number(1, 10)},
+    "limits": {
         "max_memories": number(10, 20_000),
         "dedup_threshold": number(0.5, 1, step=0.05),
         "importance_decay": number(0, 0.5, step=0.01),
@@ -290,20 +240,6 @@ MEMORY_FIELDS: dict[str, Fields] = {
     },
 }
 """By section."""
-
-
-def memory_options(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: values that differ from the defaults. A section that was not sent stays as it is."""
-    defaults = asdict(MemorySettings())
-    sent = lifted(user_input, MEMORY_FIELDS)
-    data = {key: value for key, value in stored.items() if key in defaults}
-    for section_name, fields in MEMORY_FIELDS.items():
-        for key in fields if not section_name or section_name in user_input else ():
-            value = sent.get(key)
-            value = value.strip() if isinstance(value, str) else value
-            kind = type(defaults[key])
-            data[key] = defaults[key] if is_empty(value) else kind(value)
-    return {key: value for key, value in data.items() if value != defaults[key]}
 
 
 _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: False}
@@ -352,7 +288,7 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Show the menu; only the check, if set-up leads here."""
         if self.follows_setup():
             return await self.async_step_check()
-        return self.async_show_menu(step_id="init", menu_options=[CHECK, *PAGES, DONE])
+        return self.async_show_menu(step_id="init", menu_options=[CHECK, *PAGES, "done"])
 
     async def async_step_done(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Leave; everything is stored."""
@@ -387,11 +323,9 @@ class HomeAgentOptionsFlow(HomeCheck):
 
     async def async_step_agents(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask which agent answers if none is named."""
-        options, finding = self.config_entry.options, None
-        agents = _agents(self.hass)
-        settings = {CONF_DEFAULT_PROFILE: next(iter(agents), ""), CONF_CHOOSE_IN_CONVERSATIONS: False}
-        settings |= {key: options[key] for key in AGENTS if key in options}
-        if settings[CONF_DEFAULT_PROFILE] not in agents:  # it was removed: the first one answers
+        options, agents, finding = self.config_entry.options, _agents(self.hass), None
+        settings = {CONF_CHOOSE_IN_CONVERSATIONS: False} | {key: options[key] for key in AGENTS if key in options}
+        if settings.get(CONF_DEFAULT_PROFILE) not in agents:  # not chosen, or removed: the first one answers
             settings[CONF_DEFAULT_PROFILE] = next(iter(agents), "")
         settings[CONF_AGENT_RULES] = stored = await _async_there(self.hass, options.get(CONF_AGENT_RULES, ()))
         if user_input is not None:
@@ -430,7 +364,7 @@ class HomeAgentOptionsFlow(HomeCheck):
         options, finding = self.config_entry.options, None
         stored = options.get(CONF_MEMORY, {})
         if user_input is not None:
-            stored = memory_options(stored, user_input)
+            stored = changed(stored, user_input, MEMORY_FIELDS, asdict(MemorySettings()))
             used = RetrievalSettings.from_options(options)
             name = MemorySettings.from_options({CONF_MEMORY: stored}).collection
             if not is_collection_name(name):
@@ -463,8 +397,14 @@ class HomeAgentOptionsFlow(HomeCheck):
             changes, wrong = confirmation_options(options, user_input)
             if not wrong:
                 return await self._async_store({**options, **changes})
-            errors = dict.fromkeys(wrong, PIN_FORMAT)
-        return self.async_show_form(step_id="confirmation", data_schema=confirmation_schema(options), errors=errors)
+            errors = dict.fromkeys(wrong, "pin_format")
+        shown = {
+            CONF_CONFIRM_TIMEOUT: TIMEOUT,
+            **options,
+            **{field_of(key): STORED for key in options.get(CONF_PINS, ())},
+        }
+        schema = probatio.Schema(markers(self.hass, CONFIRMATION, shown))
+        return self.async_show_form(step_id="confirmation", data_schema=schema, errors=errors)
 
     async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask which hosts custom tools may access."""

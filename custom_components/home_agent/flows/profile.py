@@ -7,28 +7,14 @@ from typing import Any
 
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
-from homeassistant.data_entry_flow import section
-from homeassistant.helpers.selector import (
-    Selector,
-)
+from homeassistant.helpers.selector import Selector
 from homeassistant.util import slugify
 import probatio
 
 from ..agent.commands import command_name
-from ..settings.portable import Problem, from_yaml, in_home, to_yaml
-from ..settings.presets import PRESETS, async_preset
-from ..settings.profile import (
-    SETTINGS,
-    SettingOrigin,
-    default_settings,
-    origins,
-    profile_ids,
-    settings_of,
-)
-from ..support.const import (
-    DOMAIN,
-    SUBENTRY_PROFILE,
-)
+from ..settings.portable import PRESETS, Problem, async_preset, from_yaml, in_home, to_yaml
+from ..settings.profile import SETTINGS, SettingOrigin, default_settings, origins, profile_ids, settings_of
+from ..support.const import DOMAIN, SUBENTRY_PROFILE
 from ..support.localize import async_own_text, async_text
 from .fields import (
     BASICS,
@@ -46,20 +32,11 @@ from .fields import (
     split,
     tidy,
 )
-from .forms import (
-    LONG_TEXT,
-    SWITCH,
-    TEXT,
-    SubentryForms,
-    lifted,
-    markers,
-    shown,
-)
+from .forms import LONG_TEXT, SWITCH, TEXT, SubentryForms, lifted, sectioned, shown
 from .inheritance import FollowLists, follow_field, followed, following
 
 AS_YAML = "as_yaml"
 CONF_YAML = "yaml"
-BLANK = "blank"
 
 
 class ProfileFlow(SubentryForms):
@@ -76,22 +53,22 @@ class ProfileFlow(SubentryForms):
         """Add an agent: ask what it starts from, then for its settings."""
         if user_input is None:
             return await self.async_step_start()
-        return await self._async_form("user", user_input)
+        return await self._async_form(user_input)
 
     async def async_step_start(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask what the agent starts from."""
-        return self.async_show_menu(step_id="start", menu_options=[BLANK, *PRESETS, CONF_YAML])
+        return self.async_show_menu(step_id="start", menu_options=["blank", *PRESETS, CONF_YAML])
 
     async def async_step_blank(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Start from the default settings."""
-        return await self._async_form("user", None)
+        return await self._async_form(None)
 
     async def _async_from(self, key: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Start from a preset, under an unused name."""
-        preset = await async_preset(self.hass, key, self.hass.config.language)
-        names = chain([preset.name], (f"{preset.name} {number}" for number in count(2)))
-        self._own, self._name = {**preset.settings}, next(name for name in names if not self.name_is_taken(name))
-        return await self._async_form("user", None)
+        usual, self._own = await async_preset(self.hass, key, self.hass.config.language)
+        names = chain([usual], (f"{usual} {number}" for number in count(2)))
+        self._name = next(name for name in names if not self.name_is_taken(name))
+        return await self._async_form(None)
 
     async_step_home_assistant = partialmethod(_async_from, "home_assistant")
     async_step_guest = partialmethod(_async_from, "guest")
@@ -102,7 +79,7 @@ class ProfileFlow(SubentryForms):
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Change an agent."""
-        return await self._async_form("reconfigure", user_input)
+        return await self._async_form(user_input)
 
     async def async_step_yaml(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Show the own settings as YAML, or read them; the form shows them before they are stored."""
@@ -117,7 +94,7 @@ class ProfileFlow(SubentryForms):
             if not (problems := await self._async_problems(own, found + missing)):
                 newer = {key: value for key, value in stored.items() if key not in SETTINGS}
                 self._own, self._name = newer | tidy(own), name or self._name
-                return await self._async_form("reconfigure" if subentry else "user", None)
+                return await self._async_form(None)
         shown_text = shown(probatio.Optional, CONF_YAML, {CONF_YAML: text})
         return self.async_show_form(
             step_id="yaml",
@@ -128,7 +105,7 @@ class ProfileFlow(SubentryForms):
 
     async def _async_problems(self, own: Mapping[str, Any], found: Iterable[Problem]) -> list[str]:
         """Return a sentence for each error of settings: those `found`, and those of the fields and the form."""
-        language = self.hass.config.language
+        language, entry = self.hass.config.language, self._get_entry()
         said = [await async_text(self.hass, language, key, **placeholders) for key, placeholders in found]
         left = dict(own)
         for key in own.keys() - PICKED:
@@ -139,7 +116,6 @@ class ProfileFlow(SubentryForms):
             except probatio.Invalid:
                 said.append(await async_text(self.hass, language, "import_value", setting=key))
                 del left[key]
-        entry = self._get_entry()
         defaults = known(entry, default_settings(entry.options))
         while finding := await async_check_settings(self.hass, inherited(defaults, left)):
             error, placeholders = finding
@@ -180,15 +156,14 @@ class ProfileFlow(SubentryForms):
                 return {"item": f"/{min(filter(None, commands & theirs))}", "profile": other.title}
         return {}
 
-    async def _async_form(self, step_id: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+    async def _async_form(self, user_input: dict[str, Any] | None) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
         entry, subentry = self._get_entry(), self.subentry
         defaults = known(entry, default_settings(entry.options))
         stored = known(entry, settings_of(subentry.data)) if subentry else {}
         own = stored if self._own is None else self._own
         name = self._name or (subentry.title if subentry else "")
-        errors: dict[str, str] = {}
-        placeholders: dict[str, str] = {}
+        errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             name = user_input[CONF_NAME].strip()
             sent = dict(BASICS)
@@ -220,17 +195,16 @@ class ProfileFlow(SubentryForms):
         self._instructions = await async_default_instructions(entry, settings)
         layers, came = layers_of(self.hass, defaults, own, self._instructions), origins(defaults, {})
         settings = split(self.hass, layers.shown)
-        lists = await FollowLists.async_load(self.hass, "config_subentries.profile", step_id)
+        lists = await FollowLists.async_load(self.hass, "config_subentries.profile", self.first_step)
         schema: dict[probatio.Marker, Any] = {shown(probatio.Required, CONF_NAME, {CONF_NAME: name}): TEXT}
-        for key, fields in {"": BASICS, **SECTIONS}.items():
+        parts = {"": BASICS, **SECTIONS}
+        for key, fields in parts.items():
             if (follows := follow_field(key)) in fields:
                 settings[follows] = sorted(following(own, fields))
-                fields = fields | {follows: lists.choice(key, fields, layers, came, SettingOrigin.PROFILE)}
-            inner = markers(self.hass, fields, settings)
-            schema |= {probatio.Optional(key): section(probatio.Schema(inner), {"collapsed": True})} if key else inner
-        schema[probatio.Optional(AS_YAML)] = SWITCH
+                parts[key] = fields | {follows: lists.choice(key, fields, layers, came, SettingOrigin.PROFILE)}
+        schema |= sectioned(self.hass, parts, settings) | {probatio.Optional(AS_YAML): SWITCH}
         return self.async_show_form(
-            step_id=step_id,
+            step_id=self.first_step,
             data_schema=probatio.Schema(schema),
             errors=errors,
             description_placeholders=placeholders | {"default_model": default_model(entry)},

@@ -29,15 +29,15 @@ from ..settings.search import (
 from ..support.errors import EmbeddingError, RetrievalError
 from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, number, sectioned
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, changed, lifted, number, sectioned, select
 from .model_server import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
 
 FAILED = "retrieval_failed"
 TEST_TIMEOUT = 20.0  # seconds for one text; a model may have to be loaded first
 
 BASICS: Fields = {
-    "store": dropdown((EMBEDDED, CHROMA), "vector_store"),
-    "embedding": dropdown((LEXICAL, ENDPOINT), "embedding"),
+    "store": select((EMBEDDED, CHROMA), "vector_store"),
+    "embedding": select((LEXICAL, ENDPOINT), "embedding"),
 }
 SECTIONS: dict[str, Fields] = {
     "chroma": {
@@ -51,7 +51,7 @@ SECTIONS: dict[str, Fields] = {
         "collection": TEXT,
     },
     "model": {
-        "embedding_preset": dropdown(tuple(key for key, preset in PRESETS.items() if preset.embeds), "preset"),
+        "embedding_preset": select(tuple(key for key, preset in PRESETS.items() if preset.embeds), "preset"),
         "embedding_url": ADDRESS,
         "embedding_key": SECRET,
         "embedding_verify_ssl": SWITCH,
@@ -70,68 +70,47 @@ SECTIONS: dict[str, Fields] = {
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
 """Switches that delete a stored secret, by its field."""
 SECRETS = tuple(REMOVE)
-GONE = ("l2_threshold",)
-"""Stored by earlier versions without effect; removed with the next input."""
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 
 def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
-    """Return the form, with the sections open that the choices need."""
+    """Return the form, with the sections open that the choices need, and a switch below each stored secret."""
     shown = {key: value for key, value in {**DEFAULTS, **stored}.items() if key not in SECRETS}
     used = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT}
     opened = [name for name, is_used in used.items() if is_used]
-    parts = {"": BASICS} | {name: _with_switches(fields, stored) for name, fields in SECTIONS.items()}
+    parts = {"": BASICS}
+    for name, fields in SECTIONS.items():
+        parts[name] = {}
+        for key, selector in fields.items():
+            parts[name][key] = selector
+            if stored.get(key) and key in REMOVE:
+                parts[name][REMOVE[key]] = SWITCH
     schema = sectioned(hass, parts, shown, opened=opened)
     if may_skip_check:
         schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
     return probatio.Schema(schema)
 
 
-def _with_switches(fields: Fields, stored: Mapping[str, Any]) -> Fields:
-    """Return the fields with a switch below each stored secret."""
-    shown: Fields = {}
-    for key, selector in fields.items():
-        shown[key] = selector
-        if stored.get(key) and key in REMOVE:
-            shown[REMOVE[key]] = SWITCH
-    return shown
-
-
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: values that differ from the defaults. A section that was not sent stays as it is."""
-    submitted = lifted(user_input, SECTIONS)
-    sent = [*BASICS, *(key for name in SECTIONS if name in user_input for key in SECTIONS[name])]
-    data = dict(stored)
-    for key in sent:
-        value = submitted.get(key)
-        value = value.strip() if isinstance(value, str) else value
-        if is_empty(value):
-            if key not in SECRETS and not isinstance(DEFAULTS[key], bool):
-                data.pop(key, None)
-        else:
-            data[key] = int(value) if isinstance(DEFAULTS[key], int) and isinstance(value, float) else value
-    _follow_preset(stored, data)
-    for key in SECRETS:
-        if not submitted.get(key) and (submitted.get(REMOVE[key]) or not _goes_to_same_server(key, stored, data)):
-            data.pop(key, None)
-    return {key: value for key, value in data.items() if key not in GONE and value != DEFAULTS.get(key)}
+    """Return what to store: values that differ from the defaults.
 
-
-def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:
-    """Replace the usual address of the former preset by that of the new one."""
-    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
-    changed = before["embedding_preset"] != after["embedding_preset"]
+    The usual address of the former preset becomes that of a new one. A stored secret stays for the same server.
+    """
+    before = {**DEFAULTS, **stored}
+    after = DEFAULTS | changed(stored, user_input, {"": BASICS, **SECTIONS}, DEFAULTS)
     usual = preset_for(before["embedding_preset"]).base_url
-    if changed and usual and after["embedding_url"] == usual:
-        data["embedding_url"] = preset_for(after["embedding_preset"]).base_url or after["embedding_url"]
-
-
-def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
-    if key == "chroma_token":
-        return all(before[name] == after[name] for name in ("chroma_host", "chroma_port"))
+    if usual and before["embedding_preset"] != after["embedding_preset"] and after["embedding_url"] == usual:
+        after["embedding_url"] = preset_for(after["embedding_preset"]).base_url or usual
     addresses = [usable_url(item["embedding_url"], item["embedding_preset"]) for item in (before, after)]
-    return None not in addresses and same_server(str(addresses[0]), str(addresses[1]))
+    stays = {
+        "chroma_token": all(before[name] == after[name] for name in ("chroma_host", "chroma_port")),
+        "embedding_key": None not in addresses and same_server(str(addresses[0]), str(addresses[1])),
+    }
+    submitted = lifted(user_input, SECTIONS)
+    for key in SECRETS:
+        if not submitted.get(key):
+            after[key] = before[key] if stays[key] and not submitted.get(REMOVE[key]) else ""
+    return {key: value for key, value in after.items() if value != DEFAULTS[key]}
 
 
 async def async_check(

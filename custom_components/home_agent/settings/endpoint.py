@@ -41,12 +41,12 @@ class EndpointPreset:
 def _cloud(
     key: str, service: str, base_url: str, keys_at: str, window: int, *, example: str = "", **details: Any
 ) -> EndpointPreset:
-    """Return a service on the internet that is paid for with a key."""
+    """Return a service on the internet that is paid for with a key; addresses without `https://`."""
     return EndpointPreset(
         key=key,
         service=service,
-        base_url=base_url,
-        example=example or base_url,
+        base_url=f"https://{base_url}" if base_url else "",
+        example=example or f"https://{base_url}",
         keys_at=f"https://{keys_at}",
         context_window=window,
         needs_key=True,
@@ -61,38 +61,31 @@ def _local(key: str, port: int, path: str = "", **details: Any) -> EndpointPrese
     return EndpointPreset(key=key, base_url=f"http://localhost:{port}/v1", example=example, **details)
 
 
-_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 _AZURE = "https://my-home.openai.azure.com"
 PRESETS = {
     preset.key: preset
     for preset in (
-        _cloud("openai", "OpenAI", "https://api.openai.com/v1", "platform.openai.com/api-keys", 128_000),
+        _cloud("openai", "OpenAI", "api.openai.com/v1", "platform.openai.com/api-keys", 128_000),
         _cloud(
             "anthropic",
             "Anthropic",
-            "https://api.anthropic.com/v1",
+            "api.anthropic.com/v1",
             "console.anthropic.com/settings/keys",
             200_000,
             embeds=False,
         ),
-        _cloud("gemini", "Google Gemini", _GEMINI, "aistudio.google.com/apikey", 128_000),
-        _cloud("mistral", "Mistral", "https://api.mistral.ai/v1", "console.mistral.ai/api-keys", 32_000),
-        _cloud("groq", "Groq", "https://api.groq.com/openai/v1", "console.groq.com/keys", 128_000, embeds=False),
         _cloud(
-            "deepseek",
-            "DeepSeek",
-            "https://api.deepseek.com/v1",
-            "platform.deepseek.com/api_keys",
-            64_000,
-            embeds=False,
-        ),
-        _cloud(
-            "openrouter",
-            "OpenRouter",
-            "https://openrouter.ai/api/v1",
-            "openrouter.ai/settings/keys",
+            "gemini",
+            "Google Gemini",
+            "generativelanguage.googleapis.com/v1beta/openai",
+            "aistudio.google.com/apikey",
             128_000,
-            key_check="/key",
+        ),
+        _cloud("mistral", "Mistral", "api.mistral.ai/v1", "console.mistral.ai/api-keys", 32_000),
+        _cloud("groq", "Groq", "api.groq.com/openai/v1", "console.groq.com/keys", 128_000, embeds=False),
+        _cloud("deepseek", "DeepSeek", "api.deepseek.com/v1", "platform.deepseek.com/api_keys", 64_000, embeds=False),
+        _cloud(
+            "openrouter", "OpenRouter", "openrouter.ai/api/v1", "openrouter.ai/settings/keys", 128_000, key_check="/key"
         ),
         _cloud("azure", "Azure OpenAI", "", "portal.azure.com", 128_000, example=_AZURE),
         _local("ollama", 11434),
@@ -103,14 +96,13 @@ PRESETS = {
         EndpointPreset(key="custom", base_url=""),
     )
 }
-DEFAULT_PRESET = PRESETS["custom"]
 DEFAULT_API_VERSION = "2024-10-21"
 """The newest version of Azure OpenAI that is not a preview and has tool calls and streamed usage."""
 
 
 def preset_for(key: str) -> EndpointPreset:
     """Return a preset; for an unknown key (of a newer version), that of a custom endpoint."""
-    return PRESETS.get(key, DEFAULT_PRESET)
+    return PRESETS.get(key, PRESETS["custom"])
 
 
 def normalize_base_url(url: str, preset: str = "custom") -> str:
@@ -211,21 +203,16 @@ def traits_for(preset: str, model: str) -> Traits:
 
 _HOSTED = frozenset({"custom", *(preset.key for preset in PRESETS.values() if preset.needs_key)})
 _KNOWN_WINDOWS: tuple[tuple[str, int], ...] = (
-    (r"gpt-4\.1", 1_000_000),
+    (r"gpt-4\.1|gemini", 1_000_000),
     (r"gpt-5", 272_000),
-    (r"gpt-4o|gpt-4-turbo|chatgpt-4o", 128_000),
+    (r"gpt-4o|gpt-4-turbo|chatgpt-4o|grok|command-(a|r)|sonar", 128_000),
     (r"gpt-4-32k", 32_768),
     (r"gpt-4(-\d{4})?$", 8192),
     (r"gpt-3\.5", 16_385),
     (r"(^|/)o1-mini", 128_000),
-    (r"(^|/)o[1-9]", 200_000),
-    (r"claude", 200_000),
-    (r"gemini", 1_000_000),
+    (r"(^|/)o[1-9]|claude", 200_000),
     (r"deepseek-(chat|reasoner)", 64_000),
     (r"(mistral|ministral|codestral|devstral|magistral)-(large|medium|small|latest|\d)", 32_000),
-    (r"grok", 128_000),
-    (r"command-(a|r)", 128_000),
-    (r"sonar", 128_000),
 )
 """Context windows of hosted models, by name. Where versions differ, the smallest: one too large fails a request."""
 

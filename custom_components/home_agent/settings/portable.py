@@ -1,10 +1,14 @@
-"""A profile's own settings as YAML that another home can read: names instead of ids, and no secrets.
+"""A profile's own settings from elsewhere: presets, and YAML that another home can read.
 
-Models and servers are only named. Each key that is read is checked.
+YAML has names instead of ids, and no secrets; models and servers are only named. Each key that is read is checked.
+Presets (presets.json) have names and instructions in several languages.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from io import StringIO
+import json
+from pathlib import Path
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -28,6 +32,8 @@ from .profile import BUILT_IN, REMOVED, SETTINGS, Part, Setting, in_parts, profi
 type Problem = tuple[str, dict[str, str]]
 """Translation key of an error, and its placeholders."""
 
+PRESETS = ("home_assistant", "guest", "kids", "security", "technician", "storyteller")
+"""Keys, in the order of the menu."""
 MAX_YAML = 100_000  # characters
 MAX_VALUE = 80  # characters of a value in a sentence
 _REFERENCES = {
@@ -42,35 +48,38 @@ _WORDS = (LLM_DEFAULT, LLM_NONE)
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
 
 
-class _Unreadable(ValueError):
-    """YAML that is not accepted."""
+async def async_preset(hass: HomeAssistant, key: str, language: str) -> tuple[str, dict[str, Any]]:
+    """Return name and settings of a preset in a language, its base language, or English."""
+    data = (await hass.async_add_executor_job(_read_presets))[key]
+    texts = data["texts"]
+    said = dict(texts.get(language) or texts.get(language.partition("-")[0]) or texts["en"])
+    name = said.pop(CONF_NAME)
+    return name, {**data["settings"], **{setting: text for setting, text in said.items() if text}}
 
-    def __init__(self, problem: str, node: yaml.Node, tag: str = "") -> None:
-        """Take the problem and its place; a tag, such as `!secret`, has its own sentence."""
-        super().__init__(problem)
-        self.problem_mark = node.start_mark
-        self.tag = tag[:MAX_VALUE]
 
-
-def _read(text: str) -> Any:
-    """Return plain values; raise `YAMLError`, or `_Unreadable` for references, tags and duplicate keys."""
-    _check(yaml.compose(text, Loader=yaml.SafeLoader), set())
-    return yaml.safe_load(text)
+@cache
+def _read_presets() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(Path(__file__).with_name("presets.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
-    """Raise `_Unreadable` for references (a few lines can stand for gigabytes), duplicate keys, tags, and control characters.
+    """Raise `YAMLError` for references (a few lines can stand for gigabytes), duplicate keys, tags, and control characters.
 
     Home Assistant's `!secret` and `!include` work in its own files only. YAML accepts control characters as escapes.
     """
+
+    def refused(problem: str, at: yaml.Node) -> yaml.MarkedYAMLError:
+        return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
+
     if node is not None and node.tag.startswith("!"):
-        raise _Unreadable("tag", node, node.tag)
+        raise refused(node.tag, node)
     if isinstance(node, yaml.ScalarNode) and (odd := Reader.NON_PRINTABLE.search(node.value)):
-        raise _Unreadable(f"special characters are not allowed: #x{ord(odd[0]):04x}", node)
+        raise refused(f"special characters are not allowed: #x{ord(odd[0]):04x}", node)
     if node is None or isinstance(node, yaml.ScalarNode):
         return
     if id(node) in seen:
-        raise _Unreadable("reference", node)
+        raise refused("reference", node)
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
@@ -79,7 +88,7 @@ def _check(node: yaml.Node | None, seen: set[int]) -> None:
     keys = set[object]()
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.value in keys:
-            raise _Unreadable(f"duplicate key {key.value}" if isinstance(key, yaml.ScalarNode) else "key", key)
+            raise refused(f"duplicate key {key.value}" if isinstance(key, yaml.ScalarNode) else "key", key)
         keys.add(key.value)
         _check(key, seen)
         _check(value, seen)
@@ -128,13 +137,15 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
     try:
-        read = _read(text)
+        _check(yaml.compose(text, Loader=yaml.SafeLoader), set())
+        read = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as err:
         mark = getattr(err, "problem_mark", None)
         line = str(mark.line + 1) if mark else "?"
-        if tag := getattr(err, "tag", ""):
-            return "", {}, [("import_tag", {"line": line, "tag": tag})]
-        return "", {}, [("import_yaml", {"line": line, "error": str(getattr(err, "problem", None) or err)})]
+        problem = str(getattr(err, "problem", None) or err)
+        if problem.startswith("!"):  # a tag
+            return "", {}, [("import_tag", {"line": line, "tag": problem[:MAX_VALUE]})]
+        return "", {}, [("import_yaml", {"line": line, "error": problem})]
     if not isinstance(read, dict):
         return "", {}, [("import_no_settings", {})]
     name, settings, problems = "", dict[str, Any](), list[Problem]()
@@ -151,7 +162,7 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
             where = {"setting": key, "part": belongs.value}
             problems.append(("import_misplaced" if belongs else "import_misplaced_top", where))
         elif value is not None:
-            wrong, stored = _stored(entry, key, _as_written(SETTINGS[key], value))
+            wrong, stored = _stored(entry, key, value)
             problems += wrong
             if not wrong:
                 settings[key] = stored
@@ -169,15 +180,11 @@ def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[
             problems.append(("import_no_part", {"setting": key}))
 
 
-def _as_written(setting: Setting, value: Any) -> Any:
-    """Return `on` and `off` as text where they are options: YAML reads them as true and false."""
-    word = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
-    return word if setting.kind == "choice" and word in setting.options else value
-
-
 def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], Any]:
     """Return the problems of a value, and the value as it is stored."""
     setting = SETTINGS[key]
+    if isinstance(value, bool) and (word := "on" if value else "off") in setting.options:
+        value = word  # YAML reads these options as true and false
     if wrong := _wrong_type(key, setting, value):
         return [wrong], None
     if setting.kind == "context_entities":
@@ -201,29 +208,25 @@ def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str,
     A setting with a missing item is left out as a whole: without the item, an agent would know more than was written.
     """
     found, problems = dict(settings), list[Problem]()
-    for key, find in (("exposed_areas", _area), ("exposed_labels", _label), ("exposed_entities", _entities)):
-        if key not in settings:
-            continue
-        stored = {name: find(hass, name.strip()) for name in settings[key]}
+    areas, labels = ar.async_get(hass), lr.async_get(hass)
+    for key in ("exposed_areas", "exposed_labels", "exposed_entities"):
+        stored: dict[str, str | None] = {}
+        for name in settings.get(key, ()):
+            if key == "exposed_areas":
+                area = areas.async_get_area(name.strip()) or areas.async_get_area_by_name(name.strip())
+                stored[name] = area.id if area else None
+            elif key == "exposed_labels":
+                label = labels.async_get_label(name.strip()) or labels.async_get_label_by_name(name.strip())
+                stored[name] = label.label_id if label else None
+            else:
+                stored[name] = _entities(hass, name.strip())
         missing = [name for name, here in stored.items() if here is None]
         problems += [("import_not_here", {"setting": key, "name": name[:MAX_VALUE]}) for name in missing]
         if missing:
             del found[key]
-        else:
+        elif key in found:
             found[key] = list(dict.fromkeys(stored.values()))
     return found, problems
-
-
-def _area(hass: HomeAssistant, name: str) -> str | None:
-    areas = ar.async_get(hass)
-    area = areas.async_get_area(name) or areas.async_get_area_by_name(name)
-    return area.id if area else None
-
-
-def _label(hass: HomeAssistant, name: str) -> str | None:
-    labels = lr.async_get(hass)
-    label = labels.async_get_label(name) or labels.async_get_label_by_name(name)
-    return label.label_id if label else None
 
 
 def _entities(hass: HomeAssistant, name: str) -> str | None:

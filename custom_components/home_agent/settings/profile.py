@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
 from homeassistant.util import slugify
 
 from ..support.const import (
     CONF_ALLOWED_ENTITIES,
-    CONF_ALWAYS_ASK,
     CONF_ALWAYS_CONFIRM,
     CONF_DEFAULT_PROFILE_SETTINGS,
-    CONF_NEVER_ASK,
     CONF_NEVER_CONFIRM,
-    CONF_NEVER_OFFER,
     LLM_DEFAULT,
     LLM_NONE,
 )
@@ -71,7 +69,7 @@ class Part(StrEnum):
     """A part of the stored defaults and of an agent's YAML; the values are keys there."""
 
     OWN = ""
-    """At the top, and without a default: of one agent alone."""
+    """At the top: of one agent alone, without a default."""
     PROCESSING = "processing_config"
     TOOLS = "tools_config"
 
@@ -254,7 +252,6 @@ class Profile:
 
     within: tuple[Narrowing, ...] = ()
     """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
-
     changes_within: tuple[tuple[str, ...], ...] = ()
     """The same for `may_change`."""
 
@@ -269,7 +266,6 @@ class Profile:
             object.__setattr__(self, "within", tuple(dict.fromkeys((*self.within, own))))
 
 
-DEFAULTS = Profile()
 SETTINGS: Mapping[str, Setting] = {
     item.name: item.metadata["setting"] for item in fields(Profile) if "setting" in item.metadata
 }
@@ -279,7 +275,7 @@ REMOVED = frozenset({"prompt_history_length", "prompt_history_messages", "prompt
 
 BUILT_IN: Mapping[str, Any] = {
     key: list(value) if isinstance(value, tuple) else value
-    for key, value in asdict(DEFAULTS).items()
+    for key, value in asdict(Profile()).items()
     if key in SETTINGS
 }
 """The defaults, as they would be stored."""
@@ -301,22 +297,21 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     Mappings are merged at every depth. A list, also an empty one, or a single value replaces the one below. None inherits.
     """
     result: dict[str, Any] = {}
-    for layer in layers:
-        for key, value in layer.items():
-            if isinstance(value, Mapping):
-                below = result.get(key)
-                within = merged(below if isinstance(below, Mapping) else {}, value)
-                if below is None or isinstance(below, Mapping) or _sets_anything(value):
-                    result[key] = within
-            elif value is not None:
-                result[key] = deepcopy(value)
+    for key, value in chain.from_iterable(layer.items() for layer in layers):
+        if isinstance(value, Mapping):
+            below = result.get(key)
+            if below is None or isinstance(below, Mapping):
+                result[key] = merged(below or {}, value)
+            elif _sets_anything(value):
+                result[key] = merged(value)
+        elif value is not None:
+            result[key] = deepcopy(value)
     return result
 
 
 def _sets_anything(settings: Mapping[str, Any]) -> bool:
-    return any(
-        _sets_anything(value) if isinstance(value, Mapping) else value is not None for value in settings.values()
-    )
+    values = settings.values()
+    return any(_sets_anything(value) if isinstance(value, Mapping) else value is not None for value in values)
 
 
 def origins(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -359,9 +354,9 @@ def default_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def migrated_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of version 1.1 as they are stored now: the defaults of all agents had no parts."""
-    kept = {key: value for key, value in options.items() if key != "profile_defaults"}
-    if "profile_defaults" in options:
-        kept[CONF_DEFAULT_PROFILE_SETTINGS] = in_parts(migrated_settings(options["profile_defaults"]))
+    kept = dict(options)
+    if (defaults := kept.pop("profile_defaults", None)) is not None:
+        kept[CONF_DEFAULT_PROFILE_SETTINGS] = in_parts(migrated_settings(defaults))
     return kept
 
 
@@ -438,13 +433,7 @@ AUTO_TOKENS = 8000
 """Most tokens of names and states with which `auto` lists all: each new conversation reads and pays for them."""
 
 LISTS = (
-    CONF_ALLOWED_ENTITIES,
-    "exposed_entities",
-    CONF_ALWAYS_ASK,
-    CONF_NEVER_ASK,
-    CONF_NEVER_OFFER,
-    "may_change",
-    CONF_ALWAYS_CONFIRM,
-    CONF_NEVER_CONFIRM,
+    *(key for key, setting in SETTINGS.items() if setting.kind == "names"),
+    *(CONF_ALLOWED_ENTITIES, CONF_ALWAYS_CONFIRM, CONF_NEVER_CONFIRM),
 )
 """Lists of entities, domains, services and tools, of an agent or of the home."""
