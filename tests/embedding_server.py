@@ -84,10 +84,7 @@ class EmbeddingServer:
             if planned.silent:
                 await asyncio.Event().wait()
             return web.Response(
-                status=planned.status,
-                body=planned.body,
-                content_type=planned.content_type,
-                headers=planned.headers,
+                status=planned.status, body=planned.body, content_type=planned.content_type, headers=planned.headers
             )
         rows = planned(body["input"])
         if request.path == "/api/embed":

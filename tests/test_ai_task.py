@@ -85,10 +85,7 @@ async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMSe
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        'Here is the dog: {"name": "Rex", "age": 4}. Anything else?',
-        'Sure!\n```json\n{"name": "Rex", "age": 4}\n```',
-    ],
+    ['Here is the dog: {"name": "Rex", "age": 4}. Anything else?', 'Sure!\n```json\n{"name": "Rex", "age": 4}\n```'],
 )
 async def test_words_around_the_structure_do_not_matter(
     hass: HomeAssistant, llm_server: LLMServer, answer: str

@@ -175,10 +175,7 @@ def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
     return {
         "home_agent": {
             50: {
-                "tools": {
-                    "policy_ms": {"read": read, "write": write},
-                    "parallel": {"calls": 8, "shares": list(shares)},
-                }
+                "tools": {"policy_ms": {"read": read, "write": write}, "parallel": {"calls": 8, "shares": list(shares)}}
             }
         }
     }
@@ -336,11 +333,7 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
         context["index"]["entities"],
         context["modes"]["direct"]["share"],
         context["modes"]["retrieved"]["share"],
-    ) == (
-        24,
-        1,
-        1,
-    )
+    ) == (24, 1, 1)
     assert context["memories"]["memories"] == 10_000
     assert context["modes"]["retrieved, 500 memories"]["share"] == 1
 

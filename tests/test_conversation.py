@@ -14,12 +14,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import part_of, say, set_up, speech
-from tests.llm_server import (
-    LLMServer,
-    text,
-    tool_call,
-    tool_calls,
-)
+from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -36,13 +31,7 @@ async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["messages"][1]["content"].endswith("\n\nhello")
     names = [tool["function"]["name"] for tool in body["tools"]]
-    assert names == [
-        "ha_control",
-        "ha_query",
-        "ha_undo",
-        "store_memory",
-        "teach_name",
-    ]
+    assert names == ["ha_control", "ha_query", "ha_undo", "store_memory", "teach_name"]
 
 
 async def test_tool_call_changes_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:

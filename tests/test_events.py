@@ -51,10 +51,7 @@ async def test_every_field_and_no_words(
     await set_up(hass, llm_server)
     turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
     llm_server.plan(
-        tool_call("ha_control", turn_on, usage=True),
-        cut(text("marzipan for everyone")),
-        server_error(),
-        server_error(),
+        tool_call("ha_control", turn_on, usage=True), cut(text("marzipan for everyone")), server_error(), server_error()
     )
     await say(hass, "where is the marzipan")
     await say(hass, "where is the marzipan")
@@ -217,11 +214,7 @@ async def test_started_is_said_first_and_once_without_a_model(hass: HomeAssistan
     "name", ["x" * 90_000, "call\nWARNING marzipan", "marzipan_for_everyone"], ids=["long", "forged", "said"]
 )
 async def test_tool_that_a_model_invents_is_unknown_and_nothing_else(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    heard: dict[str, list[Any]],
-    caplog: pytest.LogCaptureFixture,
-    name: str,
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     caplog.set_level("INFO", "custom_components.home_agent")
     await set_up(hass, llm_server)

@@ -445,11 +445,7 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: (refused(encoding.for_path, text), refused(encoding.for_header, text)), words="%2e%2e/;a/"
     ),
     "values in bodies": Place(
-        read=lambda text: (
-            encoding.for_xml(text),
-            encoding.plain_text(text),
-            refused(encoding.for_unknown, text),
-        ),
+        read=lambda text: (encoding.for_xml(text), encoding.plain_text(text), refused(encoding.for_unknown, text)),
         words="<a>& 2027-01-31 18:30:00.5Z ",
     ),
     "names of tools": Place(
@@ -644,11 +640,7 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: refused(rest.content_of, "a", answer_of(text)), words="application/vnd.a+.json"
     ),
     "paths into answers": Place(read=lambda text: refused(definition.path_from_text, text, ()), words=".a[0]['b']"),
-    "patterns of templates": Place(
-        read=limits.longest_for.__wrapped__,
-        words="(a|b)*[c]{1,2}%(d)0*{e:",
-        most=100_000,
-    ),
+    "patterns of templates": Place(read=limits.longest_for.__wrapped__, words="(a|b)*[c]{1,2}%(d)0*{e:", most=100_000),
     "hosts": Place(
         read=lambda text: (http.is_at_home(text), http.http_url(text), http.normalized(text)), words="a.local."
     ),
@@ -757,8 +749,7 @@ def patterns_of() -> Iterator[tuple[str, re.Pattern[str], str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "pattern", "method"),
-    [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()],
+    ("name", "pattern", "method"), [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()]
 )
 @pytest.mark.usefixtures("_no_collection")
 def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: re.Pattern[str], method: str) -> None:

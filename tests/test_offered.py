@@ -184,12 +184,7 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
     async with program(hass, port, admin) as session:
         await call(session, "ha_control", action="turn_off", entity_id="light.ceiling_lights")
         listed: Any = await hass.services.async_call(
-            "home_agent",
-            "list_actions",
-            {},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=admin.id),
+            "home_agent", "list_actions", {}, blocking=True, return_response=True, context=Context(user_id=admin.id)
         )
         assert (await call(session, "ha_undo"))["success"]
     [action] = listed["actions"]

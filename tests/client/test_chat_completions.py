@@ -7,16 +7,7 @@ import pytest
 
 from custom_components.home_agent.client.messages import BrokenArguments, ChatRequest, ModelReply
 from custom_components.home_agent.turn.turn import Usage
-from tests.llm_server import (
-    LLMServer,
-    Reply as Planned,
-    chunks,
-    cut,
-    delta,
-    raw,
-    text,
-    tool_call,
-)
+from tests.llm_server import LLMServer, Reply as Planned, chunks, cut, delta, raw, text, tool_call
 
 from .conftest import REQUEST, TOOLS, MakeClient, ask, said
 
@@ -55,10 +46,7 @@ async def test_the_request_is_what_the_endpoint_gets(llm_server: LLMServer, make
     llm_server.plan(text("On."))
     client = make_client(temperature=0.5, top_p=0.9, max_tokens=300, keep_alive="5m")
     request = ChatRequest(
-        messages=REQUEST.messages,
-        tools=TOOLS,
-        response_format={"type": "json_object"},
-        cache_key="agent",
+        messages=REQUEST.messages, tools=TOOLS, response_format={"type": "json_object"}, cache_key="agent"
     )
     await ask(client, request)
     assert llm_server.request.body == {

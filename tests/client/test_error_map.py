@@ -17,8 +17,7 @@ from custom_components.home_agent.support.errors import (
 
 
 @pytest.mark.parametrize(
-    ("value", "seconds"),
-    [("3", 3), ("0.5", 0.5), ("-4", 0), ("soon", None), ("", None), ("Mon, 99 Xxx", None)],
+    ("value", "seconds"), [("3", 3), ("0.5", 0.5), ("-4", 0), ("soon", None), ("", None), ("Mon, 99 Xxx", None)]
 )
 def test_retry_after_is_read(value: str, seconds: float | None) -> None:
     assert retry_after({"Retry-After": value}) == seconds

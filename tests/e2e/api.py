@@ -197,10 +197,7 @@ class Api:
 
     async def _log_in_again(self, user: str, password: str) -> None:
         flow = await self.post(
-            "/auth/login_flow",
-            client_id=self.client_id,
-            handler=["homeassistant", None],
-            redirect_uri=self.client_id,
+            "/auth/login_flow", client_id=self.client_id, handler=["homeassistant", None], redirect_uri=self.client_id
         )
         step = await self.post(
             f"/auth/login_flow/{flow['flow_id']}", client_id=self.client_id, username=user, password=password

@@ -21,10 +21,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tls_server(
-    socket_enabled: None,
-    server_certificate: ssl.SSLContext,
-) -> Iterator[LLMServer]:
+def tls_server(socket_enabled: None, server_certificate: ssl.SSLContext) -> Iterator[LLMServer]:
     """Return an endpoint with a self-signed certificate.
 
     It has a loop of its own: handshakes that a client breaks off are errors in the loop of the server.

@@ -53,21 +53,12 @@ def started(hass: HomeAssistant, entity_id: str, **data: Any) -> Judgement:
         ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
         ({**UNLOCKING, "enabled": False}, ()),
         ({"event": "anything"}, ()),
-        (
-            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}},
-            (),
-        ),
-        (
-            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}},
-            (UNLOCK,),
-        ),
+        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}}, ()),
+        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}}, (UNLOCK,)),
         ({"delay": 1}, ()),
         ({"action": "script.unknown"}, ()),
         ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),
-        (
-            {"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}},
-            (),
-        ),
+        ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}}, ()),
         ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["lock.a"]}}, (UNLOCK,)),
         ({"action": "notify.phone", "data": {"message": "x"}}, (DESTRUCTIVE,)),
         ({"action": "notify.{{ who }}", "data": {"message": "x"}}, (DESTRUCTIVE,)),
@@ -250,12 +241,7 @@ async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons
             {"vacuum.start": {}, "homeassistant.turn_on": {}},
             {"vacuum.stop": {}},
         ),
-        (
-            "lock",
-            {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"},
-            {"lock.lock": {}},
-            {},
-        ),
+        ("lock", {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"}, {"lock.lock": {}}, {}),
         (
             "alarm_control_panel",
             {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},

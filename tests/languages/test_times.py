@@ -10,13 +10,7 @@ import pytest
 from unicode_rbnf import RbnfEngine
 
 from custom_components.home_agent.languages.spoken_numbers import NumberReader, words_in
-from custom_components.home_agent.languages.times import (
-    dates_in,
-    durations_in,
-    numbers_in,
-    spans_in,
-    times_in,
-)
+from custom_components.home_agent.languages.times import dates_in, durations_in, numbers_in, spans_in, times_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 15, 30, tzinfo=BERLIN)

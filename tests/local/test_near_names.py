@@ -98,12 +98,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "media_player": {"device_class": "speaker", "volume_level": 0.3},
     "cover": {"device_class": "blind"},
 }
-CLASSES = {
-    "cover.b5": "curtain",
-    "cover.ga1": "garage",
-    "cover.ga2": "garage",
-    "media_player.l6": "tv",
-}
+CLASSES = {"cover.b5": "curtain", "cover.ga1": "garage", "cover.ga2": "garage", "media_player.l6": "tv"}
 
 
 def _state(entity_id: str) -> State:

@@ -54,11 +54,7 @@ class Heard:
 
 
 async def answer(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    turn: Turn,
-    readers: Sequence[Reader],
-    stage: Stage = Stage.NO_MODEL,
+    hass: HomeAssistant, entry: MockConfigEntry, turn: Turn, readers: Sequence[Reader], stage: Stage = Stage.NO_MODEL
 ) -> Answer | None:
     """Return what the home answers with other readers."""
     log = ChatLog(hass, turn.conversation_id)

@@ -10,11 +10,7 @@ from typing import Any
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, Event, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    MockUser,
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
 from custom_components.home_agent.agent.runtime import RuntimeData
 from custom_components.home_agent.memory import extraction
@@ -154,11 +150,7 @@ async def test_the_request_begins_like_the_conversation_itself(
     ],
 )
 async def test_where_it_is_off_nobody_is_asked(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    options: dict[str, Any],
-    profile: dict[str, Any],
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, options: dict[str, Any], profile: dict[str, Any]
 ) -> None:
     await set_up(hass, llm_server, options=options, profile=profile)
     llm_server.plan(text("Good to know."))
@@ -262,11 +254,7 @@ async def test_one_at_a_time_and_apart(
 
 @pytest.mark.parametrize("reply", [server_error(), text("I would rather not."), text('{"memories": [{"content": ')])
 async def test_what_fails_is_told_by_an_event_alone(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    caplog: pytest.LogCaptureFixture,
-    reply: Reply,
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, caplog: pytest.LogCaptureFixture, reply: Reply
 ) -> None:
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options=ON)
@@ -327,11 +315,7 @@ def other(server: LLMServer, **data: Any) -> ConfigSubentryDataWithId:
     ("chosen", "profile"), [("external", {"external_llm": "llm-2"}), ("llm-2", {})], ids=["external", "chosen"]
 )
 async def test_another_model_gets_the_words_alone_and_no_personal_data(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    chosen: str,
-    profile: dict[str, Any],
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str, profile: dict[str, Any]
 ) -> None:
     options = {"memory": {"extraction": True, "extraction_llm": chosen}}
     await set_up(hass, llm_server, options=options, profile=profile, more=[other(llm_server, remote=True)])
@@ -469,10 +453,7 @@ async def test_of_a_user_who_was_deleted_nothing_is_kept(hass: HomeAssistant, ll
 
 
 async def test_each_rejection_is_logged_with_its_reason(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "custom_components.home_agent")
     await set_up(hass, llm_server, options=ON)

@@ -160,10 +160,7 @@ async def test_a_device_that_gives_up_is_not_a_tool_out_of_time(
 
 @pytest.mark.parametrize("error", [HomeAssistantError("no power"), ValueError("a bug")], ids=["expected", "unexpected"])
 async def test_every_error_becomes_a_result(
-    policy: Policy,
-    add_entity: AddEntity,
-    make_turn: MakeTurn,
-    error: Exception,
+    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn, error: Exception
 ) -> None:
     turn = make_turn()
     result = await call(policy, turn, Recorder(error=error), {"entity_id": add_entity("light.desk")})

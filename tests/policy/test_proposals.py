@@ -85,10 +85,7 @@ async def entry(hass: HomeAssistant, house: None, socket_enabled: None) -> MockC
 
 @pytest.fixture
 async def repairs(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    hass_client: ClientSessionGenerator,
-    hass_ws_client: WebSocketGenerator,
+    hass: HomeAssistant, entry: MockConfigEntry, hass_client: ClientSessionGenerator, hass_ws_client: WebSocketGenerator
 ) -> Repairs:
     """Return the page of Repairs."""
     for component in ("repairs", "websocket_api"):

@@ -132,11 +132,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "Alarm ist aktiviert (Abwesend). Unscharf schalten?",
         ),
         (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn it off?"),
-        (
-            call(("homeassistant", "turn_off", ("lock.front",))),
-            "de",
-            "Front Door ist verriegelt. Ausschalten?",
-        ),
+        (call(("homeassistant", "turn_off", ("lock.front",))), "de", "Front Door ist verriegelt. Ausschalten?"),
         (
             call(("lock", "unlock", ("lock.front",))),
             "fr",
@@ -148,11 +144,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "Garage\N{NO-BREAK SPACE}: fermé. Ouvrir\N{NO-BREAK SPACE}?",
         ),
         # No translation of ours: put together from Home Assistant's own words.
-        (
-            call(("lock", "unlock", ("lock.front",))),
-            "hu",
-            "Front Door: Zárolt. Front Door feloldása?",
-        ),
+        (call(("lock", "unlock", ("lock.front",))), "hu", "Front Door: Zárolt. Front Door feloldása?"),
         (
             call(("homeassistant", "turn_off", ("valve.water", "lock.front"))),
             "sv",

@@ -13,10 +13,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.home.taught_names import (
-    MAX_DECLINED,
-    taught_names_of,
-)
+from custom_components.home_agent.home.taught_names import MAX_DECLINED, taught_names_of
 from custom_components.home_agent.policy.proposals import MAX_WAITING_OF_USER
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things

@@ -66,8 +66,5 @@ async def test_only_what_was_said_to_this_model_stays(hass: HomeAssistant) -> No
         "done",
     ]
     calls = [message["tool_calls"][0]["function"]["arguments"] for message in messages if "tool_calls" in message]
-    assert calls == [
-        '{"to":["[phone]"],"code":4111111111111111}',
-        f'{{"to":["{PHONE}"],"code":4111111111111111}}',
-    ]
+    assert calls == ['{"to":["[phone]"],"code":4111111111111111}', f'{{"to":["{PHONE}"],"code":4111111111111111}}']
     assert before[0].content == f"call {PHONE}"  # type: ignore[union-attr]

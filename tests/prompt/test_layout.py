@@ -114,10 +114,7 @@ INSTRUCTIONS = Instructions(owner=ANNA, text="Be kind.")
     [
         ({"instructions": INSTRUCTIONS, "home_map": HomeMap("")}, "Be kind."),
         ({"instructions": INSTRUCTIONS, "added": "Say please."}, "Be kind.\n\n## Home\n\nMAP\n\nSay please."),
-        (
-            {"baseline": BASELINE},
-            f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"date":"today"}}',
-        ),
+        ({"baseline": BASELINE}, f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"date":"today"}}'),
         (
             {"baseline": IN_MAP, "home_text": "MAP WITH STATES"},
             f'\n\n## Home\n\nMAP WITH STATES\n\n{STATES_IN_MAP_HEADING}\n\n{{"date":"today"}}',
@@ -153,10 +150,7 @@ LONG_AGO = {"baseline": BASELINE, "states": {"light.desk": ON}}
         (LONG_AGO | {"found": [LAMP]}, {"light.desk": "on brightness=50%"}),
         (LONG_AGO | {"found": [LAMP], "is_order": True}, None),
         ({"baseline": BASELINE, "states": {"light.desk": OFF}}, {"light.desk": "off"}),
-        (
-            {"selection": Selection([LAMP]), "listed": {"light.desk": KnownState("on", ON)}},
-            {"light.desk": "on"},
-        ),
+        ({"selection": Selection([LAMP]), "listed": {"light.desk": KnownState("on", ON)}}, {"light.desk": "on"}),
         (
             {"found": [LAMP], "states": {"light.desk": ON}, "home_map": HomeMap("MAP", full=False)},
             {"light.desk": "on brightness=50% (introduced light.desk)"},

@@ -117,9 +117,7 @@ async def test_a_request_that_was_too_long_is_made_with_fewer_states(
 
 
 @pytest.mark.parametrize(
-    ("said", "count"),
-    [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(7)), 10)],
-    ids=["none", "one", "many"],
+    ("said", "count"), [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(7)), 10)], ids=["none", "one", "many"]
 )
 async def test_history_of_before_is_told_once(
     hass: HomeAssistant, llm_server: LLMServer, said: tuple[str, ...], count: int

@@ -119,11 +119,7 @@ async def test_a_yes_to_the_request_is_none_to_what_it_leads_to(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
 ) -> None:
     worker = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False},
-        title="Worker",
-        unique_id=None,
-        subentry_id="profile-2",
+        subentry_type="profile", data={"local_first": False}, title="Worker", unique_id=None, subentry_id="profile-2"
     )
     await start(profile={"delegate_to": ["profile-2"]}, more=[worker])
     witness.server.plan(ASK)

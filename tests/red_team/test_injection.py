@@ -18,12 +18,7 @@ from tests.llm_server import text, tool_call
 from tests.tools.ha_apis.conftest import Made, MadeAPI
 
 from .conftest import SetUp
-from .world import (
-    HIDDEN_LIGHT,
-    ORDER,
-    UNLOCK,
-    Witness,
-)
+from .world import HIDDEN_LIGHT, ORDER, UNLOCK, Witness
 
 
 async def in_a_name(hass: HomeAssistant) -> None:

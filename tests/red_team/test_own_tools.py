@@ -76,11 +76,7 @@ PLACES: dict[str, dict[str, Any]] = {
         "body": {"q": "{{ b }}"},
         "content_type": "application/x-www-form-urlencoded; charset=UTF-8",
     },
-    "form in capitals": {
-        "method": "POST",
-        "body": "q={{ b }}",
-        "content_type": "Application/X-WWW-Form-UrlEncoded",
-    },
+    "form in capitals": {"method": "POST", "body": "q={{ b }}", "content_type": "Application/X-WWW-Form-UrlEncoded"},
     "GraphQL": {"method": "POST", "body": 'query { user(id: "{{ b }}") }', "content_type": "application/graphql"},
     "GraphQL in JSON": {"method": "POST", "body": {"query": '{ user(id: "{{ b }}") }'}},
     "GraphQL in the query": {"query": {"query": '{ user(id: "{{ b }}") }'}},

@@ -253,12 +253,7 @@ async def test_arming_that_disarms(
 @pytest.mark.parametrize("model", [False, True], ids=["sentence", "tool"])
 @pytest.mark.parametrize("how", ["limited", "never", "always", "only these"])
 async def test_a_thermostat_that_the_plan_does_not_see(
-    hass: HomeAssistant,
-    witness: Witness,
-    start: SetUp,
-    person: Callable[..., Context],
-    model: bool,
-    how: str,
+    hass: HomeAssistant, witness: Witness, start: SetUp, person: Callable[..., Context], model: bool, how: str
 ) -> None:
     assert await async_setup_component(hass, "climate", {})
     area = ar.async_get(hass).async_get_or_create("Kitchen")

@@ -22,11 +22,7 @@ PROMPTS: dict[str, dict[str, Any]] = {
     },
     "among variables": {**OWN, "custom_prompt": "You know this: {contextVariables}"},
     "an addition": {"prompt_additions": "You talk to {{ user_name }}."},
-    "a plain template": {
-        **OWN,
-        "custom_prompt": "You talk to {{ user_name }}.",
-        "use_prompt_context_service": False,
-    },
+    "a plain template": {**OWN, "custom_prompt": "You talk to {{ user_name }}.", "use_prompt_context_service": False},
     "a plain addition": {"prompt_additions": "You talk to {{ user_name }}.", "use_prompt_context_service": False},
 }
 

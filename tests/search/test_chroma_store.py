@@ -142,11 +142,7 @@ async def test_killed_in_the_middle_of_a_turn(
 
 
 async def test_killed_in_the_middle_of_indexing_the_rest_follows(
-    hass: HomeAssistant,
-    chroma: ChromaStore,
-    chroma_server: ChromaServer,
-    quick: None,
-    monkeypatch: pytest.MonkeyPatch,
+    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = rows(*([1, number, 0] for number in range(len(MANY))))
     asked = chroma._async_at

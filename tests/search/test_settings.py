@@ -41,12 +41,7 @@ def test_keys_are_in_no_text_of_the_settings() -> None:
 
 @pytest.mark.parametrize(
     ("found", "near"),
-    [
-        (match(0.8, 0.2), True),
-        (match(0.81, 0.19), False),
-        (match(100.0, None), True),
-        (match(100.1, None), False),
-    ],
+    [(match(0.8, 0.2), True), (match(0.81, 0.19), False), (match(100.0, None), True), (match(100.1, None), False)],
 )
 def test_what_is_near_is_said_by_the_space_of_the_collection(found: DocumentMatch, near: bool) -> None:
     settings = RetrievalSettings(embedding="endpoint", additional_l2_threshold=100.0)

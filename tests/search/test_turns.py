@@ -146,11 +146,7 @@ def of_a_newer_version(path: Path) -> None:
 
 @pytest.mark.parametrize("harm", [deleted, truncated, of_a_newer_version])
 async def test_index_file_that_is_harmed_is_built_again(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    start: Start,
-    documents_file: Path,
-    harm: Callable[[Path], None],
+    hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path, harm: Callable[[Path], None]
 ) -> None:
     entry = await start()
     await hass.config_entries.async_unload(entry.entry_id)

@@ -17,13 +17,7 @@ from yarl import URL
 from custom_components.home_agent.support import http as http_module
 from custom_components.home_agent.support.bounds import BodyTooLong, bounded
 from custom_components.home_agent.support.errors import ToolRefusal
-from custom_components.home_agent.support.http import (
-    EgressPolicy,
-    Http,
-    HttpRequest,
-    HttpResponse,
-    RequestFailed,
-)
+from custom_components.home_agent.support.http import EgressPolicy, Http, HttpRequest, HttpResponse, RequestFailed
 from tests.tools.custom.conftest import issues
 from tests.tools.custom.rest_server import RestServer, answer, in_turn, redirect
 

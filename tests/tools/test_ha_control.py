@@ -7,10 +7,7 @@ from typing import Any
 from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    async_capture_events,
-    async_mock_service,
-)
+from pytest_homeassistant_custom_component.common import async_capture_events, async_mock_service
 
 from custom_components.home_agent.policy.write import MAX_RESULTS, async_execute
 from custom_components.home_agent.support.errors import ToolRefusal

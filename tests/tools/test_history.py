@@ -64,10 +64,7 @@ def statistic(
     async_import_statistics(hass, metadata, rows)
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "value"),
-    [("avg", 20.789), ("min", 20), ("max", 30), ("sum", 75), ("count", 2)],
-)
+@pytest.mark.parametrize(("aggregate", "value"), [("avg", 20.789), ("min", 20), ("max", 30), ("sum", 75), ("count", 2)])
 async def test_aggregates_of_known_numbers(
     hass: HomeAssistant,
     query: Ask,

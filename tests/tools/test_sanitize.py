@@ -98,10 +98,7 @@ def test_arguments(schema: dict[str, Any], args: dict[str, Any], wrong: str | No
             {"properties": {"a": {"description": "x\u200by"}}},
             {"properties": {"a": {"description": "xy"}}, "type": "object"},
         ),
-        (
-            {"properties": {"a": {"maximum": 10**30}}},
-            {"properties": {"a": {"maximum": 1e30}}, "type": "object"},
-        ),
+        ({"properties": {"a": {"maximum": 10**30}}}, {"properties": {"a": {"maximum": 1e30}}, "type": "object"}),
         ({"properties": {"a": {"minimum": -(10**30), "default": float("nan")}}}, None),
         ({"type": "array"}, None),
         ({"properties": []}, None),

@@ -45,8 +45,7 @@ def test_sent_as_messages_it_is_not_told_in_the_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "budget", "expected"),
-    [(10, 100, 4), (3, 100, 2), (2, 100, 2), (1, 100, 0), (10, 4, 2), (10, 1, 0)],
+    ("limit", "budget", "expected"), [(10, 100, 4), (3, 100, 2), (2, 100, 2), (1, 100, 0), (10, 4, 2), (10, 1, 0)]
 )
 def test_whole_rounds_within_the_limits(limit: int, budget: int, expected: int) -> None:
     one = past("one two", "three four", "five", "six seven")

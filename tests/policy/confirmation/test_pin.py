@@ -77,11 +77,7 @@ async def test_three_wrong_ones_drop_the_request(hass: HomeAssistant, llm_server
 
 
 async def test_asking_again_and_again_does_not_find_it(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    alice: Context,
-    person: Add,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, caplog: pytest.LogCaptureFixture
 ) -> None:
     conversation_id = await ask(hass, llm_server, alice)
     for question in range(3):
@@ -108,10 +104,7 @@ async def test_a_no_needs_no_pin(hass: HomeAssistant, llm_server: LLMServer, ali
 
 
 async def test_nobody_sees_it(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    alice: Context,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="custom_components.home_agent")
     seen: list[str] = []

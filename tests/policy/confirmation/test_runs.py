@@ -8,9 +8,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, Event, HomeAssistant
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.confirmed import async_answer_elsewhere
 from custom_components.home_agent.policy.tool import HomeAgentTool

@@ -20,11 +20,7 @@ STORED = Path(__file__).with_name("earlier_journal.json")
 
 @pytest.fixture
 async def earlier(
-    hass: HomeAssistant,
-    demo_house: None,
-    admin: Context,
-    hass_storage: dict[str, Any],
-    freezer: FrozenDateTimeFactory,
+    hass: HomeAssistant, demo_house: None, admin: Context, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
 ) -> None:
     """Start with a file in which a user gave a lamp a name and turned it off, an hour later."""
     freezer.move_to("2026-11-20 19:00:00+00:00")

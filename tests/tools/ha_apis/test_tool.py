@@ -18,14 +18,7 @@ from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 from custom_components.home_agent.tools import ha_apis
-from custom_components.home_agent.tools.ha_apis import (
-    ApiIntent,
-    ApiRemoteTool,
-    ApiScript,
-    ApiTool,
-    ApiTools,
-    wrapped,
-)
+from custom_components.home_agent.tools.ha_apis import ApiIntent, ApiRemoteTool, ApiScript, ApiTool, ApiTools, wrapped
 from custom_components.home_agent.tools.sanitize import MAX_RESULT, plain_result
 from custom_components.home_agent.turn.plan import ActionClass
 from custom_components.home_agent.turn.turn import Turn

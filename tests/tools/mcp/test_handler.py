@@ -215,13 +215,7 @@ async def test_what_is_sent_and_what_comes_back(
     ],
 )
 async def test_what_goes_wrong_is_told(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    lines: list[str],
-    error: str,
+    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run, method: str, lines: list[str], error: str
 ) -> None:
     await write_yaml(page(library, method, *lines), secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")  # connects, which takes its time on a busy machine
