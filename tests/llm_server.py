@@ -54,30 +54,10 @@ from tests.llm_replies import (
 )
 
 __all__ = [
-    "LLMServer",
-    "Piece",
-    "Reply",
-    "Request",
-    "chunks",
-    "context_length",
-    "cut",
-    "delta",
-    "endless",
-    "error",
-    "html",
-    "loading",
-    "model_not_found",
-    "rate_limited",
-    "raw",
-    "scripted",
-    "server_error",
-    "silence",
-    "text",
-    "tool_call",
-    "tool_calls",
-    "unauthorized",
-    "unsupported",
-]
+    "LLMServer", "Piece", "Reply", "Request", "chunks", "context_length", "cut", "delta", "endless", "error", "html",
+    "loading", "model_not_found", "rate_limited", "raw", "scripted", "server_error", "silence", "text", "tool_call",
+    "tool_calls", "unauthorized", "unsupported",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

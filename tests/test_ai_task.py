@@ -67,15 +67,12 @@ async def test_answer_without_the_structure_is_an_error(
     assert error.value.translation_key == "task_not_structured"
 
 
-@pytest.mark.parametrize(
-    "replies",
-    [
-        pytest.param((server_error(), server_error()), id="refused"),
-        pytest.param((cut(text("Rex")),), id="cut"),
-        pytest.param((text("Re", finish_reason="length"),), id="too long"),
-        pytest.param((text(""),), id="empty"),
-    ],
-)
+@pytest.mark.parametrize("replies", [
+    pytest.param((server_error(), server_error()), id="refused"),
+    pytest.param((cut(text("Rex")),), id="cut"),
+    pytest.param((text("Re", finish_reason="length"),), id="too long"),
+    pytest.param((text(""),), id="empty"),
+])  # fmt: skip
 async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMServer, replies: Any) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(*replies)

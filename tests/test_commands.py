@@ -89,20 +89,13 @@ async def test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_o
     assert asked(llm_server.request.body) == "First"
 
 
-@pytest.mark.parametrize(
-    ("said", "who", "heard"),
-    [
-        ("/secure arm", "Security", "arm"),
-        ("/Secure_Action arm", "Security", "arm"),
-        ("/secure_action_now arm", "Long", "arm"),
-        ("/kids /secure unlock", "Kids", "/secure unlock"),
-        ("/kidsroom light", "First", "/kidsroom light"),
-        ("/unknown light", "First", "/unknown light"),
-        ("what is /kids for?", "First", "what is /kids for?"),
-        ("/ kids", "First", "/ kids"),
-        ("/kids-2 light", "First", "/kids-2 light"),
-    ],
-)
+@pytest.mark.parametrize(("said", "who", "heard"), [
+    ("/secure arm", "Security", "arm"), ("/Secure_Action arm", "Security", "arm"),
+    ("/secure_action_now arm", "Long", "arm"), ("/kids /secure unlock", "Kids", "/secure unlock"),
+    ("/kidsroom light", "First", "/kidsroom light"), ("/unknown light", "First", "/unknown light"),
+    ("what is /kids for?", "First", "what is /kids for?"), ("/ kids", "First", "/ kids"),
+    ("/kids-2 light", "First", "/kids-2 light"),
+])  # fmt: skip
 async def test_which_words_are_a_command(
     hass: HomeAssistant, llm_server: LLMServer, said: str, who: str, heard: str
 ) -> None:
@@ -120,16 +113,13 @@ async def test_its_own_command_reaches_an_agent_in_the_same_conversation(
     assert words(llm_server) == ["hello", "Kids speaking.", "and now?"]
 
 
-@pytest.mark.parametrize(
-    ("stored", "description"),
-    [
-        ({"command_description": "Short answers."}, "Short answers."),
-        ({"command_description": "Short answers.", "description": "For children."}, "For children.\nShort answers."),
-        ({"command_description": "For children.", "description": "For children."}, "For children."),
-        ({"command_description": ""}, ""),
-        ({"description": "For children."}, "For children."),
-    ],
-)
+@pytest.mark.parametrize(("stored", "description"), [
+    ({"command_description": "Short answers."}, "Short answers."),
+    ({"command_description": "Short answers.", "description": "For children."}, "For children.\nShort answers."),
+    ({"command_description": "For children.", "description": "For children."}, "For children."),
+    ({"command_description": ""}, ""),
+    ({"description": "For children."}, "For children."),
+])  # fmt: skip
 async def test_a_stored_explanation_of_commands_becomes_the_description(
     hass: HomeAssistant, llm_server: LLMServer, stored: dict[str, str], description: str
 ) -> None:
@@ -302,18 +292,15 @@ async def test_anothers_yes_is_none_to_the_question_of_the_other_agent(
     assert state_of(hass, LOCK) == "locked"
 
 
-@pytest.mark.parametrize(
-    ("limits", "outcome"),
-    [
-        ({}, "unlocked"),
-        ({"never_ask": [LOCK]}, "unlocked at once"),
-        ({"never_ask": [LOCK], "never_offer": [LOCK]}, "locked"),
-        ({"never_ask": [LOCK], "never_offer": ["ha_control"]}, "locked"),
-        ({"never_ask": [LOCK], "always_ask": ["lock"]}, "unlocked"),
-        ({"never_ask": [LOCK], "may_change": ["light"]}, "locked"),
-        ({"never_ask": [LOCK], "exposed_entities": ["light"]}, "locked"),
-    ],
-)
+@pytest.mark.parametrize(("limits", "outcome"), [
+    ({}, "unlocked"),
+    ({"never_ask": [LOCK]}, "unlocked at once"),
+    ({"never_ask": [LOCK], "never_offer": [LOCK]}, "locked"),
+    ({"never_ask": [LOCK], "never_offer": ["ha_control"]}, "locked"),
+    ({"never_ask": [LOCK], "always_ask": ["lock"]}, "unlocked"),
+    ({"never_ask": [LOCK], "may_change": ["light"]}, "locked"),
+    ({"never_ask": [LOCK], "exposed_entities": ["light"]}, "locked"),
+])  # fmt: skip
 async def test_what_protects_the_home_here_holds_there(
     hass: HomeAssistant, llm_server: LLMServer, anna: Context, limits: Mapping[str, Any], outcome: str
 ) -> None:

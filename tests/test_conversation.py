@@ -140,16 +140,10 @@ async def test_unknown_tool_is_answered(hass: HomeAssistant, llm_server: LLMServ
     assert speech(await say(hass, "fly")) == "I cannot."
 
 
-@pytest.mark.parametrize(
-    ("words", "stays_open"),
-    [
-        ("Which room?", True),
-        ('Did you say "kitchen?"', True),
-        ("**Which one?**", True),
-        ("Good morning.", False),
-        ("أين؟", True),
-    ],
-)
+@pytest.mark.parametrize(("words", "stays_open"), [
+    ("Which room?", True), ('Did you say "kitchen?"', True), ("**Which one?**", True), ("Good morning.", False),
+    ("أين؟", True),
+])  # fmt: skip
 async def test_microphone_stays_open_for_a_question(
     hass: HomeAssistant, llm_server: LLMServer, words: str, stays_open: bool
 ) -> None:

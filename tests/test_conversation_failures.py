@@ -81,18 +81,11 @@ async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
     assert not issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("failure", "key"),
-    [
-        (server_error(), "endpoint_failing"),
-        (error(400, "no"), "endpoint_failing"),
-        (error(402, "pay"), "endpoint_no_credit"),
-        (error(429, "slow down"), "endpoint_rate_limit"),
-        (server_error(503), "endpoint_unreachable"),
-        (silence(), "endpoint_silent"),
-    ],
-    ids=["500", "400", "402", "429", "503", "time-out"],
-)
+@pytest.mark.parametrize(("failure", "key"), [
+    (server_error(), "endpoint_failing"), (error(400, "no"), "endpoint_failing"),
+    (error(402, "pay"), "endpoint_no_credit"), (error(429, "slow down"), "endpoint_rate_limit"),
+    (server_error(503), "endpoint_unreachable"), (silence(), "endpoint_silent"),
+], ids=["500", "400", "402", "429", "503", "time-out"])  # fmt: skip
 async def test_three_failures_in_a_row_raise_an_issue_whatever_they_are(
     hass: HomeAssistant,
     llm_server: LLMServer,

@@ -22,21 +22,13 @@ FIELDS = {
     events.TOOL_PROGRESS: {"conversation_id", "tool_name", "status"},
     events.TOOL_EXECUTED: {"tool_name", "parameters", "result", "success", "duration_ms", "conversation_id"},
     events.CONVERSATION_FINISHED: {
-        "conversation_id",
-        "user_id",
-        "tool_calls",
-        "tool_breakdown",
-        "tokens_used",
-        "cached_share",
-        "prompt_ms",
-        "first_token_ms",
-        "duration_ms",
-        "used_external_llm",
+        "conversation_id", "user_id", "tool_calls", "tool_breakdown", "tokens_used", "cached_share", "prompt_ms",
+        "first_token_ms", "duration_ms", "used_external_llm",
     },
     events.HISTORY_SAVED: {"conversation_id", "user_id", "messages_added", "message_count", "persistent"},
     events.STREAMING_ERROR: {"conversation_id", "error_type", "fallback"},
     events.ERROR: {"error_type", "error_message", "conversation_id", "component", "context"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -87,16 +79,12 @@ async def test_large_results_are_cut(hass: HomeAssistant, llm_server: LLMServer,
     assert len(heard[events.TOOL_EXECUTED][0].data["result"]) <= events.MAX_RESULT
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"my marzipan": "marzipan"}},
-        {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
-    ],
-    ids=["done", "JSON in a string", "refused", "unknown"],
-)
+@pytest.mark.parametrize("arguments", [
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"my marzipan": "marzipan"}},
+    {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
+], ids=["done", "JSON in a string", "refused", "unknown"])  # fmt: skip
 async def test_what_was_written_is_in_no_event(
     hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], arguments: dict[str, Any]
 ) -> None:
@@ -155,13 +143,10 @@ async def test_fault_in_the_middle_that_was_overcome_is_none(
     assert not heard[events.ERROR]
 
 
-@pytest.mark.parametrize(
-    ("replies", "kept"),
-    [
-        ([cut(text("Once upon a time there"))], "kept_partial_answer"),
-        ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
-    ],
-)
+@pytest.mark.parametrize(("replies", "kept"), [
+    ([cut(text("Once upon a time there"))], "kept_partial_answer"),
+    ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
+])  # fmt: skip
 async def test_streaming_error_says_what_was_kept(
     hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], replies: list[Any], kept: str
 ) -> None:

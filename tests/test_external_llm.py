@@ -163,16 +163,12 @@ async def test_an_expert_that_is_being_loaded_is_told_so_in_time_and_is_no_outag
     assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is True
 
 
-@pytest.mark.parametrize(
-    ("failure", "key"),
-    [
-        (server_error(), "endpoint_failing"),
-        (silence(), "endpoint_silent"),
-        (error(402, "Insufficient credits"), "endpoint_no_credit"),
-        (rate_limited(), "endpoint_rate_limit"),
-    ],
-    ids=["500", "time-out", "402", "429"],
-)
+@pytest.mark.parametrize(("failure", "key"), [
+    (server_error(), "endpoint_failing"),
+    (silence(), "endpoint_silent"),
+    (error(402, "Insufficient credits"), "endpoint_no_credit"),
+    (rate_limited(), "endpoint_rate_limit"),
+], ids=["500", "time-out", "402", "429"])  # fmt: skip
 async def test_three_failures_in_a_row_raise_an_issue(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -204,13 +200,10 @@ async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: 
     assert len({request.peer for request in expert.requests}) <= 2
 
 
-@pytest.mark.parametrize(
-    ("language", "question"),
-    [
-        ("en", "Run Request to another model for Expert (prompt: “Is 20 °C cold”"),
-        ("de", "Anfrage an ein anderes Modell für Expert ausführen (prompt: “Is 20 °C cold”"),
-    ],
-)
+@pytest.mark.parametrize(("language", "question"), [
+    ("en", "Run Request to another model for Expert (prompt: “Is 20 °C cold”"),
+    ("de", "Anfrage an ein anderes Modell für Expert ausführen (prompt: “Is 20 °C cold”"),
+])  # fmt: skip
 async def test_a_question_names_it_in_the_language_of_the_conversation(
     hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, language: str, question: str
 ) -> None:

@@ -95,16 +95,13 @@ async def test_correction_that_does_not_come(hass: HomeAssistant, llm_server: LL
     assert answer
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("turn on the bed light", "Shall I turn on the bed light?"),
-        ("turn on the bed light", "I could not find it."),
-        ("is the bed light on?", "The bed light is off."),
-        ("did you turn on the bed light?", CLAIM),
-        ("thanks", "You are welcome. I've turned on the light as you asked."),
-    ],
-)
+@pytest.mark.parametrize(("words", "answer"), [
+    ("turn on the bed light", "Shall I turn on the bed light?"),
+    ("turn on the bed light", "I could not find it."),
+    ("is the bed light on?", "The bed light is off."),
+    ("did you turn on the bed light?", CLAIM),
+    ("thanks", "You are welcome. I've turned on the light as you asked."),
+])  # fmt: skip
 async def test_honest_answers_take_one_request(
     hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str
 ) -> None:
@@ -261,22 +258,14 @@ async def test_what_is_so_takes_one_request(
     assert len(llm_server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("language", "answer", "true"),
-    [
-        ("nb", "Ja, Front Door er låst.", False),
-        ("nb", "Nei, Front Door er ikke låst.", True),
-        ("nb", "Front Door er ulåst.", True),
-        ("uk", "Front Door заблоковано.", False),
-        ("uk", "Front Door не заблоковано.", True),
-        ("ro", "Front Door este încuiată.", False),
-        ("ro", "Front Door nu este încuiată.", True),
-        ("el", "Η Front Door είναι κλειδωμένη.", False),
-        ("el", "Η Front Door δεν είναι κλειδωμένη.", True),
-        ("lt", "Front Door užrakinta.", False),
-        ("lt", "Front Door atrakinta.", True),
-    ],
-)
+@pytest.mark.parametrize(("language", "answer", "true"), [
+    ("nb", "Ja, Front Door er låst.", False), ("nb", "Nei, Front Door er ikke låst.", True),
+    ("nb", "Front Door er ulåst.", True), ("uk", "Front Door заблоковано.", False),
+    ("uk", "Front Door не заблоковано.", True), ("ro", "Front Door este încuiată.", False),
+    ("ro", "Front Door nu este încuiată.", True), ("el", "Η Front Door είναι κλειδωμένη.", False),
+    ("el", "Η Front Door δεν είναι κλειδωμένη.", True), ("lt", "Front Door užrakinta.", False),
+    ("lt", "Front Door atrakinta.", True),
+])  # fmt: skip
 async def test_a_state_in_home_assistant_s_own_word_is_compared_in_other_languages(
     hass: HomeAssistant, llm_server: LLMServer, language: str, answer: str, true: bool
 ) -> None:
@@ -296,17 +285,14 @@ async def test_what_a_user_may_not_read_is_not_told(hass: HomeAssistant, llm_ser
     assert speech(answer) == "Yes, the front door is locked."
 
 
-@pytest.mark.parametrize(
-    ("words", "answer", "true"),
-    [
-        ("turn on the bed light", "Enjoy your bed light!", False),
-        ("turn on the bed light", "Enjoy!", True),
-        ("turn on the bed light", "The bed light needs your permission.", True),
-        ("turn on the bed light", "Which bed light do you mean?", True),
-        ("turn off the bed light", "Enjoy your bed light!", True),
-        ("I like the bed light", "Enjoy your bed light!", True),
-    ],
-)
+@pytest.mark.parametrize(("words", "answer", "true"), [
+    ("turn on the bed light", "Enjoy your bed light!", False),
+    ("turn on the bed light", "Enjoy!", True),
+    ("turn on the bed light", "The bed light needs your permission.", True),
+    ("turn on the bed light", "Which bed light do you mean?", True),
+    ("turn off the bed light", "Enjoy your bed light!", True),
+    ("I like the bed light", "Enjoy your bed light!", True),
+])  # fmt: skip
 async def test_an_answer_that_only_repeats_a_command_is_doubted(
     hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str, true: bool
 ) -> None:
@@ -315,26 +301,16 @@ async def test_an_answer_that_only_repeats_a_command_is_doubted(
     assert speech(await say(hass, words)) == (answer if true else "I did nothing.")
 
 
-@pytest.mark.parametrize(
-    ("said", "language", "claim", "truth"),
-    [
-        (
-            "unlock the front door",
-            "en",
-            "You've just unlocked the front door. You can go in.",
-            "Actually, I haven't done",
-        ),
-        ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
-        ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
-        ("unlock the front door", "en", "The front door is now open, and you can enter.", "Actually, I haven't done"),
-        (
-            "entriegle Front Door",
-            "de",
-            "Die Front Door ist jetzt entriegelt, du kannst eintreten.",
-            "Tatsächlich habe ich nichts",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("said", "language", "claim", "truth"), [
+    ("unlock the front door", "en", "You've just unlocked the front door. You can go in.", "Actually, I haven't done"),
+    ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
+    ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
+    ("unlock the front door", "en", "The front door is now open, and you can enter.", "Actually, I haven't done"),
+    (
+        "entriegle Front Door", "de", "Die Front Door ist jetzt entriegelt, du kannst eintreten.",
+        "Tatsächlich habe ich nichts",
+    ),
+])  # fmt: skip
 async def test_a_small_model_says_that_the_user_did_it(
     hass: HomeAssistant, llm_server: LLMServer, said: str, language: str, claim: str, truth: str
 ) -> None:

@@ -100,14 +100,11 @@ async def start(hass: HomeAssistant, **fields: Any) -> MockConfigEntry:
     return entry
 
 
-@pytest.mark.parametrize(
-    ("path", "transport"),
-    [
-        pytest.param("/api/mcp", "streamable_http", id="streamable HTTP"),
-        pytest.param(f"/api/mcp/{API}", "streamable_http", id="by its id"),
-        pytest.param("/mcp_server/sse", "sse", id="SSE"),
-    ],
-)
+@pytest.mark.parametrize(("path", "transport"), [
+    pytest.param("/api/mcp", "streamable_http", id="streamable HTTP"),
+    pytest.param(f"/api/mcp/{API}", "streamable_http", id="by its id"),
+    pytest.param("/mcp_server/sse", "sse", id="SSE"),
+])  # fmt: skip
 async def test_a_program_switches_what_is_exposed(
     hass: HomeAssistant, port: int, admin: MockUser, path: str, transport: str
 ) -> None:
@@ -141,13 +138,10 @@ async def test_what_is_not_exposed_does_not_exist(hass: HomeAssistant, port: int
     assert hass.states.get(HIDDEN) == before
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({}, id="by itself"),
-        pytest.param({"never_confirm": ["lock", "lock.front_door", "lock.unlock"]}, id="where people are not asked"),
-    ],
-)
+@pytest.mark.parametrize("options", [
+    pytest.param({}, id="by itself"),
+    pytest.param({"never_confirm": ["lock", "lock.front_door", "lock.unlock"]}, id="where people are not asked"),
+])  # fmt: skip
 async def test_nothing_is_unlocked(hass: HomeAssistant, port: int, admin: MockUser, options: dict[str, Any]) -> None:
     await start(hass, options=options)
     async with program(hass, port, admin) as session:

@@ -239,19 +239,12 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
 
 EVERYBODYS = {
     *(
-        "process",
-        "confirm",
-        "reject",
-        "undo",
-        "list_actions",
-        "list_taught_names",
-        "list_learned_phrases",
-        "forget_learned_phrase",
-        "clear_history",
+        "process", "confirm", "reject", "undo", "list_actions", "list_taught_names", "list_learned_phrases",
+        "forget_learned_phrase", "clear_history",
     ),
     *("list_memories", "search_memories", "add_memory", "update_memory", "delete_memory", "clear_memories"),
     "export_memories",
-}
+}  # fmt: skip
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "get_profile": {},

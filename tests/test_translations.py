@@ -56,29 +56,14 @@ CONNECTION_ERRORS = {key for _, key in model_server.ERRORS} | {"invalid_url", "k
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
-    "prompt_name",
-    "prompt_unknown",
-    "list_item",
-    "document_name",
-    "entity_pattern",
-    "timezone_invalid",
-    "custom_prompt_empty",
-    "custom_prompt_invalid",
-    "custom_prompt_slow",
-    "prompt_additions_invalid",
+    "prompt_name", "prompt_unknown", "list_item", "document_name", "entity_pattern", "timezone_invalid",
+    "custom_prompt_empty", "custom_prompt_invalid", "custom_prompt_slow", "prompt_additions_invalid",
     "prompt_additions_slow",
-}
+}  # fmt: skip
 ERRORS = (
-    "HomeAgentError",
-    "ToolError",
-    "RetrievalError",
-    "StoreError",
-    "EmbeddingError",
-    "PromptTemplateError",
-    "ConversationBusy",
-    "CustomToolError",
-    "KnowledgeError",
-)
+    "HomeAgentError", "ToolError", "RetrievalError", "StoreError", "EmbeddingError", "PromptTemplateError",
+    "ConversationBusy", "CustomToolError", "KnowledgeError",
+)  # fmt: skip
 
 
 def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -363,33 +348,27 @@ def test_forms_of_the_default_settings() -> None:
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
 
 
-@pytest.mark.parametrize(
-    ("section", "shown"),
-    [
-        pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
-        pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
-        pytest.param(
-            EN["config_subentries"]["profile"],
-            SETTINGS_ERRORS
-            | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"}
-            | {"command_invalid", "command_taken", "yaml_problems"},
-            id="agent",
-        ),
-        pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
-        pytest.param(
-            EN["config_subentries"]["mcp_server"],
-            {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"},
-            id="MCP server",
-        ),
-        pytest.param(
-            EN["options"],
-            SETTINGS_ERRORS
-            | {PIN_FORMAT, "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
-            | RETRIEVAL_ERRORS,
-            id="default settings",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("section", "shown"), [
+    pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
+    pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
+    pytest.param(
+        EN["config_subentries"]["profile"],
+        SETTINGS_ERRORS | {
+            "name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken",
+        } | {"command_invalid", "command_taken", "yaml_problems"},
+        id="agent",
+    ),
+    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
+    pytest.param(
+        EN["config_subentries"]["mcp_server"],
+        {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"}, id="MCP server",
+    ),
+    pytest.param(
+        EN["options"],
+        SETTINGS_ERRORS | {PIN_FORMAT, "nothing_exposed", "rule_agent", "rule_empty", "rule_times"} | RETRIEVAL_ERRORS,
+        id="default settings",
+    ),
+])  # fmt: skip
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
     assert section["error"].keys() == shown
     assert {key for key in shown if not key.endswith(("_invalid", "_slow"))} <= strings_of_code()

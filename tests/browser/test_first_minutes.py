@@ -72,15 +72,12 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
     server.assert_done()
 
 
-@pytest.mark.parametrize(
-    ("language", "width"),
-    [
-        ("en", WIDE),
-        ("de", NARROW),
-        pytest.param("en", NARROW, marks=pytest.mark.one_release),
-        pytest.param("de", WIDE, marks=pytest.mark.one_release),
-    ],
-)
+@pytest.mark.parametrize(("language", "width"), [
+    ("en", WIDE),
+    ("de", NARROW),
+    pytest.param("en", NARROW, marks=pytest.mark.one_release),
+    pytest.param("de", WIDE, marks=pytest.mark.one_release),
+])  # fmt: skip
 async def test_from_the_dashboard_to_the_first_answer(
     tmp_path: Path, llm_server: LLMServer, language: str, width: int
 ) -> None:

@@ -102,25 +102,22 @@ async def test_azure_has_its_own_address_and_header(llm_server: LLMServer, make_
     assert llm_server.request.path == "/openai/v1/chat/completions"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}\n\n'), id="no finish reason, no DONE"),
-        pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}'), id="not even a line break"),
-        pytest.param(
-            raw(b": ping\n\n", b'data:{"choices":[{"delta":{"content":"On."}}]}\n\n', b"data: [DONE]\n\n"),
-            id="comments, no space",
-        ),
-        pytest.param(chunks(delta(content="On."), {"choices": []}, ending=True), id="empty choices"),
-        pytest.param(chunks(delta(content="On.", tool_calls=None), ending=True), id="tool_calls null"),
-        pytest.param(cut(chunks(delta(content="On.", finish_reason="stop"))), id="cut after the finish reason"),
-        pytest.param(
-            Planned(body=b'{"choices":[{"message":{"content":"On."}}]}', content_type="application/json"),
-            id="one piece although a stream was asked for",
-        ),
-        pytest.param(text("On.", content_type="text/plain"), id="wrong content type"),
-    ],
-)
+@pytest.mark.parametrize("reply", [
+    pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}\n\n'), id="no finish reason, no DONE"),
+    pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}'), id="not even a line break"),
+    pytest.param(
+        raw(b": ping\n\n", b'data:{"choices":[{"delta":{"content":"On."}}]}\n\n', b"data: [DONE]\n\n"),
+        id="comments, no space",
+    ),
+    pytest.param(chunks(delta(content="On."), {"choices": []}, ending=True), id="empty choices"),
+    pytest.param(chunks(delta(content="On.", tool_calls=None), ending=True), id="tool_calls null"),
+    pytest.param(cut(chunks(delta(content="On.", finish_reason="stop"))), id="cut after the finish reason"),
+    pytest.param(
+        Planned(body=b'{"choices":[{"message":{"content":"On."}}]}', content_type="application/json"),
+        id="one piece although a stream was asked for",
+    ),
+    pytest.param(text("On.", content_type="text/plain"), id="wrong content type"),
+])  # fmt: skip
 async def test_answers_in_any_shape_are_understood(
     llm_server: LLMServer, make_client: MakeClient, reply: Planned
 ) -> None:

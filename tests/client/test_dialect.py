@@ -21,26 +21,22 @@ def pydantic_refusal(name: str) -> Reply:
     return Reply(status=422, body=str(detail).replace("'", '"').encode(), content_type="application/json")
 
 
-@pytest.mark.parametrize(
-    ("refusal", "gone"),
-    [
-        (unsupported("temperature"), "temperature"),
-        (
-            error(
-                400,
-                "Unsupported value: 'temperature' does not support 0.5. Only the default (1) is.",
-                code="unsupported_value",
-            ),
-            "temperature",
+@pytest.mark.parametrize(("refusal", "gone"), [
+    (unsupported("temperature"), "temperature"),
+    (
+        error(
+            400, "Unsupported value: 'temperature' does not support 0.5. Only the default (1) is.",
+            code="unsupported_value",
         ),
-        (error(400, "`temperature` and `top_p` cannot both be specified for this model."), "top_p"),
-        (unsupported("top_p"), "top_p"),
-        (error(400, "Unknown field: stream_options"), "stream_options"),
-        (unsupported("stream_options.include_usage", "nope"), "stream_options"),
-        (error(400, "response_format is not supported"), "response_format"),
-        (pydantic_refusal("keep_alive"), "keep_alive"),
-    ],
-)
+        "temperature",
+    ),
+    (error(400, "`temperature` and `top_p` cannot both be specified for this model."), "top_p"),
+    (unsupported("top_p"), "top_p"),
+    (error(400, "Unknown field: stream_options"), "stream_options"),
+    (unsupported("stream_options.include_usage", "nope"), "stream_options"),
+    (error(400, "response_format is not supported"), "response_format"),
+    (pydantic_refusal("keep_alive"), "keep_alive"),
+])  # fmt: skip
 async def test_a_refused_parameter_is_left_out_from_then_on(
     llm_server: LLMServer, make_client: MakeClient, refusal: Reply, gone: str
 ) -> None:
@@ -120,16 +116,10 @@ async def test_keep_alive_is_sent_as_ollama_takes_it(
     assert "keep_alive" not in llm_server.request.body
 
 
-@pytest.mark.parametrize(
-    ("preset", "name"),
-    [
-        ("openai", "prompt_cache_key"),
-        ("azure", "user"),
-        ("openrouter", "user"),
-        ("mistral", "prompt_cache_key"),
-        ("custom", None),
-    ],
-)
+@pytest.mark.parametrize(("preset", "name"), [
+    ("openai", "prompt_cache_key"), ("azure", "user"), ("openrouter", "user"), ("mistral", "prompt_cache_key"),
+    ("custom", None),
+])  # fmt: skip
 async def test_what_requests_have_in_common_is_told_to_those_who_take_it(
     llm_server: LLMServer, make_client: MakeClient, preset: str, name: str | None
 ) -> None:
@@ -152,18 +142,11 @@ async def test_a_refused_cache_key_is_left_out(llm_server: LLMServer, make_clien
         assert "prompt_cache_key" not in llm_server.request.body
 
 
-@pytest.mark.parametrize(
-    ("preset", "model", "reasoning"),
-    [
-        ("openai", "gpt-4o", False),
-        ("openai", "o3-mini", True),
-        ("openai", "gpt-5-nano", True),
-        ("openai", "gpt-5-chat-latest", False),
-        ("openrouter", "openai/o4-mini", True),
-        ("openrouter", "deepseek/deepseek-r1", False),
-        ("ollama", "gpt-5", False),
-    ],
-)
+@pytest.mark.parametrize(("preset", "model", "reasoning"), [
+    ("openai", "gpt-4o", False), ("openai", "o3-mini", True), ("openai", "gpt-5-nano", True),
+    ("openai", "gpt-5-chat-latest", False), ("openrouter", "openai/o4-mini", True),
+    ("openrouter", "deepseek/deepseek-r1", False), ("ollama", "gpt-5", False),
+])  # fmt: skip
 def test_reasoning_models_are_known(preset: str, model: str, reasoning: bool) -> None:
     traits = traits_for(preset, model)
     assert traits.max_tokens == ("max_completion_tokens" if reasoning else "max_tokens")

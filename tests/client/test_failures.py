@@ -45,33 +45,30 @@ from .conftest import REQUEST, MakeClient, ask, said
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    ("failure", "expected"),
-    [
-        (unauthorized(), LLMAuthError),
-        (error(403, "Forbidden"), LLMAuthError),
-        (error(400, "API key not valid. Please pass a valid API key.", code=400), LLMAuthError),
-        (model_not_found(), LLMModelNotFoundError),
-        (error(404, "model 'x' not found, try pulling it first"), LLMModelNotFoundError),
-        (error(400, "x/y is not a valid model ID"), LLMModelNotFoundError),
-        (error(404, "Not Found"), LLMResponseError),
-        (html(404), LLMResponseError),
-        (html(), LLMResponseError),
-        (Planned(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError),
-        (context_length(), LLMContextLengthError),
-        (error(400, "the request exceeds the available context size"), LLMContextLengthError),
-        (error(413, "prompt is too long: 9000 tokens > 8000 maximum"), LLMContextLengthError),
-        (error(402, "Insufficient credits"), LLMRateLimitError),
-        (error(429, "You exceeded your current quota", code="insufficient_quota"), LLMRateLimitError),
-        (error(400, "messages must not be empty"), LLMResponseError),
-        (error(408, "Request timeout"), LLMTimeoutError),
-        (Planned(body=b"[]", content_type="application/json"), LLMResponseError),
-        (Planned(body=b'{"choices"', content_type="application/json"), LLMResponseError),
-        (Planned(body=b'{"error":{"message":"boom"}}', content_type="application/json"), LLMResponseError),
-        (chunks({"error": {"message": "No such model: x"}}), LLMModelNotFoundError),
-        (raw(b"Hello\n"), LLMResponseError),
-    ],
-)
+@pytest.mark.parametrize(("failure", "expected"), [
+    (unauthorized(), LLMAuthError),
+    (error(403, "Forbidden"), LLMAuthError),
+    (error(400, "API key not valid. Please pass a valid API key.", code=400), LLMAuthError),
+    (model_not_found(), LLMModelNotFoundError),
+    (error(404, "model 'x' not found, try pulling it first"), LLMModelNotFoundError),
+    (error(400, "x/y is not a valid model ID"), LLMModelNotFoundError),
+    (error(404, "Not Found"), LLMResponseError),
+    (html(404), LLMResponseError),
+    (html(), LLMResponseError),
+    (Planned(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError),
+    (context_length(), LLMContextLengthError),
+    (error(400, "the request exceeds the available context size"), LLMContextLengthError),
+    (error(413, "prompt is too long: 9000 tokens > 8000 maximum"), LLMContextLengthError),
+    (error(402, "Insufficient credits"), LLMRateLimitError),
+    (error(429, "You exceeded your current quota", code="insufficient_quota"), LLMRateLimitError),
+    (error(400, "messages must not be empty"), LLMResponseError),
+    (error(408, "Request timeout"), LLMTimeoutError),
+    (Planned(body=b"[]", content_type="application/json"), LLMResponseError),
+    (Planned(body=b'{"choices"', content_type="application/json"), LLMResponseError),
+    (Planned(body=b'{"error":{"message":"boom"}}', content_type="application/json"), LLMResponseError),
+    (chunks({"error": {"message": "No such model: x"}}), LLMModelNotFoundError),
+    (raw(b"Hello\n"), LLMResponseError),
+])  # fmt: skip
 async def test_a_refusal_has_its_error_and_is_not_tried_again(
     llm_server: LLMServer, make_client: MakeClient, failure: Planned, expected: type[LLMError]
 ) -> None:
@@ -84,18 +81,15 @@ async def test_a_refusal_has_its_error_and_is_not_tried_again(
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    ("failure", "expected"),
-    [
-        (server_error(500), LLMError),
-        (server_error(503), LLMConnectionError),
-        (html(502), LLMConnectionError),
-        (rate_limited(), LLMRateLimitError),
-        (cut(chunks()), LLMConnectionError),
-        (cut(chunks(delta(role="assistant"))), LLMConnectionError),
-        (chunks({"error": {"message": "upstream failed", "code": 502}}), LLMConnectionError),
-    ],
-)
+@pytest.mark.parametrize(("failure", "expected"), [
+    (server_error(500), LLMError),
+    (server_error(503), LLMConnectionError),
+    (html(502), LLMConnectionError),
+    (rate_limited(), LLMRateLimitError),
+    (cut(chunks()), LLMConnectionError),
+    (cut(chunks(delta(role="assistant"))), LLMConnectionError),
+    (chunks({"error": {"message": "upstream failed", "code": 502}}), LLMConnectionError),
+])  # fmt: skip
 async def test_what_may_pass_is_tried_twice_and_no_more(
     llm_server: LLMServer, make_client: MakeClient, failure: Planned, expected: type[LLMError]
 ) -> None:

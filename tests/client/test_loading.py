@@ -26,17 +26,13 @@ def impatient(seconds: float) -> ChatRequest:
     return ChatRequest(messages=REQUEST.messages, patience=seconds)
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        loading(),
-        error(500, "unexpected server status: llm server loading model"),
-        error(503, "Model meta/llama is currently loading", estimated_time=20.0),
-        error(503, "The model is still being loaded, please retry"),
-        error(503, "litellm.ServiceUnavailableError: OpenAIException - Loading model"),
-    ],
-    ids=["llama.cpp", "Ollama", "Hugging Face", "in words", "LiteLLM"],
-)
+@pytest.mark.parametrize("refusal", [
+    loading(),
+    error(500, "unexpected server status: llm server loading model"),
+    error(503, "Model meta/llama is currently loading", estimated_time=20.0),
+    error(503, "The model is still being loaded, please retry"),
+    error(503, "litellm.ServiceUnavailableError: OpenAIException - Loading model"),
+], ids=["llama.cpp", "Ollama", "Hugging Face", "in words", "LiteLLM"])  # fmt: skip
 async def test_servers_that_load_are_understood(
     llm_server: LLMServer, make_client: MakeClient, refusal: Planned
 ) -> None:
@@ -45,17 +41,14 @@ async def test_servers_that_load_are_understood(
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        error(500, "error loading model: unable to allocate CUDA0 buffer"),
-        error(500, "Failed to load: loading model failed"),
-        error(503, "exception while loading model"),
-        error(503, "The model is loaded, but all of its workers are busy"),
-        error(503, "Service Unavailable"),
-        error(503, "server busy, please try again.  maximum pending requests exceeded"),
-    ],
-)
+@pytest.mark.parametrize("refusal", [
+    error(500, "error loading model: unable to allocate CUDA0 buffer"),
+    error(500, "Failed to load: loading model failed"),
+    error(503, "exception while loading model"),
+    error(503, "The model is loaded, but all of its workers are busy"),
+    error(503, "Service Unavailable"),
+    error(503, "server busy, please try again.  maximum pending requests exceeded"),
+])  # fmt: skip
 async def test_a_model_that_cannot_be_loaded_is_not_waited_for(
     llm_server: LLMServer, make_client: MakeClient, refusal: Planned
 ) -> None:

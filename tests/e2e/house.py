@@ -16,13 +16,9 @@ ROOMS = {
     "Garden": ("binary_sensor.movement_backyard", "valve.front_garden", "valve.back_garden"),
 }
 ALSO_CALLED = {
-    "Living Room": "Wohnzimmer",
-    "Kitchen": "Küche",
-    "Bedroom": "Schlafzimmer",
-    "Office": "Büro",
-    "Hallway": "Flur",
+    "Living Room": "Wohnzimmer", "Kitchen": "Küche", "Bedroom": "Schlafzimmer", "Office": "Büro", "Hallway": "Flur",
     "Garden": "Garten",
-}
+}  # fmt: skip
 """Other names of rooms, so that German sentences find them."""
 ALSO_EXPOSED = ("lock.front_door", "lock.kitchen_door", "valve.front_garden")
 SHOPPING_LIST = "todo.shopping_list"

@@ -90,25 +90,22 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "single_instance_allowed")
 
 
-@pytest.mark.parametrize(
-    ("preset", "needs_key", "expected"),
-    [
-        pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
-        pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
-        pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
-        pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
-        pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
-        pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
-        pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
-        pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
-        pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
-        pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
-        pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
-        pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
-        pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
-        pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
-    ],
-)
+@pytest.mark.parametrize(("preset", "needs_key", "expected"), [
+    pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
+    pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
+    pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
+    pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
+    pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
+    pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
+    pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
+    pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
+    pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
+    pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
+    pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
+    pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
+    pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
+    pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
+])  # fmt: skip
 async def test_presets_fill_in_what_is_usual(
     hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
 ) -> None:
@@ -125,19 +122,16 @@ async def test_presets_fill_in_what_is_usual(
     assert ("keep_alive" in fields(form)) is (preset in {"ollama", "custom"})
 
 
-@pytest.mark.parametrize(
-    ("models", "expected"),
-    [
-        pytest.param(unauthorized(), "invalid_auth", id="wrong key"),
-        pytest.param(html(), "not_openai", id="a web page"),
-        pytest.param(error(404, "Not Found"), "not_openai", id="no list of models"),
-        pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
-        pytest.param(server_error(), "server_error", id="server error"),
-        pytest.param(rate_limited(), "rate_limited", id="too many requests"),
-        pytest.param(loading(), "model_loading", id="loading"),
-        pytest.param(silence(), "timeout_connect", id="silence"),
-    ],
-)
+@pytest.mark.parametrize(("models", "expected"), [
+    pytest.param(unauthorized(), "invalid_auth", id="wrong key"),
+    pytest.param(html(), "not_openai", id="a web page"),
+    pytest.param(error(404, "Not Found"), "not_openai", id="no list of models"),
+    pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
+    pytest.param(server_error(), "server_error", id="server error"),
+    pytest.param(rate_limited(), "rate_limited", id="too many requests"),
+    pytest.param(loading(), "model_loading", id="loading"),
+    pytest.param(silence(), "timeout_connect", id="silence"),
+])  # fmt: skip
 async def test_failures_are_told_apart_and_can_be_skipped(
     hass: HomeAssistant, llm_server: LLMServer, impatient: None, models: Reply, expected: str
 ) -> None:
@@ -269,35 +263,29 @@ async def test_certificate_nobody_vouches_for(hass: HomeAssistant, tls_server: L
     assert form["step_id"] == "model"
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        pytest.param("ftp://host/v1", id="another scheme"),
-        pytest.param("http://", id="no host"),
-        pytest.param("http://host:port/v1", id="port in words"),
-        pytest.param("http://[::1/v1", id="broken"),
-        pytest.param("http://my server/v1", id="blank"),
-        pytest.param("http://server/my models", id="blank in the path"),
-        pytest.param("http://ser\u200bver/v1", id="invisible"),
-        pytest.param("http://me:secret@host/v1", id="user and password"),
-        pytest.param("http://me@host/v1", id="user"),
-    ],
-)
+@pytest.mark.parametrize("address", [
+    pytest.param("ftp://host/v1", id="another scheme"),
+    pytest.param("http://", id="no host"),
+    pytest.param("http://host:port/v1", id="port in words"),
+    pytest.param("http://[::1/v1", id="broken"),
+    pytest.param("http://my server/v1", id="blank"),
+    pytest.param("http://server/my models", id="blank in the path"),
+    pytest.param("http://ser\u200bver/v1", id="invisible"),
+    pytest.param("http://me:secret@host/v1", id="user and password"),
+    pytest.param("http://me@host/v1", id="user"),
+])  # fmt: skip
 async def test_addresses_that_cannot_be_used(hass: HomeAssistant, address: str) -> None:
     form = await send(hass, await to_endpoint(hass), base_url=address)
     assert (form["step_id"], form["errors"]) == ("endpoint", {"base_url": "invalid_url"})
 
 
-@pytest.mark.parametrize(
-    ("address", "remote"),
-    [
-        pytest.param("https://api.example.com/v1", True, id="a name on the internet"),
-        pytest.param("http://8.8.8.8/v1", True, id="a number on the internet"),
-        pytest.param("http://192.168.1.5:8000/v1", False, id="a number at home"),
-        pytest.param("http://ollama:11434/v1", False, id="a name without a domain"),
-        pytest.param("http://box.local/v1", False, id="a name at home"),
-    ],
-)
+@pytest.mark.parametrize(("address", "remote"), [
+    pytest.param("https://api.example.com/v1", True, id="a name on the internet"),
+    pytest.param("http://8.8.8.8/v1", True, id="a number on the internet"),
+    pytest.param("http://192.168.1.5:8000/v1", False, id="a number at home"),
+    pytest.param("http://ollama:11434/v1", False, id="a name without a domain"),
+    pytest.param("http://box.local/v1", False, id="a name at home"),
+])  # fmt: skip
 async def test_other_servers_are_guessed_remote_by_address(
     hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, address: str, remote: bool
 ) -> None:
@@ -309,14 +297,11 @@ async def test_other_servers_are_guessed_remote_by_address(
     assert shown(form)["remote"] is remote
 
 
-@pytest.mark.parametrize(
-    ("sent", "errors"),
-    [
-        pytest.param({"model": "  "}, {"model": "model_missing"}, id="no model"),
-        pytest.param({"model": "m", "advanced": {"keep_alive": "a while"}}, {"base": "keep_alive_format"}, id="words"),
-        pytest.param({"model": "m", "advanced": {"keep_alive": "5 m"}}, {"base": "keep_alive_format"}, id="a blank"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "errors"), [
+    pytest.param({"model": "  "}, {"model": "model_missing"}, id="no model"),
+    pytest.param({"model": "m", "advanced": {"keep_alive": "a while"}}, {"base": "keep_alive_format"}, id="words"),
+    pytest.param({"model": "m", "advanced": {"keep_alive": "5 m"}}, {"base": "keep_alive_format"}, id="a blank"),
+])  # fmt: skip
 async def test_model_form_keeps_what_was_entered_when_something_is_wrong(
     hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
@@ -334,14 +319,11 @@ async def test_times_that_ollama_takes(hass: HomeAssistant, llm_server: LLMServe
     assert next(iter(result["result"].subentries.values())).data["keep_alive"] == value
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        pytest.param({"temperature": 2.5}, id="temperature"),
-        pytest.param({"top_p": 1.5}, id="top P"),
-        pytest.param({"max_tokens": 0}, id="max tokens"),
-    ],
-)
+@pytest.mark.parametrize("sent", [
+    pytest.param({"temperature": 2.5}, id="temperature"),
+    pytest.param({"top_p": 1.5}, id="top P"),
+    pytest.param({"max_tokens": 0}, id="max tokens"),
+])  # fmt: skip
 async def test_numbers_out_of_range_are_refused(
     hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]
 ) -> None:

@@ -33,16 +33,9 @@ OF_THE_HOUSE = {
 OWN_TESTS = {"confirmation", "retrieval", "memory"}
 """Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {
-    "always_ask",
-    "never_ask",
-    "may_change",
-    "icon",
-    "profile_id",
-    "description",
-    "extension_name",
-    "slash_commands",
+    "always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name", "slash_commands",
     "command_asks",
-}
+}  # fmt: skip
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
 
@@ -122,14 +115,11 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
     }
 
 
-@pytest.mark.parametrize(
-    ("step", "sent", "error"),
-    [
-        pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
-        pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
-        pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
-    ],
-)
+@pytest.mark.parametrize(("step", "sent", "error"), [
+    pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
+    pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
+    pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
+])  # fmt: skip
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
     form = await send(hass, await topic(hass, entry, step), **sent)

@@ -55,14 +55,9 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
     """Set up an agent with everything that could leak into another one, as defaults of all."""
     llm_server.respond(lambda _body: text("Well."))
     defaults = {
-        "local_first": False,
-        "documentation_tool": True,
-        "external_llm": "llm-1",
-        "llm_apis": ["assist"],
-        "delegate_to": ["profile-1"],
-        "never_ask": ["lock"],
-        "delegation_level": "unrestricted",
-    }
+        "local_first": False, "documentation_tool": True, "external_llm": "llm-1", "llm_apis": ["assist"],
+        "delegate_to": ["profile-1"], "never_ask": ["lock"], "delegation_level": "unrestricted",
+    }  # fmt: skip
     tool = {"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}}
     weather = ConfigSubentryDataWithId(
         subentry_type="custom_tool", data=tool, title="weather", unique_id=None, subentry_id="tool-1"
@@ -111,13 +106,10 @@ async def test_it_has_the_tools_of_the_home_and_no_others(
     assert [result["success"] for result in results] == [False, False]
 
 
-@pytest.mark.parametrize(
-    ("key", "refused"),
-    [
-        ("guest", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights"]),
-        ("kids", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights", "climate.hall"]),
-    ],
-)
+@pytest.mark.parametrize(("key", "refused"), [
+    ("guest", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights"]),
+    ("kids", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights", "climate.hall"]),
+])  # fmt: skip
 async def test_it_changes_what_is_ordinary_and_nothing_else(
     hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser, key: str, refused: list[str]
 ) -> None:

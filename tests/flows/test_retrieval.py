@@ -177,15 +177,12 @@ async def test_chroma_is_tried_and_stored(
     assert entry.options == {"retrieval": chroma}
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
-        ({"collection": "my home"}, "collection_name"),
-        ({"additional_collections": "manuals, x"}, "collection_name"),
-        ({"embedding": "endpoint", "embedding_url": "http://me:pw@host/v1"}, "invalid_url"),
-        ({"embedding": "endpoint", "embedding_preset": "ollama", "embedding_keep_alive": "soon"}, "keep_alive_format"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "error"), [
+    ({"collection": "my home"}, "collection_name"),
+    ({"additional_collections": "manuals, x"}, "collection_name"),
+    ({"embedding": "endpoint", "embedding_url": "http://me:pw@host/v1"}, "invalid_url"),
+    ({"embedding": "endpoint", "embedding_preset": "ollama", "embedding_keep_alive": "soon"}, "keep_alive_format"),
+])  # fmt: skip
 async def test_what_cannot_be_is_not_tried(hass: HomeAssistant, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
     result = await send(hass, await form_of(hass, entry.entry_id), **sent)

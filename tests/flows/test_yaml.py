@@ -29,14 +29,10 @@ tools_config:
   always_ask: [lock, cover.*]
 """
 STORED = {
-    "profile_id": "technician",
-    "slash_commands": ["tech"],
-    "llm": "llm-1",
-    "prompt_additions": "Explain\neverything.\n",
-    "tool_timeout": 60,
-    "custom_tools": [],
+    "profile_id": "technician", "slash_commands": ["tech"], "llm": "llm-1",
+    "prompt_additions": "Explain\neverything.\n", "tool_timeout": 60, "custom_tools": [],
     "always_ask": ["cover.*", "lock"],
-}
+}  # fmt: skip
 
 
 async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:

@@ -43,29 +43,26 @@ def started(hass: HomeAssistant, entity_id: str, **data: Any) -> Judgement:
     return judge(hass, ServiceCall(domain=domain, service="turn_on", entity_ids=(entity_id,), data=data))
 
 
-@pytest.mark.parametrize(
-    ("step", "reasons"),
-    [
-        ({"action": "light.turn_on", "target": {"entity_id": "{{ any }}"}}, ()),
-        ({"action": "light.{{ any }}", "target": {"entity_id": "light.a"}}, ()),
-        ({"action": "light.turn_on", "target": {"entity_id": "all"}}, ()),
-        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}}, ()),
-        ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
-        ({**UNLOCKING, "enabled": False}, ()),
-        ({"event": "anything"}, ()),
-        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}}, ()),
-        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}}, (UNLOCK,)),
-        ({"delay": 1}, ()),
-        ({"action": "script.unknown"}, ()),
-        ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),
-        ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}}, ()),
-        ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["lock.a"]}}, (UNLOCK,)),
-        ({"action": "notify.phone", "data": {"message": "x"}}, (DESTRUCTIVE,)),
-        ({"action": "notify.{{ who }}", "data": {"message": "x"}}, (DESTRUCTIVE,)),
-        ({"action": "homeassistant.turn_on", "target": {"entity_id": "{{ any }}"}}, (DISARM, OPEN_DOOR)),
-        ({"action": "{{ any }}"}, (DESTRUCTIVE, UNLOCK, DISARM, OPEN_DOOR)),
-    ],
-)
+@pytest.mark.parametrize(("step", "reasons"), [
+    ({"action": "light.turn_on", "target": {"entity_id": "{{ any }}"}}, ()),
+    ({"action": "light.{{ any }}", "target": {"entity_id": "light.a"}}, ()),
+    ({"action": "light.turn_on", "target": {"entity_id": "all"}}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}}, ()),
+    ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
+    ({**UNLOCKING, "enabled": False}, ()),
+    ({"event": "anything"}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}}, (UNLOCK,)),
+    ({"delay": 1}, ()),
+    ({"action": "script.unknown"}, ()),
+    ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),
+    ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}}, ()),
+    ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["lock.a"]}}, (UNLOCK,)),
+    ({"action": "notify.phone", "data": {"message": "x"}}, (DESTRUCTIVE,)),
+    ({"action": "notify.{{ who }}", "data": {"message": "x"}}, (DESTRUCTIVE,)),
+    ({"action": "homeassistant.turn_on", "target": {"entity_id": "{{ any }}"}}, (DISARM, OPEN_DOOR)),
+    ({"action": "{{ any }}"}, (DESTRUCTIVE, UNLOCK, DISARM, OPEN_DOOR)),
+])  # fmt: skip
 async def test_a_step(hass: HomeAssistant, step: dict[str, Any], reasons: tuple[str, ...]) -> None:
     await scripts(hass, a=[step])
     assert {*started(hass, "script.a").reasons} - {DISARM} == {*reasons} - {DISARM}
@@ -174,17 +171,10 @@ def called(hass: HomeAssistant, action: str, entity_id: str, **data: Any) -> Jud
     return judge(hass, ServiceCall(domain=domain, service=service, entity_ids=(entity_id,), data=data))
 
 
-@pytest.mark.parametrize(
-    ("service", "reasons"),
-    [
-        ("switch.turn_on", (UNLOCK,)),
-        ("switch.turn_off", ()),
-        ("switch.toggle", (UNLOCK,)),
-        ("homeassistant.turn_on", (UNLOCK,)),
-        ("homeassistant.turn_off", ()),
-        ("homeassistant.toggle", (UNLOCK,)),
-    ],
-)
+@pytest.mark.parametrize(("service", "reasons"), [
+    ("switch.turn_on", (UNLOCK,)), ("switch.turn_off", ()), ("switch.toggle", (UNLOCK,)),
+    ("homeassistant.turn_on", (UNLOCK,)), ("homeassistant.turn_off", ()), ("homeassistant.toggle", (UNLOCK,)),
+])  # fmt: skip
 async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons: tuple[str, ...]) -> None:
     await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
     found = called(hass, service, "switch.strike")
@@ -194,62 +184,44 @@ async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons
         assert {"lock.a", "lock.unlock"} <= {*found.reached}
 
 
-@pytest.mark.parametrize(
-    ("domain", "config", "asked", "plain"),
-    [
-        (
-            "light",
-            {"turn_on": HARMLESS, "turn_off": HARMLESS, "set_level": UNLOCKS},
-            {"light.turn_on": {"brightness": 5}, "light.toggle": {}},
-            {"light.turn_off": {}},
-        ),
-        (
-            "light",
-            {"turn_on": HARMLESS, "turn_off": UNLOCKS},
-            {"light.turn_on": {"brightness": 0}, "light.turn_off": {}},
-            {"light.turn_on": {}},
-        ),
-        (
-            "fan",
-            {"turn_on": HARMLESS, "turn_off": UNLOCKS, "set_percentage": HARMLESS, "percentage": 5},
-            {"fan.set_percentage": {"percentage": 0}, "fan.turn_off": {}},
-            {},
-        ),
-        (
-            "cover",
-            {"open_cover": UNLOCKS, "close_cover": HARMLESS, "stop_cover": HARMLESS},
-            {"cover.open_cover": {}, "cover.toggle": {}, "homeassistant.turn_on": {}},
-            {"cover.close_cover": {}, "cover.stop_cover": {}},
-        ),
-        (
-            "cover",
-            {"set_cover_position": UNLOCKS, "position": "{{ 0 }}"},
-            {"cover.open_cover": {}, "cover.close_cover": {}, "cover.set_cover_position": {"position": 1}},
-            {},
-        ),
-        ("button", {"press": UNLOCKS}, {"button.press": {}}, {}),
-        (
-            "select",
-            {"select_option": UNLOCKS, "options": "{{ ['a'] }}", "state": "a"},
-            {"select.select_option": {"option": "a"}},
-            {},
-        ),
-        ("number", {"set_value": UNLOCKS, "step": 1, "state": "1"}, {"number.set_value": {"value": 1}}, {}),
-        (
-            "vacuum",
-            {"start": UNLOCKS, "stop": HARMLESS},
-            {"vacuum.start": {}, "homeassistant.turn_on": {}},
-            {"vacuum.stop": {}},
-        ),
-        ("lock", {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"}, {"lock.lock": {}}, {}),
-        (
-            "alarm_control_panel",
-            {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},
-            {"alarm_control_panel.alarm_arm_away": {}},
-            {"alarm_control_panel.alarm_arm_home": {}},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("domain", "config", "asked", "plain"), [
+    (
+        "light", {"turn_on": HARMLESS, "turn_off": HARMLESS, "set_level": UNLOCKS},
+        {"light.turn_on": {"brightness": 5}, "light.toggle": {}}, {"light.turn_off": {}},
+    ),
+    (
+        "light", {"turn_on": HARMLESS, "turn_off": UNLOCKS}, {"light.turn_on": {"brightness": 0}, "light.turn_off": {}},
+        {"light.turn_on": {}},
+    ),
+    (
+        "fan", {"turn_on": HARMLESS, "turn_off": UNLOCKS, "set_percentage": HARMLESS, "percentage": 5},
+        {"fan.set_percentage": {"percentage": 0}, "fan.turn_off": {}}, {},
+    ),
+    (
+        "cover", {"open_cover": UNLOCKS, "close_cover": HARMLESS, "stop_cover": HARMLESS},
+        {"cover.open_cover": {}, "cover.toggle": {}, "homeassistant.turn_on": {}},
+        {"cover.close_cover": {}, "cover.stop_cover": {}},
+    ),
+    (
+        "cover", {"set_cover_position": UNLOCKS, "position": "{{ 0 }}"},
+        {"cover.open_cover": {}, "cover.close_cover": {}, "cover.set_cover_position": {"position": 1}}, {},
+    ),
+    ("button", {"press": UNLOCKS}, {"button.press": {}}, {}),
+    (
+        "select", {"select_option": UNLOCKS, "options": "{{ ['a'] }}", "state": "a"},
+        {"select.select_option": {"option": "a"}}, {},
+    ),
+    ("number", {"set_value": UNLOCKS, "step": 1, "state": "1"}, {"number.set_value": {"value": 1}}, {}),
+    (
+        "vacuum", {"start": UNLOCKS, "stop": HARMLESS}, {"vacuum.start": {}, "homeassistant.turn_on": {}},
+        {"vacuum.stop": {}},
+    ),
+    ("lock", {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"}, {"lock.lock": {}}, {}),
+    (
+        "alarm_control_panel", {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},
+        {"alarm_control_panel.alarm_arm_away": {}}, {"alarm_control_panel.alarm_arm_home": {}},
+    ),
+])  # fmt: skip
 async def test_an_entity_of_a_template(
     hass: HomeAssistant,
     domain: str,

@@ -32,17 +32,13 @@ async def demo_house(hass: HomeAssistant, house: None) -> None:
     await build_house(hass)
 
 
-@pytest.mark.parametrize(
-    ("names", "shared"),
-    [
-        ([], EXPOSED),
-        (["light.bed_light"], ["light.bed_light"]),
-        (["cover", "lock"], ["cover.kitchen_window", "lock.front_door"]),
-        (["light.*_l*"], ["light.kitchen_lights", "light.bed_light", "light.ceiling_lights"]),
-        (["cover.hall_window", "light.nowhere"], []),
-    ],
-    ids=["nothing is listed", "an entity", "kinds", "a pattern", "not exposed"],
-)
+@pytest.mark.parametrize(("names", "shared"), [
+    ([], EXPOSED),
+    (["light.bed_light"], ["light.bed_light"]),
+    (["cover", "lock"], ["cover.kitchen_window", "lock.front_door"]),
+    (["light.*_l*"], ["light.kitchen_lights", "light.bed_light", "light.ceiling_lights"]),
+    (["cover.hall_window", "light.nowhere"], []),
+], ids=["nothing is listed", "an entity", "kinds", "a pattern", "not exposed"])  # fmt: skip
 async def test_exposed_and_listed(hass: HomeAssistant, names: list[str], shared: Sequence[str]) -> None:
     entry = await set_up(hass, options={"allowed_entities": names})
     assert {item for item in hass.states.async_entity_ids() if is_shared(hass, item)} == set(shared)
@@ -60,15 +56,11 @@ async def test_a_model_is_told_of_nothing_else(hass: HomeAssistant, llm_server: 
     assert "light.kitchen_lights" not in system["content"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_lights"}),
-        ("ha_control", {"action": "turn_off", "entity_id": "Kitchen Lights"}),
-        ("ha_query", {"entity_id": "light.kitchen_lights"}),
-    ],
-    ids=["by its id", "by its name", "read"],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_lights"}),
+    ("ha_control", {"action": "turn_off", "entity_id": "Kitchen Lights"}),
+    ("ha_query", {"entity_id": "light.kitchen_lights"}),
+], ids=["by its id", "by its name", "read"])  # fmt: skip
 async def test_what_is_not_listed_does_not_exist(
     hass: HomeAssistant, llm_server: LLMServer, tool: str, arguments: dict[str, Any]
 ) -> None:

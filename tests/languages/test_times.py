@@ -83,46 +83,20 @@ def test_a_day_without_a_direction_is_the_last_or_the_next() -> None:
     assert spans_in("vor 9999 Jahren", "de", NOW) == []
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "minutes"),
-    [
-        ("en", "for an hour and a half", 90),
-        ("en", "1 h 30 min", 90),
-        ("en", "90 seconds", 1.5),
-        ("en", "a quarter of an hour", 15),
-        ("en", "two and a half hours", 150),
-        ("de", "zweieinhalb Stunden", 150),
-        ("de", "eine Stunde und 10 Minuten", 70),
-        ("de", "eine Viertelstunde", 15),
-        ("de", "eine halbe Stunde", 30),
-        ("ru", "полтора часа", 90),
-        ("ru", "2 часа 30 минут", 150),
-        ("ru", "полчаса", 30),
-        ("es", "durante siete minutos", 7),
-        ("es", "dos horas y media", 150),
-        ("es", "media hora", 30),
-        ("es", "tres cuartos de hora", 45),
-        ("es", "una hora y cuarto", 75),
-        ("fr", "pendant quatre-vingt-dix-sept minutes", 97),
-        ("fr", "une demi-heure", 30),
-        ("fr", "une heure et demie", 90),
-        ("fr", "trois quarts d'heure", 45),
-        ("it", "per ventuno minuti", 21),
-        ("it", "mezz'ora", 30),
-        ("it", "un'ora e mezza", 90),
-        ("it", "1 ora e 10 minuti", 70),
-        ("nl", "voor tweeëntwintig minuten", 22),
-        ("nl", "een half uur", 30),
-        ("nl", "anderhalf uur", 90),
-        ("nl", "drie kwartier", 45),
-        ("nl", "7 uur", 420),
-        ("pl", "przez trzydzieści pięć minut", 35),
-        ("pl", "pół godziny", 30),
-        ("pl", "półtorej godziny", 90),
-        ("pl", "dwie i pół godziny", 150),
-        ("pl", "przez godzinę", 60),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "minutes"), [
+    ("en", "for an hour and a half", 90), ("en", "1 h 30 min", 90), ("en", "90 seconds", 1.5),
+    ("en", "a quarter of an hour", 15), ("en", "two and a half hours", 150), ("de", "zweieinhalb Stunden", 150),
+    ("de", "eine Stunde und 10 Minuten", 70), ("de", "eine Viertelstunde", 15), ("de", "eine halbe Stunde", 30),
+    ("ru", "полтора часа", 90), ("ru", "2 часа 30 минут", 150), ("ru", "полчаса", 30),
+    ("es", "durante siete minutos", 7), ("es", "dos horas y media", 150), ("es", "media hora", 30),
+    ("es", "tres cuartos de hora", 45), ("es", "una hora y cuarto", 75),
+    ("fr", "pendant quatre-vingt-dix-sept minutes", 97), ("fr", "une demi-heure", 30), ("fr", "une heure et demie", 90),
+    ("fr", "trois quarts d'heure", 45), ("it", "per ventuno minuti", 21), ("it", "mezz'ora", 30),
+    ("it", "un'ora e mezza", 90), ("it", "1 ora e 10 minuti", 70), ("nl", "voor tweeëntwintig minuten", 22),
+    ("nl", "een half uur", 30), ("nl", "anderhalf uur", 90), ("nl", "drie kwartier", 45), ("nl", "7 uur", 420),
+    ("pl", "przez trzydzieści pięć minut", 35), ("pl", "pół godziny", 30), ("pl", "półtorej godziny", 90),
+    ("pl", "dwie i pół godziny", 150), ("pl", "przez godzinę", 60),
+])  # fmt: skip
 def test_how_long(language: str, text: str, minutes: float) -> None:
     assert [found.value for found in durations_in(text, language)] == [timedelta(minutes=minutes)]
 

@@ -14,40 +14,20 @@ def test_every_listed_utterance_is_understood(language: str, words: str) -> None
     assert asked_of(f"{words.capitalize()}!", f"{language}-XX") is SelfQuestion.UNDO
 
 
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [
-        ("en", "Undo that, please."),
-        ("en", "No, wait, undo that!"),
-        ("de", "Mach das bitte rückgängig."),
-        ("de", "undo that"),
-        ("fr", "Annule ça, s’il te plaît !"),
-        ("es", "Deshaz eso, por favor"),
-        ("ru", "Верни всё как было, пожалуйста"),
-        ("tlh", "undo"),
-    ],
-)
+@pytest.mark.parametrize(("language", "words"), [
+    ("en", "Undo that, please."), ("en", "No, wait, undo that!"), ("de", "Mach das bitte rückgängig."),
+    ("de", "undo that"), ("fr", "Annule ça, s’il te plaît !"), ("es", "Deshaz eso, por favor"),
+    ("ru", "Верни всё как было, пожалуйста"), ("tlh", "undo"),
+])  # fmt: skip
 def test_courtesies_and_punctuation_do_not_matter(language: str, words: str) -> None:
     assert asked_of(words, language) is SelfQuestion.UNDO
 
 
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [
-        ("en", "undo that and turn on the light"),
-        ("en", "turn that off"),
-        ("en", "cancel"),
-        ("en", "no"),
-        ("en", ""),
-        ("en", "please"),
-        ("en", "do not undo that"),
-        ("en", "mach das rückgängig"),
-        ("de", "abbrechen"),
-        ("fr", "annule"),
-        ("it", "annulla"),
-        ("ru", "отмени"),
-    ],
-)
+@pytest.mark.parametrize(("language", "words"), [
+    ("en", "undo that and turn on the light"), ("en", "turn that off"), ("en", "cancel"), ("en", "no"), ("en", ""),
+    ("en", "please"), ("en", "do not undo that"), ("en", "mach das rückgängig"), ("de", "abbrechen"), ("fr", "annule"),
+    ("it", "annulla"), ("ru", "отмени"),
+])  # fmt: skip
 def test_other_words_are_not(language: str, words: str) -> None:
     assert asked_of(words, language) is not SelfQuestion.UNDO
 

@@ -33,17 +33,12 @@ AREAS = {
     "drive": ("Einfahrt", ""),
 }
 ENTITIES = {
-    "camera.drive": ("Kamera Einfahrt", "drive"),
-    "camera.garden": ("Gartenkamera", "garden"),
-    "camera.strip": ("Grünstreifen", None),
-    "light.strip": ("Grünstreifen Licht", "garden"),
-    "light.lamp_2": ("Lampe 2", "living"),
-    "light.kitchen": ("Deckenlicht", "kitchen"),
-    "light.bedroom": ("Deckenlicht", "bedroom"),
-    "sensor.temperature": ("Wärme", "living"),
-    "sensor.humidity": ("Feuchte", "living"),
-    "switch.off": ("Off", "living"),
-}
+    "camera.drive": ("Kamera Einfahrt", "drive"), "camera.garden": ("Gartenkamera", "garden"),
+    "camera.strip": ("Grünstreifen", None), "light.strip": ("Grünstreifen Licht", "garden"),
+    "light.lamp_2": ("Lampe 2", "living"), "light.kitchen": ("Deckenlicht", "kitchen"),
+    "light.bedroom": ("Deckenlicht", "bedroom"), "sensor.temperature": ("Wärme", "living"),
+    "sensor.humidity": ("Feuchte", "living"), "switch.off": ("Off", "living"),
+}  # fmt: skip
 HOME = HomeSnapshot(
     {item: HomeEntity(item, (name,), area) for item, (name, area) in ENTITIES.items()},
     {item: HomeArea(item, (name,), (floor,) if floor else ()) for item, (name, floor) in AREAS.items()},
@@ -130,18 +125,15 @@ def test_one_argument(language: str, text: str, argument: Argument, value: Any, 
     assert found.missing == ((argument.name,) if argument.required and value is None else ())
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "unclear"),
-    [
-        ("das Deckenlicht", (LIGHT,), ("light",)),
-        ("5 und 6", (COUNT,), ("count",)),
-        ("5", (COUNT, Argument(name="other", kind=ArgumentKind.NUMBER)), ("count", "other")),
-        ("gestern und heute", (RANGE,), ("period",)),
-        ("Wohnzimmer oder Küche", (AREA,), ("area_id",)),
-        ("eco fast", (MODE,), ("mode",)),
-        ("nichts davon", (COUNT, RANGE, AREA, LIGHT, MODE), ()),
-    ],
-)
+@pytest.mark.parametrize(("text", "arguments", "unclear"), [
+    ("das Deckenlicht", (LIGHT,), ("light",)),
+    ("5 und 6", (COUNT,), ("count",)),
+    ("5", (COUNT, Argument(name="other", kind=ArgumentKind.NUMBER)), ("count", "other")),
+    ("gestern und heute", (RANGE,), ("period",)),
+    ("Wohnzimmer oder Küche", (AREA,), ("area_id",)),
+    ("eco fast", (MODE,), ("mode",)),
+    ("nichts davon", (COUNT, RANGE, AREA, LIGHT, MODE), ()),
+])  # fmt: skip
 def test_what_could_be_two_things_is_neither(
     text: str, arguments: tuple[Argument, ...], unclear: tuple[str, ...]
 ) -> None:
@@ -189,18 +181,14 @@ def test_a_schema_declares_arguments() -> None:
         "type": "object",
         "required": ["camera", "start_time", "question", "vm"],
         "properties": {
-            "camera": {"type": "string"},
-            "start_time": {"type": "string", "format": "date-time"},
-            "end_time": {"type": "string", "format": "date-time"},
-            "room": {"type": "string"},
+            "camera": {"type": "string"}, "start_time": {"type": "string", "format": "date-time"},
+            "end_time": {"type": "string", "format": "date-time"}, "room": {"type": "string"},
             "mode": {"type": "string", "enum": ["eco", "very_fast"]},
             "level": {"type": "integer", "minimum": 1, "maximum": 5, "title": "Stufe"},
-            "vm": {"type": "string", "pattern": "^(VM|CT)-[0-9]+$"},
-            "slow": {"type": "string", "pattern": "^(a+)+$"},
-            "question": {"type": "string"},
-            "sure": {"type": "boolean"},
+            "vm": {"type": "string", "pattern": "^(VM|CT)-[0-9]+$"}, "slow": {"type": "string", "pattern": "^(a+)+$"},
+            "question": {"type": "string"}, "sure": {"type": "boolean"},
         },
-    }
+    }  # fmt: skip
     arguments = arguments_of_schema(schema)
 
     assert {one.name: one.kind.value for one in arguments} == {

@@ -41,24 +41,18 @@ async def unlock(hass: HomeAssistant) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, PIN], ids=["without PIN", "with PIN"])
-@pytest.mark.parametrize(
-    ("entity_id", "state", "language", "said", "answer"),
-    [
-        ("lock.front_door", "unlocked", "en", "unlock the front door", "Front Door is already unlocked."),
-        ("lock.front_door", "unlocked", "de", "Entriegle Front Door", "Front Door ist bereits entriegelt."),
-        ("cover.garage_door", "open", "en", "open the garage door", "Garage Door is already open."),
-        ("cover.garage_door", "opening", "en", "open the garage door", "Garage Door is already opening."),
-        ("cover.garage_door", "open", "de", "Öffne Garage Door", "Garage Door ist bereits geöffnet."),
-        (
-            "lock.front_door",
-            "unlocked",
-            "fr",
-            "Déverrouille Front Door",
-            "Front Door\N{NO-BREAK SPACE}: déjà déverrouillé.",
-        ),
-        ("lock.front_door", "unlocked", "sv", "Lås upp Front Door", "Front Door: Olåst."),
-    ],
-)
+@pytest.mark.parametrize(("entity_id", "state", "language", "said", "answer"), [
+    ("lock.front_door", "unlocked", "en", "unlock the front door", "Front Door is already unlocked."),
+    ("lock.front_door", "unlocked", "de", "Entriegle Front Door", "Front Door ist bereits entriegelt."),
+    ("cover.garage_door", "open", "en", "open the garage door", "Garage Door is already open."),
+    ("cover.garage_door", "opening", "en", "open the garage door", "Garage Door is already opening."),
+    ("cover.garage_door", "open", "de", "Öffne Garage Door", "Garage Door ist bereits geöffnet."),
+    (
+        "lock.front_door", "unlocked", "fr", "Déverrouille Front Door",
+        "Front Door\N{NO-BREAK SPACE}: déjà déverrouillé.",
+    ),
+    ("lock.front_door", "unlocked", "sv", "Lås upp Front Door", "Front Door: Olåst."),
+])  # fmt: skip
 async def test_what_is_already_so_is_said_and_not_asked(
     hass: HomeAssistant,
     alice: Context,
@@ -156,29 +150,15 @@ async def items(hass: HomeAssistant) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("shopping_list")
-@pytest.mark.parametrize(
-    ("language", "said", "question", "yes", "item", "done"),
-    [
-        ("en", "remove milk from the Shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
-        ("en", "delete milk from my shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
-        (
-            "de",
-            "Entferne Milch von der Einkaufsliste",
-            "Milch von Shopping list entfernen?",
-            "ja",
-            "Milch",
-            "Erledigt.",
-        ),
-        (
-            "de",
-            "Lösche Milch von der Shopping list Liste",
-            "Milch von Shopping list entfernen?",
-            "ja",
-            "Milch",
-            "Erledigt.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "question", "yes", "item", "done"), [
+    ("en", "remove milk from the Shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
+    ("en", "delete milk from my shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
+    ("de", "Entferne Milch von der Einkaufsliste", "Milch von Shopping list entfernen?", "ja", "Milch", "Erledigt."),
+    (
+        "de", "Lösche Milch von der Shopping list Liste", "Milch von Shopping list entfernen?", "ja", "Milch",
+        "Erledigt.",
+    ),
+])  # fmt: skip
 async def test_removing_removes_and_is_asked_in_a_sentence(
     hass: HomeAssistant, alice: Context, language: str, said: str, question: str, yes: str, item: str, done: str
 ) -> None:
@@ -211,13 +191,10 @@ async def test_ticking_off_ticks_off(hass: HomeAssistant, alice: Context) -> Non
 
 
 @pytest.mark.usefixtures("shopping_list")
-@pytest.mark.parametrize(
-    ("language", "said", "answer"),
-    [
-        ("en", "remove honey from the Shopping list", "honey is not on Shopping list."),
-        ("de", "Entferne Honig von der Einkaufsliste", "Honig steht nicht auf Shopping list."),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "remove honey from the Shopping list", "honey is not on Shopping list."),
+    ("de", "Entferne Honig von der Einkaufsliste", "Honig steht nicht auf Shopping list."),
+])  # fmt: skip
 async def test_what_is_not_on_the_list_is_said_and_not_asked(
     hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
 ) -> None:
@@ -300,15 +277,10 @@ async def test_somebody_else_who_asks_back_ends_nothing(
     assert speech(await say(hass, "yes", asked.conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 
-@pytest.mark.parametrize(
-    ("language", "said", "answer"),
-    [
-        ("en", "yes", "There is nothing to confirm."),
-        ("de", "Ja", "Es gibt nichts zu bestätigen."),
-        ("en", "Nevermind", "OK, never mind."),
-        ("de", "Vergiss es", "In Ordnung, vergessen wir das."),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "yes", "There is nothing to confirm."), ("de", "Ja", "Es gibt nichts zu bestätigen."),
+    ("en", "Nevermind", "OK, never mind."), ("de", "Vergiss es", "In Ordnung, vergessen wir das."),
+])  # fmt: skip
 async def test_words_that_nothing_was_asked_for_get_a_sentence(
     hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
 ) -> None:
@@ -344,13 +316,10 @@ async def test_a_command_for_later_is_done_without_the_model_that_came_meanwhile
     assert not hass.data.get(persistent_notification.DOMAIN)
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"always_confirm": ["light"]}, "needs a confirmation, and there is no user here who can give it"),
-        ({"never_offer": ["light.bed_light"]}, "You are not allowed to do that with Bed Light"),
-    ],
-)
+@pytest.mark.parametrize(("options", "reason"), [
+    ({"always_confirm": ["light"]}, "needs a confirmation, and there is no user here who can give it"),
+    ({"never_offer": ["light.bed_light"]}, "You are not allowed to do that with Bed Light"),
+])  # fmt: skip
 async def test_what_cannot_be_done_when_it_is_time_is_told(
     hass: HomeAssistant, alice: Context, freezer: FrozenDateTimeFactory, options: dict[str, Any], reason: str
 ) -> None:

@@ -25,13 +25,9 @@ from tests.llm_server import LLMServer, error, text
 from tests.local.said import read
 
 AREAS = {
-    "kitchen": "Kitchen",
-    "living": "Living Room",
-    "bedroom": "Bedroom",
-    "guest": "Guest Bedroom",
-    "terrace": "Terrace",
+    "kitchen": "Kitchen", "living": "Living Room", "bedroom": "Bedroom", "guest": "Guest Bedroom", "terrace": "Terrace",
     "hall": "Hallway",
-}
+}  # fmt: skip
 HOME: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "light.kitchen_main": ("Kitchen Main Light", "kitchen", {"brightness": 128}),
     "light.kitchen_table": ("Kitchen Table Lamp", "kitchen", {"brightness": 128}),
@@ -199,27 +195,24 @@ def wanted(sentence: str, before: Said | None = None) -> list[tuple[str, tuple[s
     return [(wish.intent, wish.targets) for wish in found.wishes]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wishes"),
-    [
-        ("turn on the reading lamp and Party", [*READING_ON, ("HassTurnOn", ("light.party",))]),
-        ("reading lamp and Party on", [*READING_ON, ("HassTurnOn", ("light.party",))]),
-        ("turn the reading lamp on and the ceiling fan off", [*READING_ON, ("HassTurnOff", ("fan.living",))]),
-        ("turn on the reading lamp and set it to 40 percent", [*READING_ON, ("HassLightSet", READING)]),
-        ("turn on the reading lamp and 40 percent", []),
-        ("turn off the reading lamp and set it to 40 percent", []),
-        ("turn on both lights in the kitchen", [("HassTurnOn", KITCHEN)]),
-        ("turn on both lights in the hall", []),
-        ("turn on the reading lamp and the ghost", []),
-        ("turn on the reading lamp and turn it off", []),
-        (
-            "turn on the lights in the kitchen and the bedroom",
-            [("HassTurnOn", KITCHEN), ("HassTurnOn", ("light.bed", "light.bed_2"))],
-        ),
-        ("stop it", []),
-        ("also turn on the reading lamp", READING_ON),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "wishes"), [
+    ("turn on the reading lamp and Party", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+    ("reading lamp and Party on", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+    ("turn the reading lamp on and the ceiling fan off", [*READING_ON, ("HassTurnOff", ("fan.living",))]),
+    ("turn on the reading lamp and set it to 40 percent", [*READING_ON, ("HassLightSet", READING)]),
+    ("turn on the reading lamp and 40 percent", []),
+    ("turn off the reading lamp and set it to 40 percent", []),
+    ("turn on both lights in the kitchen", [("HassTurnOn", KITCHEN)]),
+    ("turn on both lights in the hall", []),
+    ("turn on the reading lamp and the ghost", []),
+    ("turn on the reading lamp and turn it off", []),
+    (
+        "turn on the lights in the kitchen and the bedroom",
+        [("HassTurnOn", KITCHEN), ("HassTurnOn", ("light.bed", "light.bed_2"))],
+    ),
+    ("stop it", []),
+    ("also turn on the reading lamp", READING_ON),
+])  # fmt: skip
 def test_several_wishes(sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
     assert wanted(sentence) == wishes
 

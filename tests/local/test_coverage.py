@@ -40,14 +40,11 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
-        ("is any window open?", "Yes, Hall Window"),
-        ("are all windows closed?", "No, Hall Window is not closed"),
-        ("which windows are open?", "Hall Window"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "answer"), [
+    ("is any window open?", "Yes, Hall Window"),
+    ("are all windows closed?", "No, Hall Window is not closed"),
+    ("which windows are open?", "Hall Window"),
+])  # fmt: skip
 async def test_a_question_that_was_understood_in_part_is_answered_as_a_whole(
     hass: HomeAssistant, sentence: str, answer: str
 ) -> None:
@@ -69,13 +66,10 @@ async def test_what_leaves_something_out_is_not_done_and_not_answered(
         assert ", ".join(names) in speech(result)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "targets"),
-    [
-        ("turn off everything in the kitchen", {"light.kitchen_lights"}),
-        ("turn off all in the bedroom", {"light.bed_light", "light.ceiling_lights"}),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "targets"), [
+    ("turn off everything in the kitchen", {"light.kitchen_lights"}),
+    ("turn off all in the bedroom", {"light.bed_light", "light.ceiling_lights"}),
+])  # fmt: skip
 async def test_everything_in_a_room_is_all_that_is_on_there(
     hass: HomeAssistant, sentence: str, targets: set[str]
 ) -> None:
@@ -162,15 +156,12 @@ async def test_nothing_is_named_that_the_user_may_not_know(hass: HomeAssistant, 
     assert "Kitchen Lights" not in speech(result)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "added"),
-    [
-        ("Schließe das Hall Window und setze Brot auf die Einkaufsliste", False),
-        ("Bitte öffne das Hall Window und setze Brot auf die Einkaufsliste", False),
-        ("Setze Brot auf die Einkaufsliste", True),
-        ("Setze Schließfach mieten auf die Einkaufsliste", True),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "added"), [
+    ("Schließe das Hall Window und setze Brot auf die Einkaufsliste", False),
+    ("Bitte öffne das Hall Window und setze Brot auf die Einkaufsliste", False),
+    ("Setze Brot auf die Einkaufsliste", True),
+    ("Setze Schließfach mieten auf die Einkaufsliste", True),
+])  # fmt: skip
 async def test_a_command_is_no_item_of_a_list(hass: HomeAssistant, sentence: str, added: bool) -> None:
     entry = MockConfigEntry(domain="shopping_list")
     entry.add_to_hass(hass)

@@ -35,16 +35,11 @@ def turned_off(hass: HomeAssistant, demo_house: None, add_entity: AddEntity) -> 
     return domains
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("en", "turn off everything in the larder"),
-        ("en", "turn everything off in the larder"),
-        ("en", "everything off in the larder"),
-        ("en", "switch off everything in the larder"),
-        ("de", "Schalte alles in Larder aus"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("en", "turn off everything in the larder"), ("en", "turn everything off in the larder"),
+    ("en", "everything off in the larder"), ("en", "switch off everything in the larder"),
+    ("de", "Schalte alles in Larder aus"),
+])  # fmt: skip
 async def test_a_sentence_turns_off_everything_in_a_room(
     hass: HomeAssistant, turned_off: set[str], language: str, sentence: str
 ) -> None:

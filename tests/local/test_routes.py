@@ -670,14 +670,8 @@ class Meanings(EmbeddingServer):
     """Vectors of what texts are about, instead of their letters."""
 
     about = (
-        "doing up status macht",
-        "movie film cinema",
-        "night sleep",
-        "tub bath",
-        "holiday",
-        "wipe erase",
-        "joke cats",
-    )
+        "doing up status macht", "movie film cinema", "night sleep", "tub bath", "holiday", "wipe erase", "joke cats",
+    )  # fmt: skip
 
     @override
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:

@@ -31,16 +31,12 @@ NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        ("en", "turn on the bed light", "Turned on the light"),
-        ("de", "Schalte das Bed Light ein", "Licht eingeschaltet"),
-        ("fr", "Allume Bed Light", "Allumé"),
-        ("ru", "включи Bed Light", "Light включен"),
-    ],
-    ids=["en", "de", "fr", "ru"],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "turn on the bed light", "Turned on the light"),
+    ("de", "Schalte das Bed Light ein", "Licht eingeschaltet"),
+    ("fr", "Allume Bed Light", "Allumé"),
+    ("ru", "включи Bed Light", "Light включен"),
+], ids=["en", "de", "fr", "ru"])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_command_in_the_user_s_language(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
     result = await say(hass, sentence, language=language)
@@ -63,18 +59,10 @@ async def test_answer_stands_in_the_chat_log(hass: HomeAssistant) -> None:
     assert answer.agent_id == "conversation.home_agent"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
-        ("what time is it", ":"),
-        ("is the bed light on", "No, off"),
-        ("never mind", ""),
-        ("close the garage door", "Clos"),
-        ("lock the front door", "Lock"),
-        ("add milk to my shopping list", "Added milk"),
-    ],
-    ids=["time", "question", "nevermind", "close", "lock", "shopping list"],
-)
+@pytest.mark.parametrize(("sentence", "answer"), [
+    ("what time is it", ":"), ("is the bed light on", "No, off"), ("never mind", ""), ("close the garage door", "Clos"),
+    ("lock the front door", "Lock"), ("add milk to my shopping list", "Added milk"),
+], ids=["time", "question", "nevermind", "close", "lock", "shopping list"])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: str) -> None:
     list_entry = MockConfigEntry(domain="shopping_list")
@@ -100,21 +88,18 @@ async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     assert state_of(hass, "light.bed_light") == "on"
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "entity_id"),
-    [
-        ("en", "unlock the front door", "lock.front_door"),
-        ("en", "could you please unlock the front door for me", "lock.front_door"),
-        ("en", "open the garage door", "cover.garage_door"),
-        ("en", "open all the garage doors in the garage", "cover.garage_door"),
-        ("en", "set garage door to 50%", "cover.garage_door"),
-        ("de", "Öffne Garage Door", "cover.garage_door"),
-        ("de", "Front Door entriegeln", "lock.front_door"),
-        ("fr", "Ouvre Garage Door", "cover.garage_door"),
-        ("fr", "Déverrouille Front Door", "lock.front_door"),
-        ("ru", "открой Garage Door", "cover.garage_door"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "entity_id"), [
+    ("en", "unlock the front door", "lock.front_door"),
+    ("en", "could you please unlock the front door for me", "lock.front_door"),
+    ("en", "open the garage door", "cover.garage_door"),
+    ("en", "open all the garage doors in the garage", "cover.garage_door"),
+    ("en", "set garage door to 50%", "cover.garage_door"),
+    ("de", "Öffne Garage Door", "cover.garage_door"),
+    ("de", "Front Door entriegeln", "lock.front_door"),
+    ("fr", "Ouvre Garage Door", "cover.garage_door"),
+    ("fr", "Déverrouille Front Door", "lock.front_door"),
+    ("ru", "открой Garage Door", "cover.garage_door"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_sensitive_sentence_needs_confirmation(
     hass: HomeAssistant, language: str, sentence: str, entity_id: str
@@ -162,23 +147,18 @@ async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: st
 
 
 @pytest.mark.usefixtures("home_agent")
-@pytest.mark.parametrize(
-    ("sentence", "language", "answer"),
-    [
-        ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
-        (
-            "sing mir ein Lied in 5 Minuten",
-            "de",
-            "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
-        ),
-        (
-            "turn on the foo light in 5 minutes",
-            "en",
-            "I don't understand this, so I can't do it later: turn on the foo light.",
-        ),
-        ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "language", "answer"), [
+    ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
+    (
+        "sing mir ein Lied in 5 Minuten", "de",
+        "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
+    ),
+    (
+        "turn on the foo light in 5 minutes", "en",
+        "I don't understand this, so I can't do it later: turn on the foo light.",
+    ),
+    ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
+])  # fmt: skip
 async def test_what_cannot_be_done_later_is_said_now(
     hass: HomeAssistant, sentence: str, language: str, answer: str
 ) -> None:
@@ -188,17 +168,11 @@ async def test_what_cannot_be_done_later_is_said_now(
     assert not hass.data[TIMER_DATA].timers
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "turn on the ceiling lights",
-        "turn on the lights in the bedroom",
-        "could you switch on the bedroom lights",
-        "could you please turn on the ceiling lights for me",
-        "turn on the ceiling lights in 5 minutes",
-        "turn on the bed light and the ceiling lights",
-    ],
-)
+@pytest.mark.parametrize("sentence", [
+    "turn on the ceiling lights", "turn on the lights in the bedroom", "could you switch on the bedroom lights",
+    "could you please turn on the ceiling lights for me", "turn on the ceiling lights in 5 minutes",
+    "turn on the bed light and the ceiling lights",
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_user_with_limits_changes_nothing_else(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     await hass.services.async_call("light", "turn_off", {"entity_id": "all"}, blocking=True)
@@ -216,19 +190,14 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
     assert result.response.error_code is None
 
 
-@pytest.mark.parametrize(
-    ("members", "options", "answer"),
-    [
-        (
-            ["light.office_rgbw_lights"],
-            {},
-            "Party also controls something that I have no access to, so I can't control it as a whole.",
-        ),
-        (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
-        (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
-    ],
-    ids=["not exposed", "always asked", "never offered"],
-)
+@pytest.mark.parametrize(("members", "options", "answer"), [
+    (
+        ["light.office_rgbw_lights"], {},
+        "Party also controls something that I have no access to, so I can't control it as a whole.",
+    ),
+    (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
+    (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
+], ids=["not exposed", "always asked", "never offered"])  # fmt: skip
 async def test_a_group_is_no_way_to_what_is_in_it(
     hass: HomeAssistant, members: list[str], options: dict[str, object], answer: str
 ) -> None:
@@ -241,21 +210,16 @@ async def test_a_group_is_no_way_to_what_is_in_it(
     assert not [call for call in calls if call.data["domain"] in ("light", "homeassistant")]
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        (
-            "en",
-            "Turn off all the lights",
-            "Turned off the lights. I left out Party, because it also controls something that I have no access to.",
-        ),
-        (
-            "de",
-            "Schalte alle Lichter aus",
-            "Party habe ich ausgelassen, denn das steuert auch etwas, worauf ich keinen Zugriff habe.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    (
+        "en", "Turn off all the lights",
+        "Turned off the lights. I left out Party, because it also controls something that I have no access to.",
+    ),
+    (
+        "de", "Schalte alle Lichter aus",
+        "Party habe ich ausgelassen, denn das steuert auch etwas, worauf ich keinen Zugriff habe.",
+    ),
+])  # fmt: skip
 @pytest.mark.parametrize("part", [{"exposed_areas": ["bedroom"], "exposed_entities": ["light.party"]}, {}])
 async def test_a_group_that_reaches_further_is_left_out_of_all(
     hass: HomeAssistant, language: str, sentence: str, answer: str, part: dict[str, object]
@@ -293,17 +257,11 @@ async def test_state_is_not_told_to_who_may_not_read_it(
     assert not any(isinstance(item, ToolResultContent) and not item.result.error for item in log_of(hass, result))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "is_local"),
-    [
-        ("turn on the bed light", True),
-        ("unlock the front door", True),
-        ("is the bed light on", False),
-        ("turn on the frobnicator", False),
-        ("turn on the fans in the kitchen", False),
-        ("could you make the bed light glow", False),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "is_local"), [
+    ("turn on the bed light", True), ("unlock the front door", True), ("is the bed light on", False),
+    ("turn on the frobnicator", False), ("turn on the fans in the kitchen", False),
+    ("could you make the bed light glow", False),
+])  # fmt: skip
 async def test_local_first_leaves_the_rest_to_the_model(
     hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool
 ) -> None:

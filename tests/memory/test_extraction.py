@@ -136,19 +136,14 @@ async def test_the_request_begins_like_the_conversation_itself(
     assert "JSON" in messages[-1]["content"]
 
 
-@pytest.mark.parametrize(
-    ("options", "profile"),
-    [
-        pytest.param({}, {}, id="by default"),
-        pytest.param({"memory": {"extraction": False}}, {}, id="extraction is off"),
-        pytest.param({"memory": {"extraction": True, "enabled": False}}, {}, id="memory is off"),
-        pytest.param(ON, {"memory": "off"}, id="the agent has no memory"),
-        pytest.param({"memory": {"extraction": True, "extraction_llm": "gone"}}, {}, id="the model was removed"),
-        pytest.param(
-            {"memory": {"extraction": True, "extraction_llm": "external"}}, {}, id="there is no external model"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "profile"), [
+    pytest.param({}, {}, id="by default"),
+    pytest.param({"memory": {"extraction": False}}, {}, id="extraction is off"),
+    pytest.param({"memory": {"extraction": True, "enabled": False}}, {}, id="memory is off"),
+    pytest.param(ON, {"memory": "off"}, id="the agent has no memory"),
+    pytest.param({"memory": {"extraction": True, "extraction_llm": "gone"}}, {}, id="the model was removed"),
+    pytest.param({"memory": {"extraction": True, "extraction_llm": "external"}}, {}, id="there is no external model"),
+])  # fmt: skip
 async def test_where_it_is_off_nobody_is_asked(
     hass: HomeAssistant, llm_server: LLMServer, speaker: Context, options: dict[str, Any], profile: dict[str, Any]
 ) -> None:
@@ -160,14 +155,11 @@ async def test_where_it_is_off_nobody_is_asked(
     assert contents(hass) == set()
 
 
-@pytest.mark.parametrize(
-    ("words", "replies", "context"),
-    [
-        pytest.param(SAID, [text("Good to know.")], Context(), id="nobody knows who said it"),
-        pytest.param("Turn on the kitchen light", [text("It is on.")], None, id="a command alone"),
-        pytest.param(SAID, [server_error(), server_error()], None, id="an answer that failed"),
-    ],
-)
+@pytest.mark.parametrize(("words", "replies", "context"), [
+    pytest.param(SAID, [text("Good to know.")], Context(), id="nobody knows who said it"),
+    pytest.param("Turn on the kitchen light", [text("It is on.")], None, id="a command alone"),
+    pytest.param(SAID, [server_error(), server_error()], None, id="an answer that failed"),
+])  # fmt: skip
 async def test_what_is_nothing_to_remember_from(
     hass: HomeAssistant,
     llm_server: LLMServer,

@@ -135,16 +135,13 @@ def test_each_language_with_words_knows_what_changes(code: str) -> None:
     assert data_of(code).memory.lasting
 
 
-@pytest.mark.parametrize(
-    ("language", "content", "shown"),
-    [
-        ("en", "The Kitchen Lights are on", True),
-        ("fr", "Kitchen Lights est allumé", True),
-        ("nl", "Kitchen Lights staat aan", True),
-        ("en", "The Kitchen Lights came from grandma's flat", False),
-        ("en", "The attic light is on", False),
-    ],
-)
+@pytest.mark.parametrize(("language", "content", "shown"), [
+    ("en", "The Kitchen Lights are on", True),
+    ("fr", "Kitchen Lights est allumé", True),
+    ("nl", "Kitchen Lights staat aan", True),
+    ("en", "The Kitchen Lights came from grandma's flat", False),
+    ("en", "The attic light is on", False),
+])  # fmt: skip
 async def test_what_the_home_shows_itself_is_not_worth_it(
     hass: HomeAssistant, language: str, content: str, shown: bool
 ) -> None:

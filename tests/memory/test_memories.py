@@ -97,14 +97,11 @@ async def test_what_says_the_same_is_merged(memories: Memories) -> None:
     assert (memory.importance, memory.source) == (0.8, MemorySource.SAID)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Anna's birthday is on May 4", "Anna's birthday is on May 14"),
-        ("Tom is allergic to hazelnuts", "Emma is allergic to hazelnuts"),
-        ("The bin is collected on Monday", "The piano teacher comes on Monday"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Anna's birthday is on May 4", "Anna's birthday is on May 14"),
+    ("Tom is allergic to hazelnuts", "Emma is allergic to hazelnuts"),
+    ("The bin is collected on Monday", "The piano teacher comes on Monday"),
+])  # fmt: skip
 async def test_what_is_only_alike_stays_apart(memories: Memories, one: str, other: str) -> None:
     added = await memories.async_add([said(one), said(other)])
     assert [item.outcome for item in added] == ["added", "added"]
@@ -197,16 +194,13 @@ async def test_a_memory_is_one_paragraph(memories: Memories) -> None:
     assert added.memory.content == "The dog is called Bruno"
 
 
-@pytest.mark.parametrize(
-    ("language", "memory", "question"),
-    [
-        ("en", "Anna is allergic to nuts", "What may Anna not eat?"),
-        ("en", "Mum takes her coffee black", "How does my mother want her espresso?"),
-        ("de", "Der Ersatzschlüssel hängt im Keller", "Wo ist der Schlüssel aufbewahrt?"),
-        ("de", "Jonas hat eine Haselnussallergie", "Was darf Jonas nicht essen?"),
-        ("ru", "У бабушки день рождения 4 мая", "Когда родилась бабуля?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "memory", "question"), [
+    ("en", "Anna is allergic to nuts", "What may Anna not eat?"),
+    ("en", "Mum takes her coffee black", "How does my mother want her espresso?"),
+    ("de", "Der Ersatzschlüssel hängt im Keller", "Wo ist der Schlüssel aufbewahrt?"),
+    ("de", "Jonas hat eine Haselnussallergie", "Was darf Jonas nicht essen?"),
+    ("ru", "У бабушки день рождения 4 мая", "Когда родилась бабуля?"),
+])  # fmt: skip
 async def test_asked_in_other_words(memories: Memories, language: str, memory: str, question: str) -> None:
     """Words that are about the same find a memory that has none of them."""
     others = ("Leo plays the violin", "Der Rasenmäher ist bei Robert", "Интернет у нас от Ростелекома")

@@ -159,16 +159,13 @@ async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
     assert (await call(hass, "add_memory", content="I am vegan"))["outcome"] == "added"
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "key"),
-    [
-        pytest.param({"content": "   "}, {}, "memory_content", id="nothing"),
-        pytest.param({"content": KEY, "owner": "nobody"}, {}, "memory_owner", id="of nobody"),
-        pytest.param({"content": KEY, "language": "no language"}, {}, "language_invalid", id="no language"),
-        pytest.param({"content": KEY}, {"memory": {"max_memories": 1}}, "memory_full", id="full"),
-        pytest.param({"content": KEY}, OFF, "memory_off", id="off"),
-    ],
-)
+@pytest.mark.parametrize(("data", "options", "key"), [
+    pytest.param({"content": "   "}, {}, "memory_content", id="nothing"),
+    pytest.param({"content": KEY, "owner": "nobody"}, {}, "memory_owner", id="of nobody"),
+    pytest.param({"content": KEY, "language": "no language"}, {}, "language_invalid", id="no language"),
+    pytest.param({"content": KEY}, {"memory": {"max_memories": 1}}, "memory_full", id="full"),
+    pytest.param({"content": KEY}, OFF, "memory_off", id="off"),
+])  # fmt: skip
 async def test_what_is_not_added_is_said(
     hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any], key: str
 ) -> None:

@@ -107,23 +107,20 @@ def test_who_can_be_asked(
         confirmations.require(make_turn(**fields), call("unlock"))
 
 
-@pytest.mark.parametrize(
-    ("asked", "answering", "is_theirs"),
-    [
-        ({"user": "a"}, {"user": "a"}, True),
-        ({"user": "a"}, {"user": "a", "device_id": "phone"}, True),
-        ({"user": "a"}, {"user": "b"}, False),
-        ({"user": "a"}, {}, False),
-        ({"user": "a", "device_id": "hall"}, {"device_id": "hall"}, False),
-        ({"device_id": "hall"}, {"device_id": "hall"}, True),
-        ({"device_id": "hall"}, {"device_id": "hall", "user": "a"}, False),
-        ({"device_id": "hall"}, {"device_id": "garden"}, False),
-        ({"device_id": "hall", "satellite_id": "x"}, {"device_id": "hall"}, False),
-        ({"device_id": "hall"}, {}, False),
-        ({}, {}, False),
-        ({"user": "a"}, {"user": "a", "direct": False}, False),
-    ],
-)
+@pytest.mark.parametrize(("asked", "answering", "is_theirs"), [
+    ({"user": "a"}, {"user": "a"}, True),
+    ({"user": "a"}, {"user": "a", "device_id": "phone"}, True),
+    ({"user": "a"}, {"user": "b"}, False),
+    ({"user": "a"}, {}, False),
+    ({"user": "a", "device_id": "hall"}, {"device_id": "hall"}, False),
+    ({"device_id": "hall"}, {"device_id": "hall"}, True),
+    ({"device_id": "hall"}, {"device_id": "hall", "user": "a"}, False),
+    ({"device_id": "hall"}, {"device_id": "garden"}, False),
+    ({"device_id": "hall", "satellite_id": "x"}, {"device_id": "hall"}, False),
+    ({"device_id": "hall"}, {}, False),
+    ({}, {}, False),
+    ({"user": "a"}, {"user": "a", "direct": False}, False),
+])  # fmt: skip
 def test_whose_words_count(
     make_turn: MakeTurn, asked: dict[str, Any], answering: dict[str, Any], is_theirs: bool
 ) -> None:

@@ -191,17 +191,10 @@ async def test_no_more_wait_than_an_administrator_reads(
     assert has_room(garden, "maria") is (more < MAX_WAITING)
 
 
-@pytest.mark.parametrize(
-    ("word", "status"),
-    [
-        ("taught", ProposalStatus.APPROVED),
-        ("learned", ProposalStatus.APPROVED),
-        ("rejected", ProposalStatus.DECLINED),
-        ("declined", ProposalStatus.DECLINED),
-        ("doubted", ProposalStatus.DOUBTED),
-        ("seen", ProposalStatus.SEEN),
-        ("proposed", ProposalStatus.PROPOSED),
-    ],
-)
+@pytest.mark.parametrize(("word", "status"), [
+    ("taught", ProposalStatus.APPROVED), ("learned", ProposalStatus.APPROVED), ("rejected", ProposalStatus.DECLINED),
+    ("declined", ProposalStatus.DECLINED), ("doubted", ProposalStatus.DOUBTED), ("seen", ProposalStatus.SEEN),
+    ("proposed", ProposalStatus.PROPOSED),
+])  # fmt: skip
 def test_words_of_earlier_files_are_read(word: str, status: ProposalStatus) -> None:
     assert ProposalStatus(word) is status

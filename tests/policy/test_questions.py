@@ -232,44 +232,15 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "language",
-    [
-        "ca",
-        "cs",
-        "da",
-        "el",
-        "et",
-        "fi",
-        "he",
-        "hu",
-        "id",
-        "ja",
-        "ko",
-        "lt",
-        "nb",
-        "pt-BR",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sr",
-        "sv",
-        "tr",
-        "uk",
-        "vi",
-        "zh-Hans",
-    ],
-)
-@pytest.mark.parametrize(
-    "waiting",
-    [
-        call(("lock", "unlock", ("lock.front",))),
-        call(("cover", "open_cover", ("cover.garage",))),
-        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-    ],
-    ids=["unlock", "open", "disarm"],
-)
+@pytest.mark.parametrize("language", [
+    "ca", "cs", "da", "el", "et", "fi", "he", "hu", "id", "ja", "ko", "lt", "nb", "pt-BR", "ro", "ru", "sk", "sl", "sr",
+    "sv", "tr", "uk", "vi", "zh-Hans",
+])  # fmt: skip
+@pytest.mark.parametrize("waiting", [
+    call(("lock", "unlock", ("lock.front",))),
+    call(("cover", "open_cover", ("cover.garage",))),
+    call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+], ids=["unlock", "open", "disarm"])  # fmt: skip
 async def test_what_is_asked_about_most_is_asked_in_the_language(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str
 ) -> None:
@@ -296,29 +267,23 @@ async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     assert question.endswith(f"? {asked}")
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
+])  # fmt: skip
 async def test_what_is_asked_about_most_is_asked_in_italian(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
 ) -> None:
     assert await async_question(hass, make_turn(language="it"), [waiting], with_pin=False) == question
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door is vergrendeld. Ontgrendelen?"),
-        (
-            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-            "Alarm is ingeschakeld afwezig. Uitschakelen?",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door is vergrendeld. Ontgrendelen?"),
+    (
+        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+        "Alarm is ingeschakeld afwezig. Uitschakelen?",
+    ),
+])  # fmt: skip
 async def test_what_is_asked_about_most_is_asked_in_dutch(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
 ) -> None:
@@ -327,13 +292,10 @@ async def test_what_is_asked_about_most_is_asked_in_dutch(
     assert await async_question(hass, turn, [waiting], with_pin=True) == f"{question} Wat is de pincode?"
 
 
-@pytest.mark.parametrize(
-    ("waiting", "with_pin", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), True, "Front Door: zablokowano. Odblokować? Jaki jest PIN?"),
-        (call(("cover", "open_cover", ("cover.garage",))), False, "Garage: zamknięto. Otworzyć?"),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "with_pin", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), True, "Front Door: zablokowano. Odblokować? Jaki jest PIN?"),
+    (call(("cover", "open_cover", ("cover.garage",))), False, "Garage: zamknięto. Otworzyć?"),
+])  # fmt: skip
 async def test_what_is_asked_about_most_is_asked_in_polish(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, with_pin: bool, question: str
 ) -> None:
@@ -356,17 +318,14 @@ async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversati
     assert await async_result(hass, "sv", "confirm_failed", waiting, []) == "That didn't work. Front Door is locked."
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloqueado. ¿Desbloquear?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "Garage: cerrado. ¿Abrir?"),
-        (
-            call(("lock", "unlock", ("lock.front", "lock.back"))),
-            "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door: bloqueado. ¿Desbloquear?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "Garage: cerrado. ¿Abrir?"),
+    (
+        call(("lock", "unlock", ("lock.front", "lock.back"))),
+        "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
+    ),
+])  # fmt: skip
 async def test_a_question_in_spanish_begins_with_its_own_sign(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
 ) -> None:
@@ -407,14 +366,11 @@ async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
     assert await async_facts(hass, "en", [call(subject="example.org")]) == ""
 
 
-@pytest.mark.parametrize(
-    ("language", "asked"),
-    [
-        ("de", "Front Door wird verriegelt. Entriegeln?"),
-        ("en", "Front Door is locking. Unlock it?"),
-        ("es", "Front Door: bloqueando. ¿Desbloquear?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "asked"), [
+    ("de", "Front Door wird verriegelt. Entriegeln?"),
+    ("en", "Front Door is locking. Unlock it?"),
+    ("es", "Front Door: bloqueando. ¿Desbloquear?"),
+])  # fmt: skip
 async def test_what_is_on_its_way_is_told_so(
     hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
 ) -> None:

@@ -135,17 +135,14 @@ async def test_a_no_changes_nothing(hass: HomeAssistant, admin: Context) -> None
     assert taught_names_of(hass).rows() == []
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "question"),
-    [
-        ("en", "When I say cookhouse, I mean the kitchen", "Call Kitchen “cookhouse” as well?"),
-        ("en", "The ground floor is also called downstairs", "Call Ground floor “downstairs” as well?"),
-        ("en", "Another name for the ceiling lights is “sky”", "Call Ceiling Lights “sky” as well?"),
-        ("de", "Wenn ich Kombüse sage, meine ich Kitchen.", "Kitchen auch “Kombüse” nennen?"),
-        ("de", "Bed Light heißt jetzt auch Mondlampe", "Bed Light auch “Mondlampe” nennen?"),
-        ("de", "Mit Erdgeschoss meine ich Ground floor", "Ground floor auch “Erdgeschoss” nennen?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "question"), [
+    ("en", "When I say cookhouse, I mean the kitchen", "Call Kitchen “cookhouse” as well?"),
+    ("en", "The ground floor is also called downstairs", "Call Ground floor “downstairs” as well?"),
+    ("en", "Another name for the ceiling lights is “sky”", "Call Ceiling Lights “sky” as well?"),
+    ("de", "Wenn ich Kombüse sage, meine ich Kitchen.", "Kitchen auch “Kombüse” nennen?"),
+    ("de", "Bed Light heißt jetzt auch Mondlampe", "Bed Light auch “Mondlampe” nennen?"),
+    ("de", "Mit Erdgeschoss meine ich Ground floor", "Ground floor auch “Erdgeschoss” nennen?"),
+])  # fmt: skip
 async def test_sentences_about_things_and_places(
     hass: HomeAssistant, admin: Context, language: str, sentence: str, question: str
 ) -> None:
@@ -155,15 +152,10 @@ async def test_sentences_about_things_and_places(
     assert speech(asked) == question
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Is the bed light called moon lamp?",
-        "The garden gnome is called Peter",
-        "The bed light is not called moon lamp",
-        "The bed light that I bought is called moon lamp",
-    ],
-)
+@pytest.mark.parametrize("sentence", [
+    "Is the bed light called moon lamp?", "The garden gnome is called Peter", "The bed light is not called moon lamp",
+    "The bed light that I bought is called moon lamp",
+])  # fmt: skip
 async def test_what_may_say_something_else_is_left_to_the_model(
     hass: HomeAssistant, llm_server: LLMServer, admin: Context, sentence: str
 ) -> None:
@@ -290,23 +282,20 @@ async def test_of_what_was_declined_the_oldest_is_forgotten(hass: HomeAssistant)
     assert names.get(BED, "lamp number 1") is None
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("ceiling lights", "The name “ceiling lights” is already taken by Ceiling Lights."),
-        ("kitchen", "The name “kitchen” is already taken by Kitchen."),
-        ("all", "Nothing can be called “all”: it means something else in a command."),
-        ("all lights", "Nothing can be called “all lights”: it means something else in a command."),
-        ("forty two", "Nothing can be called “forty two”: it means something else in a command."),
-        ("42", "Nothing can be called “42”: it means something else in a command."),
-        ("turn on", "Nothing can be called “turn on”: it means something else in a command."),
-        ("stop", "Nothing can be called “stop”: it means something else in a command."),
-        ("<b>moon</b>", "A name can only have letters, numbers and spaces in it."),
-        ("{{ states }}", "A name can only have letters, numbers and spaces in it."),
-        ("[moon](http://example.com)", "A name can only have letters, numbers and spaces in it."),
-        ("moon " * 12, "A name has 1 to 50 characters, and no more than 6 words."),
-    ],
-)
+@pytest.mark.parametrize(("name", "answer"), [
+    ("ceiling lights", "The name “ceiling lights” is already taken by Ceiling Lights."),
+    ("kitchen", "The name “kitchen” is already taken by Kitchen."),
+    ("all", "Nothing can be called “all”: it means something else in a command."),
+    ("all lights", "Nothing can be called “all lights”: it means something else in a command."),
+    ("forty two", "Nothing can be called “forty two”: it means something else in a command."),
+    ("42", "Nothing can be called “42”: it means something else in a command."),
+    ("turn on", "Nothing can be called “turn on”: it means something else in a command."),
+    ("stop", "Nothing can be called “stop”: it means something else in a command."),
+    ("<b>moon</b>", "A name can only have letters, numbers and spaces in it."),
+    ("{{ states }}", "A name can only have letters, numbers and spaces in it."),
+    ("[moon](http://example.com)", "A name can only have letters, numbers and spaces in it."),
+    ("moon " * 12, "A name has 1 to 50 characters, and no more than 6 words."),
+])  # fmt: skip
 async def test_names_are_checked(hass: HomeAssistant, admin: Context, name: str, answer: str) -> None:
     await set_up(hass)
     before = aliases(hass)

@@ -114,16 +114,13 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     assert [line.partition("] ")[2].partition(" #")[0] for line in found[1]] == ["Tax", "Market", "Done"]
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("Show my shopping list", ["Milk"]),
-        ("What is on my calendar today, and on the shopping list?", ["Milk"]),
-        ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
-        ("Покажи список покупок", ["Milk"]),
-        ("Покажи события вчера", ["Market"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected"), [
+    ("Show my shopping list", ["Milk"]),
+    ("What is on my calendar today, and on the shopping list?", ["Milk"]),
+    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
+    ("Покажи список покупок", ["Milk"]),
+    ("Покажи события вчера", ["Market"]),
+])  # fmt: skip
 async def test_what_is_on_a_list_that_was_named_needs_no_date(
     hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]
 ) -> None:

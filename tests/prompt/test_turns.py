@@ -234,16 +234,10 @@ async def test_personal_data_of_the_house_stays_in_it(
         assert after[: len(before)] == before
 
 
-@pytest.mark.parametrize(
-    ("llm", "profile", "hidden"),
-    [
-        ({}, {}, False),
-        (REMOTE, {}, True),
-        (REMOTE, {"mask_personal_data": "never"}, False),
-        ({}, {"mask_personal_data": "always"}, True),
-    ],
-    ids=["in the house", "outside", "never", "always"],
-)
+@pytest.mark.parametrize(("llm", "profile", "hidden"), [
+    ({}, {}, False), (REMOTE, {}, True), (REMOTE, {"mask_personal_data": "never"}, False),
+    ({}, {"mask_personal_data": "always"}, True),
+], ids=["in the house", "outside", "never", "always"])  # fmt: skip
 @pytest.mark.parametrize("own", [HISTORY, {}], ids=["placeholder", "messages"])
 async def test_history_is_hidden_where_it_leaves_the_house(
     hass: HomeAssistant,

@@ -68,14 +68,10 @@ ATTEMPTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("front", "attempt", "given"),
-    [
-        *(pytest.param("delegating", *case.values, id=f"delegating-{case.id}") for case in ATTEMPTS),
-        *(pytest.param("routing", *case.values, id=f"routing-{case.id}") for case in ATTEMPTS[::2]),
-    ],
-    indirect=["front"],
-)
+@pytest.mark.parametrize(("front", "attempt", "given"), [
+    *(pytest.param("delegating", *case.values, id=f"delegating-{case.id}") for case in ATTEMPTS),
+    *(pytest.param("routing", *case.values, id=f"routing-{case.id}") for case in ATTEMPTS[::2]),
+], indirect=["front"])  # fmt: skip
 async def test_behind_another_agent(
     hass: HomeAssistant,
     witness: Witness,

@@ -140,17 +140,11 @@ async def test_other_peoples_words(
     assert made.calls
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("intent__HassTurnOff", {"name": "Front Door"}),
-        ("intent__HassTurnOn", {"name": "Garage"}),
-        ("intent__HassTurnOn", {"name": "Office RGBW Lights"}),
-        ("script__relay", {"lamp": HIDDEN_LIGHT}),
-        ("script__secret", {}),
-        ("ha_control", UNLOCK),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("intent__HassTurnOff", {"name": "Front Door"}), ("intent__HassTurnOn", {"name": "Garage"}),
+    ("intent__HassTurnOn", {"name": "Office RGBW Lights"}), ("script__relay", {"lamp": HIDDEN_LIGHT}),
+    ("script__secret", {}), ("ha_control", UNLOCK),
+])  # fmt: skip
 async def test_tasks(
     hass: HomeAssistant, witness: Witness, start: SetUp, name: str, arguments: dict[str, Any], hass_admin_user: MockUser
 ) -> None:

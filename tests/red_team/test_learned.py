@@ -96,17 +96,13 @@ async def test_what_may_not_be_learned_is_not_kept(
     server.assert_done()
 
 
-@pytest.mark.parametrize(
-    ("fields", "call"),
-    [
-        ({"profile": {"memory": "off"}}, LIT),
-        ({"profile": {"always_ask": ["light"]}}, LIT),
-        ({"profile": {"exposed_entities": ["light", PERMITTED]}}, LIT),
-        ({"options": {"never_confirm": ["lock"]}}, UNLOCK),
-        ({}, UNLOCK),
-    ],
-    ids=["agent of guests", "asked about", "a part of the home", "unlocked unasked", "unlocked with a yes"],
-)
+@pytest.mark.parametrize(("fields", "call"), [
+    ({"profile": {"memory": "off"}}, LIT),
+    ({"profile": {"always_ask": ["light"]}}, LIT),
+    ({"profile": {"exposed_entities": ["light", PERMITTED]}}, LIT),
+    ({"options": {"never_confirm": ["lock"]}}, UNLOCK),
+    ({}, UNLOCK),
+], ids=["agent of guests", "asked about", "a part of the home", "unlocked unasked", "unlocked with a yes"])  # fmt: skip
 async def test_it_is_not_learned_here(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, fields: dict[str, Any], call: dict[str, Any]
 ) -> None:

@@ -160,15 +160,10 @@ async def test_outside_is_as_unknown_as_what_is_not_there(
 
 
 SENTENCES = (
-    "turn on the office rgbw lights",
-    "turn on the offise rgbw lights",
-    "is the kitchen door locked?",
-    "unlock the kitchen door",
-    "run secret script",
-    "activate secret scene",
-    "what is the state of the vault?",
+    "turn on the office rgbw lights", "turn on the offise rgbw lights", "is the kitchen door locked?",
+    "unlock the kitchen door", "run secret script", "activate secret scene", "what is the state of the vault?",
     "set office rgbw lights to 50% brightness",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("words", SENTENCES)

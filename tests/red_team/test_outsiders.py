@@ -159,13 +159,10 @@ STRANGERS: dict[str, tuple[Any, tuple[str, dict[str, Any]] | None, dict[str, Any
     "a title that was asked for": (a_song, ("ha_query", {"entity_id": "Radio", "attributes": ["media_title"]}), {}),
     "a title through Assist": (a_song, ("homeassistant__GetLiveContext", {}), {"profile": {"llm_apis": ["assist"]}}),
     "a title in a template": (
-        a_song,
-        ("tell", {}),
-        {"yaml": template("{{ state_attr('media_player.radio', 'media_title') }}")},
+        a_song, ("tell", {}), {"yaml": template("{{ state_attr('media_player.radio', 'media_title') }}")},
     ),
     "a title among all states": (
-        a_song,
-        ("tell", {}),
+        a_song, ("tell", {}),
         {"yaml": template("{{ states.media_player | map(attribute='attributes.media_title') | list }}")},
     ),
     "a title that the owner has told": (a_song, None, told("media_player.*", "media_title")),
@@ -179,11 +176,10 @@ STRANGERS: dict[str, tuple[Any, tuple[str, dict[str, Any]] | None, dict[str, Any
     "a long attribute": (a_warning, ("ha_query", {"entity_id": "sensor.warnings"}), {}),
     "an error of a device": (an_error, LAMP, {}),
     "an error of one device of several": (
-        an_error,
-        ("ha_control", {"action": "turn_on", "entity_id": ["light.bed_light", "switch.decorative_lights"]}),
+        an_error, ("ha_control", {"action": "turn_on", "entity_id": ["light.bed_light", "switch.decorative_lights"]}),
         {},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("write", "call", "setup"), STRANGERS.values(), ids=STRANGERS.keys())

@@ -88,16 +88,10 @@ PLACES: dict[str, dict[str, Any]] = {
 ENCODED_BY_NOTHING = ("GraphQL", "GraphQL in JSON", "GraphQL in the query", "YAML", "CSV", "multipart", "cookie")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1",
-        "1&admin=true\n",
-        '","admin":true,"x":"',
-        '1") { admin } #',
-        "x; admin=true",
-    ],
-)
+@pytest.mark.parametrize("value", [
+    "x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1", "1&admin=true\n", '","admin":true,"x":"', '1") { admin } #',
+    "x; admin=true",
+])  # fmt: skip
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_value_elsewhere(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, place: str, value: str
@@ -115,13 +109,9 @@ async def test_a_value_elsewhere(
 
 
 MORE: dict[str, dict[str, Any]] = {
-    "url": {"url": "http://127.0.0.1:1/"},
-    "headers": {"headers": {"X-Admin": "1"}},
-    "method": {"method": "DELETE"},
-    "secrets": {"secrets": {"key": "x"}},
-    "key": {"key": "x"},
-    "timeout": {"timeout": 300, "allow_private_hosts": True},
-}
+    "url": {"url": "http://127.0.0.1:1/"}, "headers": {"headers": {"X-Admin": "1"}}, "method": {"method": "DELETE"},
+    "secrets": {"secrets": {"key": "x"}}, "key": {"key": "x"}, "timeout": {"timeout": 300, "allow_private_hosts": True},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("more", MORE.values(), ids=MORE.keys())
@@ -150,18 +140,10 @@ async def test_redirects(
     assert answers(witness.server)[0]["success"] is False
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        "file:///etc/passwd",
-        "ftp://127.0.0.1/",
-        "gopher://127.0.0.1/",
-        "javascript:1",
-        "data:text/plain,x",
-        "http://",
-        "\x00",
-    ],
-)
+@pytest.mark.parametrize("scheme", [
+    "file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "javascript:1", "data:text/plain,x", "http://",
+    "\x00",
+])  # fmt: skip
 async def test_redirects_to_no_web(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, scheme: str
 ) -> None:
@@ -259,25 +241,12 @@ async def test_a_tool_of_another_integrations_agent(
 
 
 SERVICE: dict[str, Any] = {
-    "plain": HIDDEN_LIGHT,
-    "list": ["light.bed_light", HIDDEN_LIGHT],
-    "comma": f"light.bed_light,{HIDDEN_LIGHT}",
-    "JSON": f'["{HIDDEN_LIGHT}"]',
-    "upper case": HIDDEN_LIGHT.upper(),
-    "all": "all",
-    "group": "group.mixed",
-    "group of lights": "light.mixed",
-    "object": {"area_id": "bedroom"},
-    "template": "{{ 'light.office_rgbw_lights' }}",
-    "hidden script": "script.secret",
-    "hidden scene": "scene.secret",
-    "hidden automation": "automation.secret",
-    "door": DOOR,
-    "registry id": None,
-    "hidden door": HIDDEN_DOOR,
-    "garage": GARAGE,
-    "alarm": ALARM,
-}
+    "plain": HIDDEN_LIGHT, "list": ["light.bed_light", HIDDEN_LIGHT], "comma": f"light.bed_light,{HIDDEN_LIGHT}",
+    "JSON": f'["{HIDDEN_LIGHT}"]', "upper case": HIDDEN_LIGHT.upper(), "all": "all", "group": "group.mixed",
+    "group of lights": "light.mixed", "object": {"area_id": "bedroom"}, "template": "{{ 'light.office_rgbw_lights' }}",
+    "hidden script": "script.secret", "hidden scene": "scene.secret", "hidden automation": "automation.secret",
+    "door": DOOR, "registry id": None, "hidden door": HIDDEN_DOOR, "garage": GARAGE, "alarm": ALARM,
+}  # fmt: skip
 
 
 def service(action: str, **handler: Any) -> dict[str, Any]:
@@ -287,15 +256,11 @@ def service(action: str, **handler: Any) -> dict[str, Any]:
     return {"custom_tools": [tool | {"handler": {"type": "service", "service": action, **handler}}]}
 
 
-@pytest.mark.parametrize(
-    "yaml",
-    [
-        service("homeassistant.toggle", target={"entity_id": "{{ a }}"}),
-        service("homeassistant.toggle", data={"entity_id": "{{ a }}"}),
-        service("script.relay", data={"lamp": "{{ a }}"}),
-    ],
-    ids=["target", "data", "script"],
-)
+@pytest.mark.parametrize("yaml", [
+    service("homeassistant.toggle", target={"entity_id": "{{ a }}"}),
+    service("homeassistant.toggle", data={"entity_id": "{{ a }}"}),
+    service("script.relay", data={"lamp": "{{ a }}"}),
+], ids=["target", "data", "script"])  # fmt: skip
 @pytest.mark.parametrize("value", SERVICE.values(), ids=SERVICE.keys())
 async def test_an_action_of_the_owner(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, yaml: dict[str, Any], value: Any

@@ -149,8 +149,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "an intent for a scene": ("intent__HassTurnOn", {"name": "Let in", "domain": ["scene"]}),
     "a toggled script": ("ha_control", {"action": "toggle", "entity_id": "script.plain"}),
     "a script with a value": (
-        "ha_control",
-        {"action": "set_value", "entity_id": "script.plain", "parameters": {"state": "on"}},
+        "ha_control", {"action": "set_value", "entity_id": "script.plain", "parameters": {"state": "on"}},
     ),
     "an enabled automation": ("ha_control", {"action": "turn_on", "entity_id": "automation.let_in_now"}),
     "a toggled automation": ("ha_control", {"action": "toggle", "entity_id": "automation.let_in_now"}),
@@ -160,27 +159,23 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "a script tool": ("script__plain", {}),
     "a script tool in a circle": ("script__in_a_circle", {}),
     "a script that is sent": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": GARAGE}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": GARAGE}},
     ),
     "a script that is sent variables": (
         "ha_control",
         {"action": "turn_on", "entity_id": "script.sent", "parameters": {"variables": {"cover": [GARAGE]}}},
     ),
     "a script that is sent a list in text": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": f"['{GARAGE}']"}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": f"['{GARAGE}']"}},
     ),
     "a script tool that is sent": ("script__sent", {"cover": GARAGE}),
     "a script that is given a door": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": DOOR}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": DOOR}},
     ),
     "a script that is given a group": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": "group.entrances"}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": "group.entrances"}},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", CALLS)
@@ -230,13 +225,9 @@ async def test_an_action_of_the_owner(
 
 
 RULES = {
-    "an entity": DOOR,
-    "a kind": "lock",
-    "an action": "lock.unlock",
-    "a pattern": "lock.front*",
-    "a nested script": "script.plain",
-    "a nested script by its tool": "script__plain",
-}
+    "an entity": DOOR, "a kind": "lock", "an action": "lock.unlock", "a pattern": "lock.front*",
+    "a nested script": "script.plain", "a nested script by its tool": "script__plain",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -513,14 +504,8 @@ async def test_an_entity_of_a_template_behind_another(
     if arguments.get("entity_id") == "light.shown":
         arguments = {**arguments, "entity_id": shown}
     opened = (
-        "script.by_the_ruse",
-        "scene.ruse",
-        "group.ruses",
-        "switch.ruses",
-        "switch.ruse",
-        shown,
-        "media_player.hall",
-    )
+        "script.by_the_ruse", "scene.ruse", "group.ruses", "switch.ruses", "switch.ruse", shown, "media_player.hall",
+    )  # fmt: skip
     for entity_id in opened:
         assert hass.states.get(entity_id) is not None, entity_id
         async_expose_entity(hass, ASSISTANT, entity_id, True)

@@ -87,18 +87,10 @@ async def test_a_pattern_for_nearly_everything(
     assert {entity_id: hass.states.get(entity_id).state for entity_id in before} == before  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"state": "open"},
-        {"value": "open"},
-        {"state": "OPENED"},
-        {"command": "open"},
-        {"command": "raise"},
-        {"state": "on"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("given", [
+    {"state": "open"}, {"value": "open"}, {"state": "OPENED"}, {"command": "open"}, {"command": "raise"},
+    {"state": "on"},
+], ids=str)  # fmt: skip
 async def test_a_value_that_opens_what_is_in_an_area(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, given: dict[str, Any]
 ) -> None:

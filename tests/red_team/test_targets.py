@@ -141,23 +141,12 @@ async def test_doors_without_a_yes(
 
 
 VARIABLES: dict[str, Any] = {
-    "plain": HIDDEN_LIGHT,
-    "upper case": HIDDEN_LIGHT.upper(),
-    "comma": f"light.bed_light,{HIDDEN_LIGHT}",
-    "list": ["light.bed_light", HIDDEN_LIGHT],
-    "JSON": json.dumps([HIDDEN_LIGHT]),
-    "Python": f"['{HIDDEN_LIGHT}']",
-    "tuple": f"('{HIDDEN_LIGHT}',)",
-    "set": f"{{'{HIDDEN_LIGHT}'}}",
-    "escapes": "['\\x6cight.office' '_rgbw_lights']",
-    "all": "all",
-    "object": {"entity_id": HIDDEN_LIGHT},
-    "group": "group.mixed",
-    "group of lights": "light.mixed",
-    "hidden script": "script.secret",
-    "hidden scene": "scene.secret",
-    "registry id": None,
-}
+    "plain": HIDDEN_LIGHT, "upper case": HIDDEN_LIGHT.upper(), "comma": f"light.bed_light,{HIDDEN_LIGHT}",
+    "list": ["light.bed_light", HIDDEN_LIGHT], "JSON": json.dumps([HIDDEN_LIGHT]), "Python": f"['{HIDDEN_LIGHT}']",
+    "tuple": f"('{HIDDEN_LIGHT}',)", "set": f"{{'{HIDDEN_LIGHT}'}}", "escapes": "['\\x6cight.office' '_rgbw_lights']",
+    "all": "all", "object": {"entity_id": HIDDEN_LIGHT}, "group": "group.mixed", "group of lights": "light.mixed",
+    "hidden script": "script.secret", "hidden scene": "scene.secret", "registry id": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VARIABLES.values(), ids=VARIABLES.keys())

@@ -50,15 +50,8 @@ PERMITTED = "switch.decorative_lights"
 NEEDS_YES = (DOOR, GARAGE, ALARM)
 """Exposed, and nothing of them moves without the owner."""
 EXTRA_EXPOSED = (
-    GARAGE,
-    ALARM,
-    "group.mixed",
-    "light.mixed",
-    "script.relay",
-    "script.harmless",
-    "automation.morning",
-    "scene.cosy",
-)
+    GARAGE, ALARM, "group.mixed", "light.mixed", "script.relay", "script.harmless", "automation.morning", "scene.cosy",
+)  # fmt: skip
 PLACES = ("area_id", "device_id", "floor_id", "label_id")
 
 SCRIPTS = {
@@ -88,16 +81,10 @@ SCENES = [
 ]
 COVERS = [
     {
-        "name": "Garage",
-        "unique_id": "garage",
-        "default_entity_id": GARAGE,
-        "device_class": "garage",
-        "optimistic": True,
-        "open_cover": [],
-        "close_cover": [],
-        "stop_cover": [],
-    }
-]
+        "name": "Garage", "unique_id": "garage", "default_entity_id": GARAGE, "device_class": "garage",
+        "optimistic": True, "open_cover": [], "close_cover": [], "stop_cover": [],
+    },
+]  # fmt: skip
 
 
 async def build_world(hass: HomeAssistant) -> None:

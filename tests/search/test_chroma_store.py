@@ -179,16 +179,10 @@ async def test_after_a_failure_nobody_waits_for_a_while(
     assert await chroma.async_query("home_entities", [1.0, 0.0, 0.0], 5)
 
 
-@pytest.mark.parametrize(
-    ("changes", "key"),
-    [
-        ({"chroma_tenant": "nobody"}, "store_database"),
-        ({"chroma_database": "nothing"}, "store_database"),
-        ({"chroma_host": "no host"}, "store_unreachable"),
-        ({"chroma_tls": True}, "store_certificate"),
-    ],
-    ids=["tenant", "database", "host", "plain server asked with TLS"],
-)
+@pytest.mark.parametrize(("changes", "key"), [
+    ({"chroma_tenant": "nobody"}, "store_database"), ({"chroma_database": "nothing"}, "store_database"),
+    ({"chroma_host": "no host"}, "store_unreachable"), ({"chroma_tls": True}, "store_certificate"),
+], ids=["tenant", "database", "host", "plain server asked with TLS"])  # fmt: skip
 async def test_wrong_settings(
     hass: HomeAssistant, chroma_settings: RetrievalSettings, changes: dict[str, Any], key: str, quick: None
 ) -> None:
@@ -231,19 +225,15 @@ async def pretender(socket_enabled: None) -> AsyncGenerator[Pretender]:
     await runner.cleanup()
 
 
-@pytest.mark.parametrize(
-    ("answer", "key"),
-    [
-        (web.Response(text="<html>Welcome</html>", content_type="text/html"), "store_answer"),
-        (web.json_response([1, 2]), "store_answer"),
-        (web.json_response({"error": "x"}, status=500), "store_answer"),
-        (web.Response(status=404, text="not here"), "store_answer"),
-        (web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "store_answer"),
-        (web.json_response({"error": "AuthError"}, status=401), "store_auth"),
-        (web.json_response({"error": "AuthError"}, status=403), "store_auth"),
-    ],
-    ids=["page", "list", "broken", "old version", "redirect", "401", "403"],
-)
+@pytest.mark.parametrize(("answer", "key"), [
+    (web.Response(text="<html>Welcome</html>", content_type="text/html"), "store_answer"),
+    (web.json_response([1, 2]), "store_answer"),
+    (web.json_response({"error": "x"}, status=500), "store_answer"),
+    (web.Response(status=404, text="not here"), "store_answer"),
+    (web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "store_answer"),
+    (web.json_response({"error": "AuthError"}, status=401), "store_auth"),
+    (web.json_response({"error": "AuthError"}, status=403), "store_auth"),
+], ids=["page", "list", "broken", "old version", "redirect", "401", "403"])  # fmt: skip
 async def test_what_answers_is_not_chroma(
     hass: HomeAssistant, pretender: Pretender, answer: web.Response, key: str
 ) -> None:

@@ -27,13 +27,9 @@ async def server(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Sto
 def options(chroma_settings: RetrievalSettings, embedding_server: EmbeddingServer) -> dict[str, Any]:
     """Options that lead to the server and to a model, without which nothing of the home is kept."""
     return {
-        "store": "chroma",
-        "chroma_host": "127.0.0.1",
-        "chroma_port": chroma_settings.chroma_port,
-        "embedding": "endpoint",
-        "embedding_preset": "custom",
-        "embedding_url": embedding_server.base_url,
-    }
+        "store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port,
+        "embedding": "endpoint", "embedding_preset": "custom", "embedding_url": embedding_server.base_url,
+    }  # fmt: skip
 
 
 async def set_up_with_a_document(hass: HomeAssistant, options: dict[str, Any]) -> MockConfigEntry:

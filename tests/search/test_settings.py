@@ -62,17 +62,11 @@ def test_list_of_names() -> None:
     assert collection_names(" a , b,a ,") == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("preset", "url", "outside"),
-    [
-        ("openai", "https://api.openai.com/v1", True),
-        ("custom", "https://embed.example.com/v1", True),
-        ("ollama", "http://192.168.1.10:11434/v1", False),
-        ("ollama", "http://nas.local:11434", False),
-        ("ollama", "nas:11434", False),
-        ("custom", "embed.example.com:8080", True),
-    ],
-)
+@pytest.mark.parametrize(("preset", "url", "outside"), [
+    ("openai", "https://api.openai.com/v1", True), ("custom", "https://embed.example.com/v1", True),
+    ("ollama", "http://192.168.1.10:11434/v1", False), ("ollama", "http://nas.local:11434", False),
+    ("ollama", "nas:11434", False), ("custom", "embed.example.com:8080", True),
+])  # fmt: skip
 def test_what_leaves_the_house(preset: str, url: str, outside: bool) -> None:
     settings = RetrievalSettings(embedding_preset=preset, embedding_url=url)
     assert settings.embedding_leaves_the_house is outside

@@ -98,18 +98,10 @@ async def test_chroma_killed_before_the_index_was_there(
     assert set(failing(hass)) == set()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda texts: [],
-        lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
-        lambda texts: [[float("nan")] * 32 for _ in texts],
-        html(),
-        rate_limited(),
-        unauthorized(),
-    ],
-    ids=["half an answer", "another length", "NaN", "page", "429", "401"],
-)
+@pytest.mark.parametrize("answer", [
+    lambda texts: [], lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
+    lambda texts: [[float("nan")] * 32 for _ in texts], html(), rate_limited(), unauthorized(),
+], ids=["half an answer", "another length", "NaN", "page", "429", "401"])  # fmt: skip
 async def test_embedding_endpoint_that_answers_wrongly(
     hass: HomeAssistant, llm_server: LLMServer, start: Start, embedding_server: EmbeddingServer, answer: Any
 ) -> None:

@@ -54,27 +54,11 @@ async def test_both_folders_are_listed_and_the_owners_stands_for_the_shipped_one
     assert await documents.async_read("house/boiler.txt") == "Press twice."
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secrets.md",
-        "../private/diary.md",
-        "house/../../../secrets.md",
-        "../../secrets.yaml",
-        "/etc/hostname",
-        "/etc/passwd.md",
-        "house\\..\\rules.md",
-        "rules.md\x00.txt",
-        "secrets.yaml",
-        "rules.md/",
-        ".hidden.md",
-        "house",
-        "..",
-        "",
-        "/dev/zero",
-        "https://example.com/a.md",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "../secrets.md", "../private/diary.md", "house/../../../secrets.md", "../../secrets.yaml", "/etc/hostname",
+    "/etc/passwd.md", "house\\..\\rules.md", "rules.md\x00.txt", "secrets.yaml", "rules.md/", ".hidden.md", "house",
+    "..", "", "/dev/zero", "https://example.com/a.md",
+])  # fmt: skip
 async def test_names_that_lead_elsewhere_are_refused(hass: HomeAssistant, owned: Path, name: str) -> None:
     (owned / ".hidden.md").write_text("hunter2")
     (owned / "secrets.yaml").write_text("hunter2")
@@ -109,15 +93,12 @@ def test_what_became_a_link_since_it_was_listed_is_not_followed(hass: HomeAssist
     assert error.value.translation_key == "knowledge_unreadable"
 
 
-@pytest.mark.parametrize(
-    ("content", "key"),
-    [
-        pytest.param(b"x" * (files.MAX_DOCUMENT_BYTES + 1), "knowledge_too_large", id="huge"),
-        pytest.param(b"\x00\xff\xfe\x01", "knowledge_unreadable", id="binary"),
-        pytest.param(b" \n ", "knowledge_empty", id="empty"),
-        pytest.param(b"x" * files.MAX_DOCUMENT_BYTES, None, id="large"),
-    ],
-)
+@pytest.mark.parametrize(("content", "key"), [
+    pytest.param(b"x" * (files.MAX_DOCUMENT_BYTES + 1), "knowledge_too_large", id="huge"),
+    pytest.param(b"\x00\xff\xfe\x01", "knowledge_unreadable", id="binary"),
+    pytest.param(b" \n ", "knowledge_empty", id="empty"),
+    pytest.param(b"x" * files.MAX_DOCUMENT_BYTES, None, id="large"),
+])  # fmt: skip
 async def test_files_that_cannot_be_used(hass: HomeAssistant, owned: Path, content: bytes, key: str | None) -> None:
     (owned / "x.md").write_bytes(content)
     assert await key_of(UserDocuments(hass), "x.md") == key

@@ -112,23 +112,10 @@ ALPHABET = (
     *"*_`~[]()!<>|\n\\&#=-+.: a5。灯।💡",
     *("**", "```", "~~~", "\n\n", "- ", "1. ", "> ", "[x] ", "[^1]", "](", "<think>", "</think>", "<b>", "</", "<!--"),
     *(
-        "-->",
-        "\r",
-        "\r\n",
-        "https://",
-        "www.",
-        "a.b",
-        "&amp;",
-        "light.x_y",
-        "\ufe0f",
-        "\u200d",
-        "\u20e3",
-        "\u200c",
-        "→",
-        "---",
-        "Wort",
+        "-->", "\r", "\r\n", "https://", "www.", "a.b", "&amp;", "light.x_y", "\ufe0f", "\u200d", "\u20e3", "\u200c",
+        "→", "---", "Wort",
     ),
-)
+)  # fmt: skip
 
 
 def spoken(text: str, sizes: random.Random) -> str:
@@ -158,18 +145,10 @@ def test_pieces_say_what_the_whole_says(text: str) -> None:
     assert {spoken(text, random.Random(seed)) for seed in range(30)} == {speakable_text(text)}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "5€# `,\n> 1. \n~~[>.é> ",
-        "1. \r\nword",
-        "a\r\nb",
-        "_ \r\n\n50%(",
-        "|---|\r\r\n5€word",
-        "```\r\nx\r\n```\r\ny\r",
-        "# \r  | a | b |",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "5€# `,\n> 1. \n~~[>.é> ", "1. \r\nword", "a\r\nb", "_ \r\n\n50%(", "|---|\r\r\n5€word", "```\r\nx\r\n```\r\ny\r",
+    "# \r  | a | b |",
+])  # fmt: skip
 def test_a_line_s_end_may_come_in_two_halves(text: str) -> None:
     whole = speakable_text(text)
     for cut in range(1, len(text)):

@@ -31,18 +31,15 @@ def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
     }
 
 
-@pytest.mark.parametrize(
-    ("error", "key"),
-    [
-        pytest.param(LLMConnectionError(), "endpoint_unreachable", id="nobody there"),
-        pytest.param(LLMTimeoutError(), "endpoint_silent", id="silent"),
-        pytest.param(LLMCertificateError(), "endpoint_certificate", id="certificate"),
-        pytest.param(LLMLoadingError(), "endpoint_loading", id="loading without end"),
-        pytest.param(LLMRateLimitError("llm_no_credit"), "endpoint_no_credit", id="no credit"),
-        pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
-        pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
-    ],
-)
+@pytest.mark.parametrize(("error", "key"), [
+    pytest.param(LLMConnectionError(), "endpoint_unreachable", id="nobody there"),
+    pytest.param(LLMTimeoutError(), "endpoint_silent", id="silent"),
+    pytest.param(LLMCertificateError(), "endpoint_certificate", id="certificate"),
+    pytest.param(LLMLoadingError(), "endpoint_loading", id="loading without end"),
+    pytest.param(LLMRateLimitError("llm_no_credit"), "endpoint_no_credit", id="no credit"),
+    pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
+    pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
+])  # fmt: skip
 async def test_endpoint_that_keeps_failing(
     hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str
 ) -> None:

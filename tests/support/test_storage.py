@@ -179,17 +179,14 @@ async def test_item_that_is_none_costs_only_itself(
     assert runtime.endpoints["llm-1"]._statistics.of("a model").window == 4096
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{}",
-        '{"version": 1, "minor_version": 1, "key": "k", "data": null}',
-        '{"version": 1, "minor_version": 1, "key": "k", "data": {"actions": [1], "documents": ["a"], "conversations": [{}]}}',
-        '{"version": 1, "data": {"actions": [{"id": 3}], "documents": [[]], "conversations": [{"a": 1}]}, "key": "k"}',
-        "[1, 2]",
-        '"words"',
-    ],
-)
+@pytest.mark.parametrize("content", [
+    "{}",
+    '{"version": 1, "minor_version": 1, "key": "k", "data": null}',
+    '{"version": 1, "minor_version": 1, "key": "k", "data": {"actions": [1], "documents": ["a"], "conversations": [{}]}}',
+    '{"version": 1, "data": {"actions": [{"id": 3}], "documents": [[]], "conversations": [{"a": 1}]}, "key": "k"}',
+    "[1, 2]",
+    '"words"',
+])  # fmt: skip
 async def test_file_of_which_nothing_can_be_read_is_never_overwritten(
     hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer, content: str
 ) -> None:

@@ -54,18 +54,9 @@ async def test_a_model_reads_a_long_document_in_two_calls(
     assert "Documents: TALKING.md, USER_GUIDE.md, boiler.md." in offered(llm_server)["description"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secrets.yaml",
-        "../../secrets.yaml",
-        "/etc/passwd",
-        "link.md",
-        "pipes/../../secrets.yaml",
-        "secrets.yaml",
-        " ",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "../secrets.yaml", "../../secrets.yaml", "/etc/passwd", "link.md", "pipes/../../secrets.yaml", "secrets.yaml", " ",
+])  # fmt: skip
 async def test_it_reads_nothing_else(hass: HomeAssistant, llm_server: LLMServer, owned: Path, name: str) -> None:
     (owned / "link.md").symlink_to(hass.config.path("secrets.yaml"))
     await set_up(hass, llm_server, profile={"documentation_tool": True})

@@ -65,16 +65,10 @@ async def test_a_group_is_controlled_through_its_members(hass: HomeAssistant, co
     assert [row["new_state"] for row in result["entities"]] == ["on", "on"]
 
 
-@pytest.mark.parametrize(
-    ("value", "named"),
-    [
-        ("light.secret", ("light.secret",)),
-        ("light.ghost", ("light.ghost",)),
-        (["light.a, Light.Secret"], ("light.a", "light.secret")),
-        ("hello. you", ()),
-        ("example.com", ()),
-    ],
-)
+@pytest.mark.parametrize(("value", "named"), [
+    ("light.secret", ("light.secret",)), ("light.ghost", ("light.ghost",)),
+    (["light.a, Light.Secret"], ("light.a", "light.secret")), ("hello. you", ()), ("example.com", ()),
+])  # fmt: skip
 async def test_entities_in_the_variables_of_a_script_are_targets(
     hass: HomeAssistant, planned: MakePlan, put: Put, value: object, named: tuple[str, ...]
 ) -> None:

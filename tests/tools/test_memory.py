@@ -321,19 +321,16 @@ async def test_many_are_counted_in_the_question(hass: HomeAssistant, llm_server:
     assert not known(hass)
 
 
-@pytest.mark.parametrize(
-    ("language", "yes", "said", "replaces", "old", "new"),
-    [
-        (
-            *("en", "yes", "Done. I'll remember “{}”.", " It replaces “{}”."),
-            *("Tom's guitar lesson is on Monday", "Tom's guitar lesson has moved to Thursday"),
-        ),
-        (
-            *("de", "ja", "Erledigt. Ich merke mir “{}”.", " Das ersetzt “{}”."),
-            *("Das Bett steht im Schlafzimmer", "Das Bett steht jetzt auf dem Dachboden"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "yes", "said", "replaces", "old", "new"), [
+    (
+        *("en", "yes", "Done. I'll remember “{}”.", " It replaces “{}”."),
+        *("Tom's guitar lesson is on Monday", "Tom's guitar lesson has moved to Thursday"),
+    ),
+    (
+        *("de", "ja", "Erledigt. Ich merke mir “{}”.", " Das ersetzt “{}”."),
+        *("Das Bett steht im Schlafzimmer", "Das Bett steht jetzt auf dem Dachboden"),
+    ),
+])  # fmt: skip
 async def test_after_a_yes_it_is_said_what_is_remembered(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -464,13 +461,10 @@ async def test_the_tools_are_short(hass: HomeAssistant, llm_server: LLMServer) -
     assert await tokens_of(*TOOLS, "teach_name") < 290
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        pytest.param({"options": {"memory": {"enabled": False}}}, id="off for all"),
-        pytest.param({"profile": {"memory": "off"}}, id="off for this agent"),
-    ],
-)
+@pytest.mark.parametrize("fields", [
+    pytest.param({"options": {"memory": {"enabled": False}}}, id="off for all"),
+    pytest.param({"profile": {"memory": "off"}}, id="off for this agent"),
+])  # fmt: skip
 async def test_nothing_while_it_is_off(
     hass: HomeAssistant, llm_server: LLMServer, fields: dict[str, Any], person: Person
 ) -> None:

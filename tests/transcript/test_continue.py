@@ -27,16 +27,10 @@ async def test_off_begins_anew(hass: HomeAssistant, llm_server: LLMServer, hass_
     assert words(llm_server) == BEGINS
 
 
-@pytest.mark.parametrize(
-    ("wanted", "where", "expected"),
-    [
-        ("user", {}, GOES_ON),
-        ("user", BATH, GOES_ON),
-        ("device", KITCHEN, GOES_ON),
-        ("device", BATH, BEGINS),
-        ("device", {}, BEGINS),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "where", "expected"), [
+    ("user", {}, GOES_ON), ("user", BATH, GOES_ON), ("device", KITCHEN, GOES_ON), ("device", BATH, BEGINS),
+    ("device", {}, BEGINS),
+])  # fmt: skip
 async def test_the_same_person(
     hass: HomeAssistant,
     llm_server: LLMServer,

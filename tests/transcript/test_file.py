@@ -134,11 +134,9 @@ async def test_it_is_private_and_in_the_form_of_openai(hass: HomeAssistant, stor
     assert messages == [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hello"}]
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "{", '{"version": 1, "data": {"conversations": [{"id"', "\x00\x00\x00"],
-    ids=["empty", "a brace", "cut off", "zeros"],
-)
+@pytest.mark.parametrize("content", [
+    "", "{", '{"version": 1, "data": {"conversations": [{"id"', "\x00\x00\x00",
+], ids=["empty", "a brace", "cut off", "zeros"])  # fmt: skip
 async def test_json_that_is_broken_is_set_aside_and_reported(
     hass: HomeAssistant, storage: Path, told: Told, content: str
 ) -> None:

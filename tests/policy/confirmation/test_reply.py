@@ -93,14 +93,11 @@ async def test_chat_log_holds_the_run_as_an_external_call(
     assert all(item.external for item in call.tool_calls)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("words", "language", "answer"),
-    [
-        ("no", "en", "OK, nothing was done."),
-        ("yes... no wait", "en", "OK, nothing was done."),
-        ("nein danke", "de", "In Ordnung, es ist nichts geschehen."),
-    ],
-)
+@pytest.mark.parametrize(("words", "language", "answer"), [
+    ("no", "en", "OK, nothing was done."),
+    ("yes... no wait", "en", "OK, nothing was done."),
+    ("nein danke", "de", "In Ordnung, es ist nichts geschehen."),
+])  # fmt: skip
 async def test_no_drops_it(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context, words: str, language: str, answer: str
 ) -> None:

@@ -95,15 +95,12 @@ async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, A
     assert "light on" in str(hass_storage[f"{DOMAIN}.journal.e"])
 
 
-@pytest.mark.parametrize(
-    ("code", "words", "kept"),
-    [
-        ("1234", "unlock it, the code is 12 34", "unlock it, the code is ••••"),
-        ("1234", "unlock it with one two three four", "unlock it with ••••"),
-        ("Sesame", "unlock it: sesame!", "unlock it: ••••!"),
-        ("1234", "unlock door 5", "unlock door 5"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words", "kept"), [
+    ("1234", "unlock it, the code is 12 34", "unlock it, the code is ••••"),
+    ("1234", "unlock it with one two three four", "unlock it with ••••"),
+    ("Sesame", "unlock it: sesame!", "unlock it: ••••!"),
+    ("1234", "unlock door 5", "unlock door 5"),
+])  # fmt: skip
 async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str, words: str, kept: str) -> None:
     journal = await opened(hass)
     call = ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",), data={"code": code})

@@ -142,13 +142,10 @@ async def test_everything_of_one_request_is_one_undo(
     assert nothing.response.error_code is not None
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "answer"),
-    [
-        ("en", "Take that back.", "I've put Bed Light back."),
-        ("de", "Mach das bitte rückgängig", "Ich habe Bed Light zurückgesetzt."),
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("en", "Take that back.", "I've put Bed Light back."),
+    ("de", "Mach das bitte rückgängig", "Ich habe Bed Light zurückgesetzt."),
+])  # fmt: skip
 async def test_without_a_model(hass: HomeAssistant, language: str, words: str, answer: str) -> None:
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
@@ -159,20 +156,15 @@ async def test_without_a_model(hass: HomeAssistant, language: str, words: str, a
     assert look(hass, "light.bed_light") == ["off"]
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "lights", "answer"),
-    [
-        ("en", "undo that", ["light.bed_light"], "Bed Light is already back."),
-        ("en", "undo that", ["light.bed_light", "light.ceiling_lights"], "Bed Light, Ceiling Lights are already back."),
-        ("de", "mach das rückgängig", ["light.bed_light"], "Bed Light ist schon zurückgesetzt."),
-        (
-            "de",
-            "mach das rückgängig",
-            ["light.bed_light", "light.ceiling_lights"],
-            "Bed Light, Ceiling Lights sind schon zurückgesetzt.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "lights", "answer"), [
+    ("en", "undo that", ["light.bed_light"], "Bed Light is already back."),
+    ("en", "undo that", ["light.bed_light", "light.ceiling_lights"], "Bed Light, Ceiling Lights are already back."),
+    ("de", "mach das rückgängig", ["light.bed_light"], "Bed Light ist schon zurückgesetzt."),
+    (
+        "de", "mach das rückgängig", ["light.bed_light", "light.ceiling_lights"],
+        "Bed Light, Ceiling Lights sind schon zurückgesetzt.",
+    ),
+])  # fmt: skip
 async def test_what_is_already_back_is_said_to_be(
     hass: HomeAssistant, hass_admin_user: MockUser, language: str, words: str, lights: list[str], answer: str
 ) -> None:

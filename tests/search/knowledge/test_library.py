@@ -170,18 +170,15 @@ async def test_what_is_said_about_a_file(hass: HomeAssistant, folder: Path, star
     assert (await knowledge._vectors.store.async_collections()) == {"knowledge": 1, "manuals": 3}
 
 
-@pytest.mark.parametrize(
-    ("data", "key"),
-    [
-        ({"path": "../secrets.yaml"}, "knowledge_path"),
-        ({"path": "kitchen/tea.md"}, "knowledge_no_file"),
-        ({"text": "x", "path": "wifi.txt"}, "document_text_or_path"),
-        ({}, "document_text_or_path"),
-        ({"text": "x", "collection": "home_entities"}, "knowledge_collection"),
-        ({"text": "x", "collection": "../x"}, "knowledge_collection"),
-        ({"text": " \n ", "title": "Nothing"}, "knowledge_empty"),
-    ],
-)
+@pytest.mark.parametrize(("data", "key"), [
+    ({"path": "../secrets.yaml"}, "knowledge_path"),
+    ({"path": "kitchen/tea.md"}, "knowledge_no_file"),
+    ({"text": "x", "path": "wifi.txt"}, "document_text_or_path"),
+    ({}, "document_text_or_path"),
+    ({"text": "x", "collection": "home_entities"}, "knowledge_collection"),
+    ({"text": "x", "collection": "../x"}, "knowledge_collection"),
+    ({"text": " \n ", "title": "Nothing"}, "knowledge_empty"),
+])  # fmt: skip
 async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
     hass: HomeAssistant, folder: Path, start: StartKnowledge, data: dict[str, Any], key: str
 ) -> None:

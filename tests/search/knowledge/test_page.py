@@ -26,15 +26,12 @@ async def test_a_passage_is_told_as_the_page_shows_it(
     assert f"{shown}</house>" in llm_server.request.last_user
 
 
-@pytest.mark.parametrize(
-    ("documents_for", "who"),
-    [
-        ("everyone", {"administrator", "user", "limited", "device", "nobody"}),
-        ("household", {"administrator", "user"}),
-        ("admins", {"administrator"}),
-        ("nobody", set()),
-    ],
-)
+@pytest.mark.parametrize(("documents_for", "who"), [
+    ("everyone", {"administrator", "user", "limited", "device", "nobody"}),
+    ("household", {"administrator", "user"}),
+    ("admins", {"administrator"}),
+    ("nobody", set()),
+])  # fmt: skip
 async def test_documents_are_told_to_whom_the_owner_says(
     hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path, documents_for: str, who: set[str]
 ) -> None:

@@ -110,19 +110,16 @@ async def test_a_wrong_tool_that_has_a_name_is_told_by_it(hass: HomeAssistant, w
     assert "custom_yaml_wrong" in issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        pytest.param("home_agent: 5", "?", id="a number"),
-        pytest.param("home_agent:\n  custom_tools: none", "2", id="no list"),
-        pytest.param("home_agent:\n  secrets: [a]", "2", id="secrets in a list"),
-        pytest.param("home_agent:\n  secrets:\n    long: abcdef\n    pin: 123", "4", id="a secret too short to hide"),
-        pytest.param("home_agent:\n  secrets:\n    a-b: abcdef", "3", id="a secret no template can name"),
-        pytest.param("home_agent:\n  secrets:\n    a: {b: c}", "3", id="a secret that is a mapping"),
-        pytest.param("home_agent:\n  secrets:\n    a: true", "3", id="a secret that is yes or no"),
-        pytest.param("home_agent:\n  tools: []", "2", id="unknown key"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    pytest.param("home_agent: 5", "?", id="a number"),
+    pytest.param("home_agent:\n  custom_tools: none", "2", id="no list"),
+    pytest.param("home_agent:\n  secrets: [a]", "2", id="secrets in a list"),
+    pytest.param("home_agent:\n  secrets:\n    long: abcdef\n    pin: 123", "4", id="a secret too short to hide"),
+    pytest.param("home_agent:\n  secrets:\n    a-b: abcdef", "3", id="a secret no template can name"),
+    pytest.param("home_agent:\n  secrets:\n    a: {b: c}", "3", id="a secret that is a mapping"),
+    pytest.param("home_agent:\n  secrets:\n    a: true", "3", id="a secret that is yes or no"),
+    pytest.param("home_agent:\n  tools: []", "2", id="unknown key"),
+])  # fmt: skip
 async def test_a_wrong_section_is_told(hass: HomeAssistant, write_yaml: WriteYaml, text: str, line: str) -> None:
     await write_yaml(text)
     assert names(hass) == []
@@ -251,14 +248,11 @@ async def test_a_wrong_tool_of_the_ui_is_told(hass: HomeAssistant, write_yaml: W
     assert "gone_secret" in told["reason"]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "offered"),
-    [
-        pytest.param(None, {"bad", "good"}, id="all"),
-        pytest.param(["good", "gone"], {"good"}, id="some"),
-        pytest.param(["none"], set(), id="none"),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "offered"), [
+    pytest.param(None, {"bad", "good"}, id="all"),
+    pytest.param(["good", "gone"], {"good"}, id="some"),
+    pytest.param(["none"], set(), id="none"),
+])  # fmt: skip
 async def test_a_profile_chooses(
     hass: HomeAssistant, write_yaml: WriteYaml, chosen: list[str] | None, offered: set[str]
 ) -> None:

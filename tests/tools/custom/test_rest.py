@@ -75,45 +75,34 @@ async def test_a_value_stays_in_its_header(server: RestServer, write_yaml: Write
 BODIES: list[Any] = [
     pytest.param(
         'method: POST\nbody: {a: "{{ a }}", n: "{{ n }}", deep: [{f: "{{ flag }}", m: "{{ many }}"}], t: "n={{ n }}", z: null}',
-        b'{"a":"x\\",\\"n\\":1","n":7,"deep":[{"f":true,"m":["p"]}],"t":"n=7","z":null}',
-        "application/json",
+        b'{"a":"x\\",\\"n\\":1","n":7,"deep":[{"f":true,"m":["p"]}],"t":"n=7","z":null}', "application/json",
         id="nested, native types",
     ),
     pytest.param(
-        """method: POST\nbody: '{"a": "{{ a }}", "n": "{{ n }}"}'""",
-        b'{"a":"x\\",\\"n\\":1","n":7}',
-        "application/json",
-        id="JSON in a text",
+        """method: POST\nbody: '{"a": "{{ a }}", "n": "{{ n }}"}'""", b'{"a":"x\\",\\"n\\":1","n":7}',
+        "application/json", id="JSON in a text",
     ),
     pytest.param(
-        'method: POST\nbody: {n: "{{ 10 ** n * 10 ** 20 }}"}', b'{"n":1e+27}', "application/json", id="64 bits"
+        'method: POST\nbody: {n: "{{ 10 ** n * 10 ** 20 }}"}', b'{"n":1e+27}', "application/json", id="64 bits",
     ),
     pytest.param(
-        "method: POST\ncontent_type: application/json\nbody: \"{{ {'q': a} }}\"",
-        b'{"q":"x\\",\\"n\\":1"}',
-        "application/json",
-        id="one expression",
+        "method: POST\ncontent_type: application/json\nbody: \"{{ {'q': a} }}\"", b'{"q":"x\\",\\"n\\":1"}',
+        "application/json", id="one expression",
     ),
     pytest.param(
         'method: PUT\ncontent_type: application/x-www-form-urlencoded\nbody: {a: "{{ a }}", n: "{{ n }}"}',
-        b"a=x%22%2C%22n%22%3A1&n=7",
-        "application/x-www-form-urlencoded",
-        id="form",
+        b"a=x%22%2C%22n%22%3A1&n=7", "application/x-www-form-urlencoded", id="form",
     ),
     pytest.param(
         'method: PATCH\ncontent_type: application/x-www-form-urlencoded\nbody: "a={{ a }}&n={{ n }}"',
-        b"a=x%22%2C%22n%22%3A1&n=7",
-        "application/x-www-form-urlencoded",
-        id="form in a text",
+        b"a=x%22%2C%22n%22%3A1&n=7", "application/x-www-form-urlencoded", id="form in a text",
     ),
     pytest.param(
-        'method: POST\nheaders: {content-type: text/xml}\nbody: "<a>{{ a }}</a>"',
-        b"<a>x&quot;,&quot;n&quot;:1</a>",
-        "text/xml",
-        id="XML",
+        'method: POST\nheaders: {content-type: text/xml}\nbody: "<a>{{ a }}</a>"', b"<a>x&quot;,&quot;n&quot;:1</a>",
+        "text/xml", id="XML",
     ),
     pytest.param('method: POST\nbody: "{{ a }}"', b'x","n":1', "text/plain; charset=utf-8", id="text"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("handler", "body", "content_type"), BODIES)
@@ -126,19 +115,16 @@ async def test_bodies(
     assert server.last.headers["Content-Type"] == content_type
 
 
-@pytest.mark.parametrize(
-    ("content_type", "template", "sent"),
-    [
-        ("application/x-www-form-urlencoded; charset=UTF-8", "a={{ a }}", b"a=1%26b%3C2"),
-        ("Application/X-WWW-Form-URLencoded", "a={{ a }}", b"a=1%26b%3C2"),
-        (" application/x-www-form-urlencoded ;charset=utf-8", "a={{ a }}", b"a=1%26b%3C2"),
-        ("TEXT/XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/soap+xml ; charset=utf-8", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/XHTML+XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("text/Html, text/plain", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/xml-dtd", "<!-- {{ a }} -->", b"<!-- 1&amp;b&lt;2 -->"),
-    ],
-)
+@pytest.mark.parametrize(("content_type", "template", "sent"), [
+    ("application/x-www-form-urlencoded; charset=UTF-8", "a={{ a }}", b"a=1%26b%3C2"),
+    ("Application/X-WWW-Form-URLencoded", "a={{ a }}", b"a=1%26b%3C2"),
+    (" application/x-www-form-urlencoded ;charset=utf-8", "a={{ a }}", b"a=1%26b%3C2"),
+    ("TEXT/XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/soap+xml ; charset=utf-8", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/XHTML+XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("text/Html, text/plain", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/xml-dtd", "<!-- {{ a }} -->", b"<!-- 1&amp;b&lt;2 -->"),
+])  # fmt: skip
 @pytest.mark.parametrize("where", ["content_type: '{}'", "headers: {{Content-Type: '{}'}}"])
 async def test_a_media_type_is_one_in_every_spelling(
     server: RestServer, write_yaml: WriteYaml, run: Run, content_type: str, template: str, sent: bytes, where: str
@@ -290,14 +276,11 @@ async def test_secrets_are_sent_and_never_come_back(
     assert "sk-very-secret" not in str(ours)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param("sk-very-secret", id="plain"),
-        pytest.param({"sk-very-secret": ["SK-VERY-SECRET"]}, id="in keys, in other letters"),
-        pytest.param("key=c2stdmVyeS1zZWNyZXQ=", id="Base64"),
-    ],
-)
+@pytest.mark.parametrize("body", [
+    pytest.param("sk-very-secret", id="plain"),
+    pytest.param({"sk-very-secret": ["SK-VERY-SECRET"]}, id="in keys, in other letters"),
+    pytest.param("key=c2stdmVyeS1zZWNyZXQ=", id="Base64"),
+])  # fmt: skip
 @pytest.mark.parametrize("status", [200, 400, 500])
 async def test_an_echo_is_masked_in_results_and_errors(
     server: RestServer, write_yaml: WriteYaml, run: Run, body: Any, status: int
@@ -347,14 +330,11 @@ async def test_errors_tell_the_status_and_what_the_server_says(
     }
 
 
-@pytest.mark.parametrize(
-    ("handler", "action"),
-    [
-        pytest.param("", "read", id="GET reads"),
-        pytest.param("method: post", "write", id="POST writes"),
-        pytest.param("method: DELETE", "sensitive", id="DELETE asks"),
-    ],
-)
+@pytest.mark.parametrize(("handler", "action"), [
+    pytest.param("", "read", id="GET reads"),
+    pytest.param("method: post", "write", id="POST writes"),
+    pytest.param("method: DELETE", "sensitive", id="DELETE asks"),
+])  # fmt: skip
 async def test_classes(
     hass: HomeAssistant,
     server: RestServer,

@@ -166,37 +166,34 @@ tools:
 
 
 @pytest.mark.usefixtures("home")
-@pytest.mark.parametrize(
-    ("tools", "reason"),
-    [
-        (tool(alias="ha_nothing"), "DOORS_GET_STATE stands for ha_nothing, but there is no tool with that name."),
+@pytest.mark.parametrize(("tools", "reason"), [
+    (tool(alias="ha_nothing"), "DOORS_GET_STATE stands for ha_nothing, but there is no tool with that name."),
+    (
+        tool(alias="x", llm_api="nothing"),
+        "DOORS_GET_STATE stands for a tool of nothing, but there is no collection of tools with that ID.",
+    ),
+    (
+        tool(alias="x", mcp_server="nothing"),
+        "DOORS_GET_STATE stands for a tool of nothing, but there is no MCP server with that name.",
+    ),
+    (tool(alias="x", llm_api="assist"), "DOORS_GET_STATE stands for x, but there is no tool with that name."),
+    (
+        tool(arguments="{colour: red}"),
         (
-            tool(alias="x", llm_api="nothing"),
-            "DOORS_GET_STATE stands for a tool of nothing, but there is no collection of tools with that ID.",
+            "DOORS_GET_STATE sets the argument colour, which its tool does not have. There are: "
+            "entity_id, attributes, history."
         ),
+    ),
+    (
+        "tools: [{name: DOORS_GET_A, summary: A., example: B., handler: {type: shell}}]",
         (
-            tool(alias="x", mcp_server="nothing"),
-            "DOORS_GET_STATE stands for a tool of nothing, but there is no MCP server with that name.",
+            "DOORS_GET_A is not valid. For safety, programs cannot be run: shell is not supported. Use rest, service or "
+            "template, or call a Home Assistant script as a service."
         ),
-        (tool(alias="x", llm_api="assist"), "DOORS_GET_STATE stands for x, but there is no tool with that name."),
-        (
-            tool(arguments="{colour: red}"),
-            (
-                "DOORS_GET_STATE sets the argument colour, which its tool does not have. There are: "
-                "entity_id, attributes, history."
-            ),
-        ),
-        (
-            "tools: [{name: DOORS_GET_A, summary: A., example: B., handler: {type: shell}}]",
-            (
-                "DOORS_GET_A is not valid. For safety, programs cannot be run: shell is not supported. Use rest, service or "
-                "template, or call a Home Assistant script as a service."
-            ),
-        ),
-        ("tools: []", "Doors has no tools."),
-        ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
-    ],
-)
+    ),
+    ("tools: []", "Doors has no tools."),
+    ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
+])  # fmt: skip
 async def test_what_is_wrong_refuses_that_one_alone_with_the_reason(
     hass: HomeAssistant, act: Run, tools: str, reason: str
 ) -> None:

@@ -61,21 +61,18 @@ async def test_every_action_is_asked_about_with_what_it_will_do(
     assert state(hass, "light.bed_light") == "on"
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        pytest.param({"target": {"entity_id": "light.office_rgbw_lights"}}, id="not exposed"),
-        pytest.param({"target": {"entity_id": "light.ghost"}}, id="not there"),
-        pytest.param({"target": {"entity_id": "all"}}, id="all"),
-        pytest.param({"target": {"entity_id": ["ALL "]}}, id="ALL"),
-        pytest.param({"data": {"entity_id": ["light.office_rgbw_lights"]}}, id="target in the data"),
-        pytest.param({"data": {"x": {"light.office_rgbw_lights": "on"}}}, id="somewhere in the data"),
-        pytest.param({"target": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the target"),
-        pytest.param({"data": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the data"),
-        pytest.param({"target": {"area_id": "office"}}, id="area with something that is not exposed"),
-        pytest.param({"action": "home_agent.process", "data": {"text": "yes"}}, id="ourselves"),
-    ],
-)
+@pytest.mark.parametrize("args", [
+    pytest.param({"target": {"entity_id": "light.office_rgbw_lights"}}, id="not exposed"),
+    pytest.param({"target": {"entity_id": "light.ghost"}}, id="not there"),
+    pytest.param({"target": {"entity_id": "all"}}, id="all"),
+    pytest.param({"target": {"entity_id": ["ALL "]}}, id="ALL"),
+    pytest.param({"data": {"entity_id": ["light.office_rgbw_lights"]}}, id="target in the data"),
+    pytest.param({"data": {"x": {"light.office_rgbw_lights": "on"}}}, id="somewhere in the data"),
+    pytest.param({"target": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the target"),
+    pytest.param({"data": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the data"),
+    pytest.param({"target": {"area_id": "office"}}, id="area with something that is not exposed"),
+    pytest.param({"action": "home_agent.process", "data": {"text": "yes"}}, id="ourselves"),
+])  # fmt: skip
 async def test_targets_that_must_not_be_reached(
     hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, args: dict[str, Any]
 ) -> None:

@@ -59,24 +59,19 @@ async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant,
     assert (await send(hass, form))["title"] == "127.0.0.1"
 
 
-@pytest.mark.parametrize(
-    ("step", "sent", "errors"),
-    [
-        pytest.param("user", {"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
-        pytest.param("user", {"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
-        pytest.param("bearer", {"token": ""}, {"token": "missing"}, id="no key"),
-        pytest.param("bearer", {"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
-        pytest.param("user", {"auth": "none"}, {"auth": "key_needed"}, id="no key at all"),
-        pytest.param("user", {"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
-        pytest.param("user", {"name": "library"}, {"name": "name_taken"}, id="another has the name"),
-        pytest.param(
-            "oauth2",
-            {"auth": "oauth2", "token_url": "auth.example.com", "client_id": "home"},
-            {"token_url": "invalid_url", "client_secret": "missing"},
-            id="half of OAuth",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("step", "sent", "errors"), [
+    pytest.param("user", {"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
+    pytest.param("user", {"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
+    pytest.param("bearer", {"token": ""}, {"token": "missing"}, id="no key"),
+    pytest.param("bearer", {"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
+    pytest.param("user", {"auth": "none"}, {"auth": "key_needed"}, id="no key at all"),
+    pytest.param("user", {"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
+    pytest.param("user", {"name": "library"}, {"name": "name_taken"}, id="another has the name"),
+    pytest.param(
+        "oauth2", {"auth": "oauth2", "token_url": "auth.example.com", "client_id": "home"},
+        {"token_url": "invalid_url", "client_secret": "missing"}, id="half of OAuth",
+    ),
+])  # fmt: skip
 async def test_what_is_wrong(
     hass: HomeAssistant, library: McpServer, step: str, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
@@ -139,15 +134,12 @@ async def test_the_library_cannot_be_had(
     assert library.requests == 0
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        pytest.param(answer("", 404), id="no such page"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-        pytest.param(answer({"ok": True}), id="another JSON"),
-        pytest.param(answer("<html>", 501, Content_Type="text/html"), id="a page that takes no requests"),
-    ],
-)
+@pytest.mark.parametrize("said", [
+    pytest.param(answer("", 404), id="no such page"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+    pytest.param(answer({"ok": True}), id="another JSON"),
+    pytest.param(answer("<html>", 501, Content_Type="text/html"), id="a page that takes no requests"),
+])  # fmt: skip
 async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, server: RestServer, said: Answer) -> None:
     server.answers["/mcp"] = said
     entry = await set_up(hass)

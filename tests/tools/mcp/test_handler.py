@@ -128,19 +128,16 @@ async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("home_agent mcp")]
 
 
-@pytest.mark.parametrize(
-    ("method", "says", "runs"),
-    [
-        pytest.param("find_book", {}, True, id="the server says that it reads"),
-        pytest.param("lend_book", {}, False, id="the server says that it writes"),
-        pytest.param("burn_books", {}, False, id="the server says both"),
-        pytest.param("unsaid", {}, False, id="the server says nothing"),
-        pytest.param("lend_book", {"read_only": True}, True, id="the owner says that it reads"),
-        pytest.param("lend_book", {"destructive": False}, True, id="the owner says that it does no harm"),
-        pytest.param("unsaid", {"read_only": False}, False, id="the owner says that it writes"),
-        pytest.param("find_book", {"destructive": True}, False, id="the owner says that it can do harm"),
-    ],
-)
+@pytest.mark.parametrize(("method", "says", "runs"), [
+    pytest.param("find_book", {}, True, id="the server says that it reads"),
+    pytest.param("lend_book", {}, False, id="the server says that it writes"),
+    pytest.param("burn_books", {}, False, id="the server says both"),
+    pytest.param("unsaid", {}, False, id="the server says nothing"),
+    pytest.param("lend_book", {"read_only": True}, True, id="the owner says that it reads"),
+    pytest.param("lend_book", {"destructive": False}, True, id="the owner says that it does no harm"),
+    pytest.param("unsaid", {"read_only": False}, False, id="the owner says that it writes"),
+    pytest.param("find_book", {"destructive": True}, False, id="the owner says that it can do harm"),
+])  # fmt: skip
 async def test_what_does_more_than_read_needs_a_yes(
     hass: HomeAssistant,
     library: McpServer,
@@ -176,18 +173,15 @@ async def test_a_second_call_has_to_wait_as_long_as_the_owner_says(
     assert not (await run("query_knowledge_base", title="Emil"))["success"]
 
 
-@pytest.mark.parametrize(
-    ("method", "lines", "expected"),
-    [
-        pytest.param("find_book", ['arguments: {title: "{{ title }} II", limit: 2}'], "Found Emil II: shelf 4.[31m"),
-        pytest.param("find_book", ['response: "{{ response[:10] }} for {{ title }}"'], "Found Emil for Emil"),
-        pytest.param("catalogue", ["response_path: books[0].title"], "Emil"),
-        pytest.param("catalogue", ['response: "{{ response.books | length }}"'], 2),
-        pytest.param("repeats_key", [], f"Your key is {MASK}"),
-        pytest.param("ha-query", [], "dotted"),
-        pytest.param("cover", [], "The cover:\n[image, image/png, 3 bytes: not shown]"),
-    ],
-)
+@pytest.mark.parametrize(("method", "lines", "expected"), [
+    pytest.param("find_book", ['arguments: {title: "{{ title }} II", limit: 2}'], "Found Emil II: shelf 4.[31m"),
+    pytest.param("find_book", ['response: "{{ response[:10] }} for {{ title }}"'], "Found Emil for Emil"),
+    pytest.param("catalogue", ["response_path: books[0].title"], "Emil"),
+    pytest.param("catalogue", ['response: "{{ response.books | length }}"'], 2),
+    pytest.param("repeats_key", [], f"Your key is {MASK}"),
+    pytest.param("ha-query", [], "dotted"),
+    pytest.param("cover", [], "The cover:\n[image, image/png, 3 bytes: not shown]"),
+])  # fmt: skip
 async def test_what_is_sent_and_what_comes_back(
     hass: HomeAssistant,
     library: McpServer,
@@ -203,17 +197,14 @@ async def test_what_is_sent_and_what_comes_back(
     assert answer["result"] == expected
 
 
-@pytest.mark.parametrize(
-    ("method", "lines", "error"),
-    [
-        pytest.param("burn_book", [], "has no tool burn_book.", id="unknown tool"),
-        pytest.param("fails", [], "Error executing tool fails", id="it fails"),
-        pytest.param("slow", ["timeout: 1", "arguments: {pause: 3}"], "did not answer within 1 seconds", id="too slow"),
-        pytest.param(
-            "find_book", ['arguments: {title: "{{ title * 9000 }}"}'], "The arguments are too long.", id="too long"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("method", "lines", "error"), [
+    pytest.param("burn_book", [], "has no tool burn_book.", id="unknown tool"),
+    pytest.param("fails", [], "Error executing tool fails", id="it fails"),
+    pytest.param("slow", ["timeout: 1", "arguments: {pause: 3}"], "did not answer within 1 seconds", id="too slow"),
+    pytest.param(
+        "find_book", ['arguments: {title: "{{ title * 9000 }}"}'], "The arguments are too long.", id="too long",
+    ),
+])  # fmt: skip
 async def test_what_goes_wrong_is_told(
     hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run, method: str, lines: list[str], error: str
 ) -> None:
@@ -303,14 +294,11 @@ async def test_a_name_of_the_house_leads_into_it(
     assert (await run("query_knowledge_base", title="Emil"))["success"]
 
 
-@pytest.mark.parametrize(
-    ("certified", "works"),
-    [
-        pytest.param(x509.DNSName("mcp.example.com"), True, id="for the name"),
-        pytest.param(x509.DNSName("other.example.com"), False, id="for another name"),
-        pytest.param(x509.IPAddress(ip_address("127.0.0.1")), False, id="for the address"),
-    ],
-)
+@pytest.mark.parametrize(("certified", "works"), [
+    pytest.param(x509.DNSName("mcp.example.com"), True, id="for the name"),
+    pytest.param(x509.DNSName("other.example.com"), False, id="for another name"),
+    pytest.param(x509.IPAddress(ip_address("127.0.0.1")), False, id="for the address"),
+])  # fmt: skip
 async def test_the_certificate_is_that_of_the_name(
     hass: HomeAssistant,
     start_server: StartServer,
@@ -333,20 +321,17 @@ async def test_the_certificate_is_that_of_the_name(
     assert works or answer["error"].endswith("cannot be used now (CertificateError).")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "reason"),
-    [
-        pytest.param("server_url: ", "url: ", "15", "url: not a valid option", id="no address"),
-        pytest.param("http://127", "ftp://127", "15", "needs a fixed address with http", id="no web address"),
-        pytest.param(
-            "http://127", "http://user:pass@127", "15", "needs a fixed address with http", id="password in the address"
-        ),
-        pytest.param("/mcp", "/{{ title }}", "15", "needs a fixed address with http", id="template in the address"),
-        pytest.param("type: bearer", "type: digest", "18", "bearer", id="unknown authentication"),
-        pytest.param("secrets.mcp_token", "secrets.mcp_tok", "19", "mcp_tok", id="unknown secret"),
-        pytest.param('method: "', 'methods: "', "16", "methods: not a valid option", id="no tool"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "line", "reason"), [
+    pytest.param("server_url: ", "url: ", "15", "url: not a valid option", id="no address"),
+    pytest.param("http://127", "ftp://127", "15", "needs a fixed address with http", id="no web address"),
+    pytest.param(
+        "http://127", "http://user:pass@127", "15", "needs a fixed address with http", id="password in the address",
+    ),
+    pytest.param("/mcp", "/{{ title }}", "15", "needs a fixed address with http", id="template in the address"),
+    pytest.param("type: bearer", "type: digest", "18", "bearer", id="unknown authentication"),
+    pytest.param("secrets.mcp_token", "secrets.mcp_tok", "19", "mcp_tok", id="unknown secret"),
+    pytest.param('method: "', 'methods: "', "16", "methods: not a valid option", id="no tool"),
+])  # fmt: skip
 async def test_what_is_wrong_is_said_with_its_line(
     hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, old: str, new: str, line: str, reason: str
 ) -> None:

@@ -32,20 +32,17 @@ async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
     await server.stop()
 
 
-@pytest.mark.parametrize(
-    "called",
-    [
-        pytest.param(answer(b'{"x": "' + b"y" * 5_000_000 + b'"}', Content_Type=JSON), id="oversized"),
-        pytest.param(answer(bytes(range(256)) * 40, Content_Type=JSON), id="binary that says it is JSON"),
-        pytest.param(answer(bytes(range(256)) * 40, Content_Type="image/png"), id="binary"),
-        pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-        pytest.param(answer("", 500), id="an error"),
-        pytest.param(stream(b"data: " + b"x" * 60_000), id="an event without end"),
-        pytest.param(stream(b": still here\n\n"), id="a stream without end"),
-        pytest.param(stream(b"data: {]\n\n", 3), id="no JSON in a stream that ends"),
-    ],
-)
+@pytest.mark.parametrize("called", [
+    pytest.param(answer(b'{"x": "' + b"y" * 5_000_000 + b'"}', Content_Type=JSON), id="oversized"),
+    pytest.param(answer(bytes(range(256)) * 40, Content_Type=JSON), id="binary that says it is JSON"),
+    pytest.param(answer(bytes(range(256)) * 40, Content_Type="image/png"), id="binary"),
+    pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+    pytest.param(answer("", 500), id="an error"),
+    pytest.param(stream(b"data: " + b"x" * 60_000), id="an event without end"),
+    pytest.param(stream(b": still here\n\n"), id="a stream without end"),
+    pytest.param(stream(b"data: {]\n\n", 3), id="no JSON in a stream that ends"),
+])  # fmt: skip
 async def test_no_answer_does_harm(
     hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer
 ) -> None:
@@ -60,14 +57,11 @@ async def test_no_answer_does_harm(
     await until(lambda: server_of(entry).connected)
 
 
-@pytest.mark.parametrize(
-    "called",
-    [
-        pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
-        pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-    ],
-)
+@pytest.mark.parametrize("called", [
+    pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
+    pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+])  # fmt: skip
 async def test_what_is_no_answer_is_not_waited_for(
     hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer
 ) -> None:
@@ -99,21 +93,18 @@ async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
     assert set(wanted) == {"identity"}
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        pytest.param({"type": "object", "properties": {"a": {"description": "x" * 9000}}}, id="too long"),
-        pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
-        pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
-        pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
-        pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
-        pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
-        pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
-        pytest.param({"properties": {"a": {"anyOf": {}}}}, id="anyOf is no list"),
-        pytest.param({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}}, id="a schema elsewhere"),
-        pytest.param({"properties": {"a": {"description": 1}}}, id="a description that is no text"),
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    pytest.param({"type": "object", "properties": {"a": {"description": "x" * 9000}}}, id="too long"),
+    pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
+    pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
+    pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
+    pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
+    pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
+    pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
+    pytest.param({"properties": {"a": {"anyOf": {}}}}, id="anyOf is no list"),
+    pytest.param({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}}, id="a schema elsewhere"),
+    pytest.param({"properties": {"a": {"description": 1}}}, id="a description that is no text"),
+])  # fmt: skip
 async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,13 +117,10 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     assert caplog.text.count("1 tools of the MCP server Library are left out") == 1
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
-        pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
+    pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
+])  # fmt: skip
 async def test_a_schema_that_is_none_is_never_told(
     hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
 ) -> None:
@@ -162,15 +150,12 @@ async def test_all_tools_of_a_server_together_are_bounded(
     assert all(len(record.getMessage()) < 1000 for record in caplog.records if "left out" in record.getMessage())
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"a": {"type": ["string", "null"], "enum": ["x", None], "default": None}}, "required": ["a"]},
-        {"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"anyOf": [{"type": "integer"}, True]}}},
-        {"properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": False}}}},
-        {},
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    {"properties": {"a": {"type": ["string", "null"], "enum": ["x", None], "default": None}}, "required": ["a"]},
+    {"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"anyOf": [{"type": "integer"}, True]}}},
+    {"properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": False}}}},
+    {},
+])  # fmt: skip
 async def test_an_ordinary_schema_is_told(hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]) -> None:
     hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}]
     entry = await set_up_servers(hass, subentry(hostile.url))
