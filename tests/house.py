@@ -72,12 +72,9 @@ async def set_up(
     ]
     if server is not None:
         known = {
-            "preset": "custom",
-            "base_url": server.base_url,
-            "api_key": "sk-house-key",
-            "model": "scripted",
+            "preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted",
             "keep_ready": False,
-        }
+        }  # fmt: skip
         endpoint: dict[str, Any] = {"context_window": 16384, **known}
         subentries.append(
             ConfigSubentryDataWithId(

@@ -45,12 +45,9 @@ def profile(number: int, title: str, **data: Any) -> ConfigSubentryDataWithId:
 
 def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
     data = {
-        "preset": "custom",
-        "base_url": server.base_url,
-        "model": f"model-{number}",
-        "keep_ready": False,
+        "preset": "custom", "base_url": server.base_url, "model": f"model-{number}", "keep_ready": False,
         "context_window": 16384,
-    }
+    }  # fmt: skip
     return ConfigSubentryDataWithId(
         subentry_type="llm", data=data, title=f"Model {number}", unique_id=None, subentry_id=f"llm-{number}"
     )

@@ -719,12 +719,9 @@ METHODS: Mapping[str, Callable[[re.Pattern[str], str], object]] = {
     "sub": lambda pattern, text: pattern.sub("", text),
 }
 SHORT: Mapping[str, int] = {
-    "home.parameters._PART": 64,
-    "search.request._VALUE": 64,
-    "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
-    "tools.custom.rest._OUTSIDE_MARKS": 10_000,
-    "tools.custom.rest._TEMPLATES": 10_000,
-}
+    "home.parameters._PART": 64, "search.request._VALUE": 64, "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
+    "tools.custom.rest._OUTSIDE_MARKS": 10_000, "tools.custom.rest._TEMPLATES": 10_000,
+}  # fmt: skip
 """Most characters for patterns that are not linear: their modules check the text first, or the owner wrote it."""
 TRUSTED = "languages.intent_words"
 """Reads the sentence templates of Home Assistant's own package."""

@@ -249,13 +249,10 @@ async def test_a_tool_that_calls_itself_ends(hass: HomeAssistant, port: int, adm
         "description": "Calls itself.",
         "read_only": True,
         "handler": {
-            "type": "mcp",
-            "server_url": url,
-            "method": "again",
-            "auth": {"type": "bearer", "token": token},
+            "type": "mcp", "server_url": url, "method": "again", "auth": {"type": "bearer", "token": token},
             "timeout": 2,
         },
-    }
+    }  # fmt: skip
     assert await async_setup_component(hass, "home_agent", {"home_agent": {"custom_tools": [tool]}})
     await start(hass, profile={"tool_timeout": 3})
     async with program(hass, port, admin) as session:

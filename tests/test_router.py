@@ -197,11 +197,8 @@ async def test_what_is_dropped_in_split_turns_is_summed_up(hass: HomeAssistant, 
         await hass.async_block_till_done(wait_background_tasks=True)
     [summary] = world.parts.of(ITSELF)
     assert [json.loads(line) for line in summary["messages"][1]["content"].splitlines()] == [
-        {"person": "say 0"},
-        {"assistant": "Answer 0."},
-        {"person": "say 1"},
-        {"assistant": "Answer 1."},
-    ]
+        {"person": "say 0"}, {"assistant": "Answer 0."}, {"person": "say 1"}, {"assistant": "Answer 1."},
+    ]  # fmt: skip
     for part in (ROUTER, CHEF, SYNTHESIZER):
         before, after = world.parts.of(part)[-2:]
         assert "They asked for wishes." not in json.dumps(before)

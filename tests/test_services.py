@@ -199,12 +199,9 @@ async def test_get_profile_says_what_holds_where_it_comes_from_and_what_is_its_o
         for key in ("llm", "tool_timeout", "history_max_messages", "streaming", "never_ask")
     }
     assert seen == {
-        "llm": ("Scripted", "profile"),
-        "tool_timeout": (60, "profile"),
-        "history_max_messages": (4, "defaults"),
-        "streaming": (True, "built_in"),
-        "never_ask": ([], "built_in"),
-    }
+        "llm": ("Scripted", "profile"), "tool_timeout": (60, "profile"), "history_max_messages": (4, "defaults"),
+        "streaming": (True, "built_in"), "never_ask": ([], "built_in"),
+    }  # fmt: skip
     assert told["yaml"] == (
         "name: Home Agent\nprocessing_config:\n  llm: Scripted\n  prompt_additions: Rhyme.\n"
         "tools_config:\n  tool_timeout: 60\n"

@@ -50,17 +50,10 @@ async def test_the_request_is_what_the_endpoint_gets(llm_server: LLMServer, make
     )
     await ask(client, request)
     assert llm_server.request.body == {
-        "model": "scripted",
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "temperature": 0.5,
-        "top_p": 0.9,
-        "max_tokens": 300,
-        "keep_alive": "5m",
-        "response_format": {"type": "json_object"},
-        "tools": TOOLS,
+        "model": "scripted", "stream": True, "stream_options": {"include_usage": True}, "temperature": 0.5,
+        "top_p": 0.9, "max_tokens": 300, "keep_alive": "5m", "response_format": {"type": "json_object"}, "tools": TOOLS,
         "messages": [{"role": "user", "content": "Is it on?"}],
-    }
+    }  # fmt: skip
     assert llm_server.request.path == "/v1/chat/completions"
     assert llm_server.request.headers["Authorization"] == "Bearer sk-secret-1"
     assert llm_server.request.headers["Content-Type"] == "application/json"

@@ -218,13 +218,8 @@ async def test_mistral_gets_an_order_and_ids_that_it_takes(llm_server: LLMServer
     await ask(make_client(preset="mistral", **EVERYTHING), AFTER)
     body = llm_server.request.body
     assert [message["role"] for message in body["messages"]] == [
-        "user",
-        "assistant",
-        "tool",
-        "tool",
-        "assistant",
-        "user",
-    ]
+        "user", "assistant", "tool", "tool", "assistant", "user",
+    ]  # fmt: skip
     ids = [call["id"] for call in body["messages"][1]["tool_calls"]]
     assert ids == [message["tool_call_id"] for message in body["messages"][2:4]]
     assert len(set(ids)) == 2

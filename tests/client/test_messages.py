@@ -104,11 +104,8 @@ def test_every_call_has_exactly_one_result_in_the_order_of_the_calls() -> None:
 
 def test_ids_that_a_server_uses_again_are_matched_within_their_message() -> None:
     content: list[Content] = [
-        assistant(None, call("0")),
-        result("0", n=1),
-        assistant(None, call("0")),
-        result("0", n=2),
-    ]
+        assistant(None, call("0")), result("0", n=1), assistant(None, call("0")), result("0", n=2),
+    ]  # fmt: skip
     sent = messages_from_content(content)
     assert [message["content"] for message in sent if message["role"] == "tool"] == ['{"n":1}', '{"n":2}']
 
@@ -116,11 +113,8 @@ def test_ids_that_a_server_uses_again_are_matched_within_their_message() -> None
 def test_calls_that_a_provider_ran_itself_are_not_sent() -> None:
     search = llm.ToolInput(id="1", tool_name="web_search", tool_args={}, external=True)
     content: list[Content] = [
-        assistant("Rain.", search),
-        result("1", found=True),
-        assistant(None, search),
-        result("1", found=True),
-    ]
+        assistant("Rain.", search), result("1", found=True), assistant(None, search), result("1", found=True),
+    ]  # fmt: skip
     assert messages_from_content(content) == [{"role": "assistant", "content": "Rain."}]
 
 

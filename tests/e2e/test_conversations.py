@@ -36,11 +36,8 @@ async def test_conversation_goes_on_after_a_restart(own_hass: Hass, own_server: 
     second = await own_hass.say("why?", agent=agent, conversation_id=first.conversation_id)
     assert second.conversation_id != first.conversation_id
     assert words(own_server) == [
-        "user: kitchen lights on",
-        "assistant: ",
-        "assistant: The kitchen lights are on.",
-        "user: why?",
-    ]
+        "user: kitchen lights on", "assistant: ", "assistant: The kitchen lights are on.", "user: why?",
+    ]  # fmt: skip
     restored = own_server.request.body["messages"]
     own_server.plan(text("Bye."))
     await own_hass.say("bye", agent=agent, conversation_id=second.conversation_id)

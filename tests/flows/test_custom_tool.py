@@ -73,14 +73,10 @@ async def test_a_request(hass: HomeAssistant) -> None:
         "parameters": PARAMETERS,
         "examples": ["What is the weather?"],
         "handler": {
-            "type": "rest",
-            "url": "https://api.example.com/v1/{{ city }}",
-            "headers": {"X-A": "b"},
-            "auth": {"type": "bearer", "token": "abcdef"},
-            "timeout": 5.0,
-            "verify_ssl": False,
+            "type": "rest", "url": "https://api.example.com/v1/{{ city }}", "headers": {"X-A": "b"},
+            "auth": {"type": "bearer", "token": "abcdef"}, "timeout": 5.0, "verify_ssl": False,
         },
-    }
+    }  # fmt: skip
     assert entry.runtime_data.custom_tools.names == ["weather"]
 
 

@@ -58,18 +58,10 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     assert (profile.subentry_type, profile.title, dict(profile.data)) == ("profile", "Jarvis", {})
     assert (llm.subentry_type, llm.title) == ("llm", "qwen3:8b (127.0.0.1)")
     assert dict(llm.data) == {
-        "preset": "custom",
-        "base_url": llm_server.base_url,
-        "api_key": "sk-mine",
-        "verify_ssl": True,
-        "model": "qwen3:8b",
-        "temperature": 0.7,
-        "max_tokens": 500,
-        "context_window": 8192,
-        "tool_calling": True,
-        "remote": False,
-        "keep_ready": True,
-    }
+        "preset": "custom", "base_url": llm_server.base_url, "api_key": "sk-mine", "verify_ssl": True,
+        "model": "qwen3:8b", "temperature": 0.7, "max_tokens": 500, "context_window": 8192, "tool_calling": True,
+        "remote": False, "keep_ready": True,
+    }  # fmt: skip
     assert isinstance(llm.data["max_tokens"], int)
     assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-mine"
     assert hass.states.get("conversation.jarvis")

@@ -169,17 +169,9 @@ def test_each_setting_with_a_default_stands_in_one_list() -> None:
     listed = [key for keys in FOLLOW_LISTS.values() for key in keys if key in SETTINGS and SETTINGS[key].part]
     assert sorted(listed) == sorted(key for key in SETTINGS if SETTINGS[key].part is not Part.OWN)
     assert FOLLOW_LISTS.keys() == {
-        "basics_defaults",
-        "prompt_defaults",
-        "context_defaults",
-        "exposure_defaults",
-        "history_defaults",
-        "tools_defaults",
-        "agents_defaults",
-        "routing_defaults",
-        "safety_defaults",
-        "voice_defaults",
-    }
+        "basics_defaults", "prompt_defaults", "context_defaults", "exposure_defaults", "history_defaults",
+        "tools_defaults", "agents_defaults", "routing_defaults", "safety_defaults", "voice_defaults",
+    }  # fmt: skip
     assert all(
         follow_field(name) in section for name, section in {"": BASICS, **SECTIONS}.items() if name != "commands"
     )

@@ -64,15 +64,9 @@ async def test_change_keeps_what_was_not_touched(hass: HomeAssistant, llm_server
     assert not fields(form)["api_key"].get("required")
     form = await send(hass, form, **shown(form))
     assert shown(form) | {"name": None} == {
-        "name": None,
-        "model": "scripted",
-        "top_p": 0.9,
-        "context_window": 16384,
-        "tool_calling": True,
-        "remote": False,
-        "keep_ready": False,
-        "try_model": False,
-    }
+        "name": None, "model": "scripted", "top_p": 0.9, "context_window": 16384, "tool_calling": True, "remote": False,
+        "keep_ready": False, "try_model": False,
+    }  # fmt: skip
     advanced = {"tool_calling": True, "context_window": 16384}
     result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced=advanced)
     await hass.async_block_till_done()

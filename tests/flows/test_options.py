@@ -141,15 +141,10 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     patterns = {patterns_of(key): value for key, value in lists.items()}
     await send(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
-        "allowed_entities": ["cover", "light"],
-        "always_confirm": ["cover.*", "light.bed"],
-        "never_confirm": ["lock.shed"],
-        "never_offer": ["ha_query"],
-        "throttle_turns": 3,
-        "verify_seconds": 1,
-        "delegation_agents": [],
-        "delegation_depth": 1,
-    }
+        "allowed_entities": ["cover", "light"], "always_confirm": ["cover.*", "light.bed"],
+        "never_confirm": ["lock.shed"], "never_offer": ["ha_query"], "throttle_turns": 3, "verify_seconds": 1,
+        "delegation_agents": [], "delegation_depth": 1,
+    }  # fmt: skip
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
     assert rules.home == Lists(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
@@ -157,15 +152,9 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
     await send(hass, await topic(hass, entry, "safety"), patterns={})
     assert dict(entry.options) == {
-        "allowed_entities": [],
-        "always_confirm": [],
-        "never_confirm": [],
-        "never_offer": [],
-        "throttle_turns": 10,
-        "verify_seconds": 2,
-        "delegation_agents": [],
-        "delegation_depth": 1,
-    }
+        "allowed_entities": [], "always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10,
+        "verify_seconds": 2, "delegation_agents": [], "delegation_depth": 1,
+    }  # fmt: skip
 
 
 async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) -> None:

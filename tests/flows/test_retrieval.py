@@ -36,12 +36,9 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 def model(server: EmbeddingServer) -> dict[str, Any]:
     """Return what an owner enters about an embedding model."""
     return {
-        "embedding": "endpoint",
-        "embedding_preset": "custom",
-        "embedding_url": server.base_url,
-        "embedding_key": "sk-embed-1",
-        "embedding_model": "letters",
-    }
+        "embedding": "endpoint", "embedding_preset": "custom", "embedding_url": server.base_url,
+        "embedding_key": "sk-embed-1", "embedding_model": "letters",
+    }  # fmt: skip
 
 
 async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistant) -> None:

@@ -113,21 +113,17 @@ slash_commands: [a b]
     said = form["description_placeholders"]["problems"].splitlines()
     assert sorted(line.partition(".")[0] for line in said) == sorted(
         [
-            "- llm names Tiny, which this home does not have",
-            "- tool_timeout belongs in tools_config",
-            "- tool_timeout must be a whole number from 1 to 300",
-            "- colour is not a setting",
-            "- streaming belongs in processing_config",
-            "- timezone: Neverland/ is not a time zone",
+            "- llm names Tiny, which this home does not have", "- tool_timeout belongs in tools_config",
+            "- tool_timeout must be a whole number from 1 to 300", "- colour is not a setting",
+            "- streaming belongs in processing_config", "- timezone: Neverland/ is not a time zone",
             (
                 "- prompt_additions: The additional instructions have an error in line 1: unexpected end of template, "
                 "expected 'end of print statement'"
             ),
             "- context_entities: nothing is neither an entity ID nor a pattern",
-            "- never_ask: the door is not valid here",
-            "- slash_commands: a b cannot be a command",
+            "- never_ask: the door is not valid here", "- slash_commands: a b cannot be a command",
         ]
-    )
+    )  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == {}
     form = await send(hass, form, **{CONF_YAML: "name: ["})
     assert form["description_placeholders"]["problems"].startswith("- The YAML cannot be read in line 1")

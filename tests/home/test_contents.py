@@ -332,11 +332,8 @@ async def test_what_a_thermostat_switches(hass: HomeAssistant, put: Put) -> None
     await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
     await put("sensor.cold", "5", unit_of_measurement="°C")
     config = {
-        "platform": "generic_thermostat",
-        "name": "Hall",
-        "heater": "switch.strike",
-        "target_sensor": "sensor.cold",
-    }
+        "platform": "generic_thermostat", "name": "Hall", "heater": "switch.strike", "target_sensor": "sensor.cold",
+    }  # fmt: skip
     assert await async_setup_component(hass, "climate", {"climate": config})
     await hass.async_block_till_done()
     assert called(hass, "climate.set_temperature", "climate.hall", temperature=30).reasons == (UNLOCK,)

@@ -81,13 +81,10 @@ def test_names_that_are_spelled_in_words() -> None:
 def test_what_is_called_nearly_so(text: str, best: str) -> None:
     index = NameIndex().changed(
         {
-            "light.kitchen": ("Kitchen light",),
-            "switch.kitchen": ("Kitchen light",),
-            "light.e2": ("Lamp in the hall",),
-            "light.e3": ("Bürodeckenlampe",),
-            "area:kitchen": ("Kitchen",),
+            "light.kitchen": ("Kitchen light",), "switch.kitchen": ("Kitchen light",),
+            "light.e2": ("Lamp in the hall",), "light.e3": ("Bürodeckenlampe",), "area:kitchen": ("Kitchen",),
         }
-    )
+    )  # fmt: skip
     assert index.near(text)[0] == best
 
 

@@ -78,11 +78,8 @@ def test_what_opens_a_camera_is_never_told() -> None:
 def test_result_has_what_matters_and_what_was_set() -> None:
     state = State("light.a", "on", {"brightness": 128, "min_mireds": 153, "effect": None, "flash_count": 2})
     assert result_of(state, ["flash_count", "transition"], lambda _: True) == {
-        "entity_id": "light.a",
-        "new_state": "on",
-        "brightness": 128,
-        "flash_count": 2,
-    }
+        "entity_id": "light.a", "new_state": "on", "brightness": 128, "flash_count": 2,
+    }  # fmt: skip
 
 
 def knows(entity_id: str) -> bool:

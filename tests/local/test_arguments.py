@@ -26,12 +26,9 @@ BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 15, 30, tzinfo=BERLIN)
 """A Wednesday."""
 AREAS = {
-    "living": ("Wohnzimmer", "Erdgeschoss"),
-    "kitchen": ("Küche", "Erdgeschoss"),
-    "bedroom": ("Schlafzimmer", "Obergeschoss"),
-    "garden": ("Garten", ""),
-    "drive": ("Einfahrt", ""),
-}
+    "living": ("Wohnzimmer", "Erdgeschoss"), "kitchen": ("Küche", "Erdgeschoss"),
+    "bedroom": ("Schlafzimmer", "Obergeschoss"), "garden": ("Garten", ""), "drive": ("Einfahrt", ""),
+}  # fmt: skip
 ENTITIES = {
     "camera.drive": ("Kamera Einfahrt", "drive"), "camera.garden": ("Gartenkamera", "garden"),
     "camera.strip": ("Grünstreifen", None), "light.strip": ("Grünstreifen Licht", "garden"),
@@ -197,14 +194,9 @@ def test_a_schema_declares_arguments() -> None:
     }  # fmt: skip
     found = read("Garten seit gestern very fast Stufe 3 vm-7 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", *arguments)
     assert found.values == {
-        "camera": "camera.garden",
-        "start_time": "2026-11-17T00:00:00+01:00",
-        "end_time": "2026-11-18T15:30:00+01:00",
-        "room": "Garten",
-        "mode": "very_fast",
-        "level": 3,
-        "vm": "VM-7",
-    }
+        "camera": "camera.garden", "start_time": "2026-11-17T00:00:00+01:00", "end_time": "2026-11-18T15:30:00+01:00",
+        "room": "Garten", "mode": "very_fast", "level": 3, "vm": "VM-7",
+    }  # fmt: skip
     assert found.missing == ("question",)
 
 
@@ -226,12 +218,9 @@ def test_fields_of_a_script_declare_arguments() -> None:
     ]  # fmt: skip
     found = read("im Schlafzimmer Lampe 2 für 90 Minuten sehr leise bei 21,5 Grad", *arguments)
     assert found.values == {
-        "where": "bedroom",
-        "what": ["light.lamp_2"],
-        "long": {"hours": 1, "minutes": 30, "seconds": 0},
-        "warm": 21.5,
+        "where": "bedroom", "what": ["light.lamp_2"], "long": {"hours": 1, "minutes": 30, "seconds": 0}, "warm": 21.5,
         "how": "silent",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

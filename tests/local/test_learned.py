@@ -41,11 +41,8 @@ from tests.house import build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
 BED, CEILING, KITCHEN, DECO = (
-    "light.bed_light",
-    "light.ceiling_lights",
-    "light.kitchen_lights",
-    "switch.decorative_lights",
-)
+    "light.bed_light", "light.ceiling_lights", "light.kitchen_lights", "switch.decorative_lights",
+)  # fmt: skip
 COSY = "Make it cosy, please!"
 LIT = {"action": "turn_on", "entity_id": BED, "parameters": {"brightness_pct": 30}}
 FILE = "home_agent.learned_phrases"
@@ -316,12 +313,8 @@ async def test_only_administrators_see_and_decide(
     assert [row["text"] for row in gone["forgotten"]] == ["reading corner"]
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["learned_phrases"] == {
-        "seen": 0,
-        "proposed": 1,
-        "approved": 0,
-        "doubted": 0,
-        "declined": 0,
-    }
+        "seen": 0, "proposed": 1, "approved": 0, "doubted": 0, "declined": 0,
+    }  # fmt: skip
     assert "film evening" not in json.dumps(diagnostics, default=str)
     await approve(hass)
     await act(hass, "forget_learned_phrase", alice, phrase="film evening")

@@ -54,16 +54,14 @@ SCRIPTS = {
         "alias": "Water Plants",
         "fields": {
             "minutes": {
-                "name": "Minutes",
-                "required": True,
+                "name": "Minutes", "required": True,
                 "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
-            }
+            },
         },
         "sequence": [{"event": "ran", "event_data": {"what": "plants {{ minutes }}"}}],
     },
     "say": {
-        "alias": "Say Something",
-        "fields": {"message": {"required": True, "selector": {"text": None}}},
+        "alias": "Say Something", "fields": {"message": {"required": True, "selector": {"text": None}}},
         "sequence": [{"event": "ran", "event_data": {"what": "{{ message }}"}}],
     },
     "feed": {
@@ -77,11 +75,10 @@ SCRIPTS = {
         "sequence": [{"event": "ran", "event_data": {"what": "sauna {{ hours }}"}}],
     },
     "fountain": {
-        "alias": "Play Waters",
-        "sequence": [{"wait_for_trigger": {"trigger": "event", "event_type": "never"}}],
+        "alias": "Play Waters", "sequence": [{"wait_for_trigger": {"trigger": "event", "event_type": "never"}}],
     },
     "secret": {"alias": "Secret Party", "sequence": [{"event": "ran", "event_data": {"what": "secret"}}]},
-}
+}  # fmt: skip
 NEVER = {"trigger": "event", "event_type": "never"}
 AUTOMATIONS: list[dict[str, Any]] = [
     {"alias": "Holiday Mode", "initial_state": False, "triggers": NEVER, "actions": []},
@@ -106,12 +103,9 @@ def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
 async def home(hass: HomeAssistant) -> None:
     """Scripts, a scene and automations, of which one script is not exposed."""
     config: dict[str, Any] = {
-        "homeassistant": {},
-        "conversation": {},
-        "script": SCRIPTS,
-        "scene": [{"name": "Good Night", "entities": {}}],
+        "homeassistant": {}, "conversation": {}, "script": SCRIPTS, "scene": [{"name": "Good Night", "entities": {}}],
         "automation": AUTOMATIONS,
-    }
+    }  # fmt: skip
     for domain in config:  # the config of all of them: each takes its own
         assert await async_setup_component(hass, domain, config)
     await hass.async_block_till_done()

@@ -186,14 +186,9 @@ async def test_the_house_hears_by_its_class_what_was_wrong(
         heard.append(turn.record.calls[0].error)
     await call(policy, turn := make_turn(profile=Profile(name="A", max_calls_per_turn=0)), Recorder(), light)
     assert [*heard, turn.record.calls[0].error] == [
-        "ToolNotFoundError",
-        "ToolPermissionError",
-        "ToolPermissionError",
-        "ToolArgumentsError",
-        "ToolArgumentsError",
-        "ToolError",
-        "ToolLimitError",
-    ]
+        "ToolNotFoundError", "ToolPermissionError", "ToolPermissionError", "ToolArgumentsError", "ToolArgumentsError",
+        "ToolError", "ToolLimitError",
+    ]  # fmt: skip
 
 
 async def test_unknown_tools_are_answered(policy: Policy, make_turn: MakeTurn) -> None:

@@ -51,11 +51,8 @@ class Front:
         own_tools = bool(profile.get("offer_tools"))  # what it lends, it has
         patience = min(2 * profile.get("tool_timeout", 30), 300)  # it waits for all that the other one does
         first: dict[str, Any] = {
-            "delegate_to": ["profile-9"],
-            "native_tools": own_tools,
-            "llm_apis": [],
-            "mcp_servers": [],
-        }
+            "delegate_to": ["profile-9"], "native_tools": own_tools, "llm_apis": [], "mcp_servers": [],
+        }  # fmt: skip
         first["tool_timeout"] = patience
         if self.kind == "routing":
             behind = {"extension_name": "Domestic", "description": "Takes care of the home."}

@@ -94,11 +94,8 @@ async def build_world(hass: HomeAssistant) -> None:
         hass, "group", {"group": {"mixed": {"name": "Mixed", "entities": ["light.bed_light", HIDDEN_LIGHT]}}}
     )
     lights = {
-        "group_type": "light",
-        "name": "Mixed",
-        "entities": ["light.bed_light", HIDDEN_LIGHT],
-        "hide_members": False,
-    }
+        "group_type": "light", "name": "Mixed", "entities": ["light.bed_light", HIDDEN_LIGHT], "hide_members": False,
+    }  # fmt: skip
     group = MockConfigEntry(domain="group", title="Mixed", options=lights)
     group.add_to_hass(hass)
     assert await hass.config_entries.async_setup(group.entry_id)

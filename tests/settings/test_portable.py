@@ -65,19 +65,14 @@ def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:
         "profile_id": "technician",
         "slash_commands": ["tech"],
         "processing_config": {
-            "llm": "Large model",
-            "custom_prompt": OWN["custom_prompt"],
-            "context_entities": OWN["context_entities"],
+            "llm": "Large model", "custom_prompt": OWN["custom_prompt"], "context_entities": OWN["context_entities"],
             "streaming": False,
         },
         "tools_config": {
-            "custom_tools": [],
-            "mcp_servers": ["Library"],
-            "external_llm": "none",
-            "tool_timeout": 60,
+            "custom_tools": [], "mcp_servers": ["Library"], "external_llm": "none", "tool_timeout": 60,
             "delegate_to": ["For guests", OTHERS_AGENT],
         },
-    }
+    }  # fmt: skip
     assert list(yaml.safe_load(text)) == ["name", "profile_id", "slash_commands", "processing_config", "tools_config"]
     assert "  custom_prompt: |" in text  # to be read by people
     assert SECRET not in text

@@ -174,11 +174,8 @@ def test_first_piece_comes_early_and_later_ones_are_worth_speaking() -> None:
 
 def test_sentence_comes_when_it_ends() -> None:
     assert pieces("Ja. Das Licht ist an. Die Heizung steht auf 21.5 Grad. Ok", 1) == [
-        "Ja. Das Licht",
-        " ist an.",
-        " Die Heizung steht auf 21.5 Grad.",
-        " Ok",
-    ]
+        "Ja. Das Licht", " ist an.", " Die Heizung steht auf 21.5 Grad.", " Ok",
+    ]  # fmt: skip
 
 
 def test_script_without_spaces_flows() -> None:
@@ -218,25 +215,17 @@ async def test_stream_keeps_its_order() -> None:
         {"content": "", "native": {"id": 1}},
     )
     assert [delta async for delta in speakable(stream)] == [
-        {"role": "assistant"},
-        {"thinking_content": "**Hm**"},
-        {"content": "One moment"},
-        {"tool_calls": [call]},
-        {"role": "assistant"},
-        {"native": {"id": 1}},
-        {"content": "Done"},
-    ]
+        {"role": "assistant"}, {"thinking_content": "**Hm**"}, {"content": "One moment"}, {"tool_calls": [call]},
+        {"role": "assistant"}, {"native": {"id": 1}}, {"content": "Done"},
+    ]  # fmt: skip
 
 
 async def test_stream_of_two_messages_ends_the_first_before_the_second() -> None:
     stream = _stream({"role": "assistant", "content": "One"}, {"role": "assistant", "content": "Two, and a long one"})
     assert [delta async for delta in speakable(stream)] == [
-        {"role": "assistant"},
-        {"content": "One"},
-        {"role": "assistant"},
-        {"content": "Two, and a long"},
+        {"role": "assistant"}, {"content": "One"}, {"role": "assistant"}, {"content": "Two, and a long"},
         {"content": " one"},
-    ]
+    ]  # fmt: skip
 
 
 async def test_message_without_words_has_no_text() -> None:

@@ -78,22 +78,15 @@ async def test_no_file_is_reported(hass: HomeAssistant, entry: MockConfigEntry) 
 
 async def test_statuses_of_names_are_read(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     assert {row.name: row.status.value for row in taught_names_of(hass).rows()} == {
-        "moon lamp": "approved",
-        "sky": "proposed",
-        "cookhouse": "declined",
-        "tree": "proposed",
-    }
+        "moon lamp": "approved", "sky": "proposed", "cookhouse": "declined", "tree": "proposed",
+    }  # fmt: skip
 
 
 async def test_statuses_of_phrases_are_read(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     assert {row.text: row.status.value for row in learned_phrases_of(hass).rows()} == {
-        "film evening": "proposed",
-        "pyjama party": "declined",
-        "reading corner": "seen",
-        "film night in the kitchen": "seen",
-        "make it cosy": "approved",
-        "early bird": "doubted",
-    }
+        "film evening": "proposed", "pyjama party": "declined", "reading corner": "seen",
+        "film night in the kitchen": "seen", "make it cosy": "approved", "early bird": "doubted",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("issue", "count"), [("names_proposed", 2), ("phrases_proposed", 1), ("phrases_doubted", 1)])

@@ -192,12 +192,8 @@ async def test_data_keeps_its_types_and_secrets_reach_it(
     assert (await run("act", a=128, b=[1, 2, 3]))["success"]
     [call] = called
     assert call.data == {
-        "entity_id": "light.desk",
-        "brightness": 128,
-        "rgb": [1, 2, 3],
-        "code": "sk-secret-code",
-        "slow": True,
-    }
+        "entity_id": "light.desk", "brightness": 128, "rgb": [1, 2, 3], "code": "sk-secret-code", "slow": True,
+    }  # fmt: skip
 
 
 async def test_users_without_permission(

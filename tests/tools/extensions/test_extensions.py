@@ -319,11 +319,8 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     assert known["Climate"] == ["CLIMATE_GET_STATE", "CLIMATE_UPDATE_SETTING", "CLIMATE_UPDATE_POWER"]
     assert known["Media"][:2] == ["MEDIA_GET_STATE", "MEDIA_UPDATE_PLAYER"]
     assert known["Planner"] == [
-        "PLANNER_GET_ITEMS",
-        "PLANNER_UPDATE_ADD_ITEM",
-        "PLANNER_UPDATE_COMPLETE_ITEM",
-        "PLANNER_GET_EVENTS",
-    ]
+        "PLANNER_GET_ITEMS", "PLANNER_UPDATE_ADD_ITEM", "PLANNER_UPDATE_COMPLETE_ITEM", "PLANNER_GET_EVENTS",
+    ]  # fmt: skip
     for name, parameters in (
         ("CLIMATE_UPDATE_SETTING", {"entity_id": "climate.heatpump", "parameters": {"temperature": 22}}),
         ("CLIMATE_UPDATE_POWER", {"entity_id": "fan.living_room_fan", "action": "turn_on"}),

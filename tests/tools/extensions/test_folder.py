@@ -63,12 +63,9 @@ def write(folder: Path, name: str = "Garden", prompt: str | bytes = PROMPT, tool
 def one(**lines: object) -> str:
     """Return a file with one tool, some lines of which are different; None leaves one out."""
     whole = {
-        "name": "GARDEN_GET_RAIN",
-        "summary": "Tells whether it rains.",
-        "example": "Is it raining?",
-        "alias": "ha_query",
-        **lines,
-    }
+        "name": "GARDEN_GET_RAIN", "summary": "Tells whether it rains.", "example": "Is it raining?",
+        "alias": "ha_query", **lines,
+    }  # fmt: skip
     return "tools:\n  -\n" + "".join(f"    {key}: {value}\n" for key, value in whole.items() if value is not None)
 
 

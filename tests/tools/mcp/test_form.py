@@ -42,13 +42,9 @@ async def test_a_server_is_added(hass: HomeAssistant, library: McpServer) -> Non
     result = await send(hass, form, allowed_tools=["unsaid", " lend_book ", "lend_book"])
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Library")
     assert stored(entry) == {
-        "url": library.url,
-        "transport": "auto",
-        "auth": "bearer",
-        "verify_ssl": True,
-        "token": TOKEN,
+        "url": library.url, "transport": "auto", "auth": "bearer", "verify_ssl": True, "token": TOKEN,
         "allowed_tools": ["lend_book", "unsaid"],
-    }
+    }  # fmt: skip
     [server] = entry.runtime_data.mcp_tools.servers.values()
     await until(lambda: is_connected(server))
 
@@ -186,12 +182,8 @@ async def test_a_key_stays_and_is_not_shown(hass: HomeAssistant, library: McpSer
     entry = await set_up_servers(hass, with_key(library, allowed_tools=["lend_book"]))
     form = await change(hass, entry)
     assert shown(form) == {
-        "name": "Library",
-        "url": library.url,
-        "transport": "auto",
-        "auth": "bearer",
-        "verify_ssl": True,
-    }
+        "name": "Library", "url": library.url, "transport": "auto", "auth": "bearer", "verify_ssl": True,
+    }  # fmt: skip
     form = await send(hass, form, name="Books", url=library.url, auth="bearer")
     assert shown(form) == {"token": "••••••••"}
     form = await send(hass, form, token="••••••••")
@@ -277,11 +269,8 @@ async def test_a_server_of_the_owners_is_no_matter_of_allowed_hosts(
 
 async def test_diagnostics_have_no_secret(hass: HomeAssistant, library: McpServer, socket_enabled: None) -> None:
     oauth = {
-        "auth": "oauth2",
-        "token_url": "http://127.0.0.1:9/t",
-        "client_id": "home-9",
-        "client_secret": "very-secret",
-    }
+        "auth": "oauth2", "token_url": "http://127.0.0.1:9/t", "client_id": "home-9", "client_secret": "very-secret",
+    }  # fmt: skip
     other = {**with_key(library, 2), "data": {"url": "http://127.0.0.1:9/mcp", **oauth}}
     entry = await set_up(hass, more=[with_key(library), other])  # type: ignore[list-item]
     await until(lambda: server_of(entry).connected)

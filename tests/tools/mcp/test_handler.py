@@ -357,11 +357,8 @@ def test_names_are_matched_with_tolerance() -> None:
 
 async def test_a_tool_that_was_added_in_the_ui(hass: HomeAssistant, library: McpServer, run: Run) -> None:
     handler = {
-        "type": "mcp",
-        "server_url": library.url,
-        "method": "find_book",
-        "auth": {"type": "bearer", "token": TOKEN},
-    }
+        "type": "mcp", "server_url": library.url, "method": "find_book", "auth": {"type": "bearer", "token": TOKEN},
+    }  # fmt: skip
     data = {
         "name": "look_up",
         "description": "Looks up.",

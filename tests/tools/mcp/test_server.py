@@ -179,11 +179,8 @@ async def test_a_reload_does_not_wait_for_a_token(
 
     server.answers["/token"] = never
     access: dict[str, Any] = {
-        "auth": "oauth2",
-        "token_url": f"{server.url}/token",
-        "client_id": "a",
-        "client_secret": "b",
-    }
+        "auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "a", "client_secret": "b",
+    }  # fmt: skip
     entry = await set_up_servers(hass, subentry(library.url, **access), wait=False)
     await asked.wait()
     running = server_of(entry)._running
