@@ -64,9 +64,7 @@ async def test_an_action_stands_under_the_name_of_the_agent(
     assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [ours["message"]]
 
 
-async def test_reading_is_no_action_and_without_events_nothing_is_told(
-    hass: HomeAssistant, house: None, llm_server: LLMServer
-) -> None:
+async def test_reading_is_no_action(hass: HomeAssistant, house: None, llm_server: LLMServer) -> None:
     await build_house(hass)
     entry = await set_up(hass, llm_server)
     told = async_capture_events(hass, events.ACTION_EXECUTED)

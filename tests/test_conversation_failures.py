@@ -49,9 +49,7 @@ async def test_stream_cut_after_words_keeps_them(hass: HomeAssistant, llm_server
     assert len(llm_server.requests) == 1
 
 
-async def test_stream_cut_after_a_tool_call_goes_on_and_runs_it_once(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_stream_cut_after_a_call_runs_it_once(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     toggle = {"action": "toggle", "entity_id": "light.bed_light"}
     llm_server.plan(cut(tool_call("ha_control", toggle)), text("Toggled."))
@@ -67,9 +65,7 @@ async def test_endpoint_that_fails_after_a_tool_ran(hass: HomeAssistant, llm_ser
     assert "Scripted" in speech(result)
 
 
-async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_unreachable_endpoint_is_said_and_repaired(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     for _ in range(3):
         llm_server.plan(server_error(503), server_error(503))
@@ -255,9 +251,7 @@ async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
     assert state_of(hass, "lock.front_door") in ("unlocked", "unlocking")
 
 
-async def test_an_answer_over_the_limit_of_the_agent_ends_in_a_sentence_that_says_so(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_answer_over_the_limit_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_answer_tokens": 100})
     story = " ".join(f"Chapter {number} was written by the fire." for number in range(200))
     llm_server.plan(text(story), text(story))

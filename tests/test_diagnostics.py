@@ -132,9 +132,7 @@ async def test_own_tools_are_told_by_name_and_kind(hass: HomeAssistant) -> None:
     assert not [text for text in ("tool-secret-1", "nas", "Private") if text in json.dumps(told)]
 
 
-async def test_device_is_one_endpoint_or_one_assistant(
-    hass: HomeAssistant, device_registry: dr.DeviceRegistry, llm_server: LLMServer
-) -> None:
+async def test_device_is_either(hass: HomeAssistant, device_registry: dr.DeviceRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     devices = {
         subentry_id: next(device for device in device_registry.devices if (DOMAIN, subentry_id) in device.identifiers)

@@ -37,9 +37,7 @@ def heard(hass: HomeAssistant) -> dict[str, list[Any]]:
     return {name: async_capture_events(hass, name) for name in FIELDS}
 
 
-async def test_every_field_and_no_words(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_fields_without_words(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
     llm_server.plan(
@@ -60,9 +58,7 @@ async def test_every_field_and_no_words(
     assert "light.bed_light" in heard[events.CONTEXT_INJECTED][0].data["entities_included"]
 
 
-async def test_events_can_be_silenced_but_errors(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_silenced_but_for_errors(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server, options={"emit_events": False})
     llm_server.plan(text("ok"), server_error(), server_error())
     await say(hass, "hello")
@@ -133,9 +129,7 @@ async def test_answer_that_ends_in_a_sentence_about_a_fault_is_an_error(
     assert len(heard[events.ERROR]) == 1
 
 
-async def test_fault_in_the_middle_that_was_overcome_is_none(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_an_overcome_fault(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(cut(tool_call("ha_control", TURN_ON)), text("It is on."))
     assert (await process(hass, "a story, please"))["success"] is True
@@ -157,9 +151,7 @@ async def test_streaming_error_says_what_was_kept(
     assert [event.data["fallback"] for event in heard[events.STREAMING_ERROR]] == [kept]
 
 
-async def test_component_is_where_it_happened(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_component_of_an_event(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(server_error(), server_error())
     await process(hass, "hello")

@@ -58,9 +58,7 @@ async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: L
     assert data["tool_breakdown"] == {"query_external_llm": 1}
 
 
-async def test_personal_data_does_not_travel_as_the_name_of_a_key(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
+async def test_a_key_name_has_no_personal_data(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert, mask_personal_data="always")
     context = {"guests": {"anna@example.org": "comes at 8", "sensor.door": "closed"}}
     llm_server.plan(tool_call("query_external_llm", {"prompt": "Who comes?", "context": context}), text("Anna."))
@@ -122,9 +120,7 @@ async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMSe
 
 
 @pytest.mark.parametrize("replies", [(server_error(), server_error()), (text(""),)], ids=["down", "silent"])
-async def test_failure_goes_back_to_the_first_model(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, replies: Any
-) -> None:
+async def test_failure_is_told(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, replies: Any) -> None:
     await set_up_both(hass, llm_server, expert)
     llm_server.plan(tool_call("query_external_llm", ASK), text("I could not ask."))
     expert.plan(*replies)

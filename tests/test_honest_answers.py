@@ -60,9 +60,7 @@ async def test_a_turn_asks_no_more_often_than_its_calls_allow(hass: HomeAssistan
     assert [request.body.get("tool_choice") for request in llm_server.requests] == [None, None, "none"]
 
 
-async def test_the_last_request_of_a_turn_has_to_be_answered_in_words(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_last_request_is_answered_in_words(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 3}, llm={"preset": "vllm"})
     calls = tool_call("ha_query", {"entity_id": "light.bed_light"})
     llm_server.plan(context_length(), calls, context_length(), calls, text("It is off."))
@@ -102,9 +100,7 @@ async def test_correction_that_does_not_come(hass: HomeAssistant, llm_server: LL
     ("did you turn on the bed light?", CLAIM),
     ("thanks", "You are welcome. I've turned on the light as you asked."),
 ])  # fmt: skip
-async def test_honest_answers_take_one_request(
-    hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str
-) -> None:
+async def test_an_honest_one_asks_once(hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text(answer))
     assert speech(await say(hass, words)) == answer
@@ -192,9 +188,7 @@ async def test_a1_a_number_that_was_not_set_is_not_believed(hass: HomeAssistant,
     assert speech(await say(hass, "what is it set to?")) == "The thermostat is set to 19 degrees."
 
 
-async def test_a1_a_state_that_is_not_so_is_corrected_also_in_an_answer_to_a_question(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a1_an_untrue_state_is_corrected_in_a_later_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     await unlock(hass)
     llm_server.plan(text("Yes, the front door is locked."), text("The front door is locked, I am sure."))
@@ -215,9 +209,7 @@ async def test_a1_half_of_what_was_asked_is_not_all(hass: HomeAssistant, llm_ser
     }  # fmt: skip
 
 
-async def test_a2_a_second_model_that_was_asked_is_no_act(
-    hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None
-) -> None:
+async def test_a2_asking_a_second_model(hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None) -> None:
     expert = LLMServer()
     await expert.start()
     endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}

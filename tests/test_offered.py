@@ -105,9 +105,7 @@ async def start(hass: HomeAssistant, **fields: Any) -> MockConfigEntry:
     pytest.param(f"/api/mcp/{API}", "streamable_http", id="by its id"),
     pytest.param("/mcp_server/sse", "sse", id="SSE"),
 ])  # fmt: skip
-async def test_a_program_switches_what_is_exposed(
-    hass: HomeAssistant, port: int, admin: MockUser, path: str, transport: str
-) -> None:
+async def test_exposure_switches(hass: HomeAssistant, port: int, admin: MockUser, path: str, transport: str) -> None:
     await start(hass)
     async with program(hass, port, admin, path, transport) as session:
         tools = {tool.name: tool for tool in await session.async_list_tools()}

@@ -1063,9 +1063,7 @@ async def test_history_that_is_cleared_is_told_to_nobody(world: World) -> None:
         assert [item["role"] for item in world.parts.of(part)[-1]["messages"]] == ["system", "user"]
 
 
-async def test_a_model_of_the_home_has_read_what_the_router_begins_with(
-    hass: HomeAssistant, parts: Parts, hass_owner_user: MockUser
-) -> None:
+async def test_a_local_model_has_read_the_start(hass: HomeAssistant, parts: Parts, hass_owner_user: MockUser) -> None:
     await build_house(hass)
     async_register_extension(hass, coachbyte())
     parts.server.sees_reading = True

@@ -78,9 +78,7 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
     pytest.param("en", NARROW, marks=pytest.mark.one_release),
     pytest.param("de", WIDE, marks=pytest.mark.one_release),
 ])  # fmt: skip
-async def test_from_the_dashboard_to_the_first_answer(
-    tmp_path: Path, llm_server: LLMServer, language: str, width: int
-) -> None:
+async def test_from_dashboard_to_first_answer(tmp_path: Path, llm_server: LLMServer, language: str, width: int) -> None:
     ours = texts(language)
     shots = os.environ.get("SHOTS")
     async with (

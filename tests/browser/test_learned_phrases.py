@@ -67,9 +67,7 @@ async def frontend(hass: Hass) -> AsyncGenerator[Frontend]:
         yield frontend
 
 
-async def test_phrases_are_chosen_in_repairs_and_done_without_the_model(
-    hass: Hass, llm_server: LLMServer, frontend: Frontend
-) -> None:
+async def test_phrases_approved_in_repairs_need_no_model(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
     agent = await add_home_agent(hass, url=llm_server.base_url, model="scripted", model_first=False)
     await hass.create_pipeline(agent, preferred=True)
     await add_user(hass, "alice")

@@ -23,9 +23,7 @@ def user(path: Path, mime_type: str) -> UserContent:
         {"type": "file", "file": {"filename": "file.bin", "file_data": "data:application/pdf;base64,aGk="}},
     ),
 ])  # fmt: skip
-async def test_files_become_parts_of_the_message(
-    hass: HomeAssistant, tmp_path: Path, mime_type: str, part: dict[str, object]
-) -> None:
+async def test_files_become_parts(hass: HomeAssistant, tmp_path: Path, mime_type: str, part: dict[str, object]) -> None:
     path = tmp_path / "file.bin"
     path.write_bytes(b"hi")
     content = user(path, mime_type)

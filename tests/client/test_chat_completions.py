@@ -29,9 +29,7 @@ async def test_an_answer_becomes_deltas(llm_server: LLMServer, make_client: Make
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "in one piece"])
-async def test_tool_calls_are_yielded_once_and_whole(
-    llm_server: LLMServer, make_client: MakeClient, stream: bool
-) -> None:
+async def test_tool_calls_come_once_and_whole(llm_server: LLMServer, make_client: MakeClient, stream: bool) -> None:
     llm_server.plan(tool_call("f", {"on": True}, call_id="a", fragments=4), tool_call("f", '{"on":'))
     request = ChatRequest(messages=REQUEST.messages, tools=TOOLS, stream=stream)
     client = make_client()
@@ -66,9 +64,7 @@ async def test_nothing_is_sent_that_was_not_set(llm_server: LLMServer, make_clie
     assert "Authorization" not in llm_server.request.headers
 
 
-async def test_text_that_is_not_valid_unicode_is_sent_all_the_same(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_invalid_unicode_is_still_sent(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("On."))
     await ask(make_client(), ChatRequest(messages=[{"role": "user", "content": "half a pair: \ud83d"}]))
     assert llm_server.request.last_user == "half a pair: \ud83d"
@@ -111,24 +107,18 @@ async def test_azure_has_its_own_address_and_header(llm_server: LLMServer, make_
     ),
     pytest.param(text("On.", content_type="text/plain"), id="wrong content type"),
 ])  # fmt: skip
-async def test_answers_in_any_shape_are_understood(
-    llm_server: LLMServer, make_client: MakeClient, reply: Planned
-) -> None:
+async def test_any_shape_of_answer_is_read(llm_server: LLMServer, make_client: MakeClient, reply: Planned) -> None:
     llm_server.plan(reply)
     assert said(await ask(make_client())) == "On."
 
 
-async def test_a_stream_is_understood_although_one_piece_was_asked_for(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_a_stream_is_read_although_not_asked_for(llm_server: LLMServer, make_client: MakeClient) -> None:
     body = b'data: {"choices":[{"delta":{"content":"On."}}]}\n\ndata: [DONE]\n\n'
     llm_server.plan(Planned(body=body, content_type="text/event-stream"))
     assert said(await ask(make_client(), ChatRequest(messages=REQUEST.messages, stream=False))) == "On."
 
 
-async def test_a_connection_kept_open_after_the_end_delays_nothing(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_an_open_connection_after_the_end_delays_nothing(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(chunks(delta(content="On."), b"data: [DONE]\n\n", silent=True))
     started = time.perf_counter()
     assert said(await ask(make_client())) == "On."

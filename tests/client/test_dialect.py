@@ -66,9 +66,7 @@ async def test_the_limit_of_the_answer_has_two_names(
     assert limits == [{sent: 300}, {renamed: 300}, {renamed: 300}, {}]
 
 
-async def test_several_parameters_may_be_refused_one_after_the_other(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_several_parameters_may_be_refused(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(unsupported("temperature"), unsupported("top_p"), unsupported("max_tokens"), text("On."))
     assert said(await ask(make_client(**EVERYTHING))) == "On."
 
@@ -77,17 +75,13 @@ async def test_several_parameters_may_be_refused_one_after_the_other(
     "refusal",
     [error(400, "top_p and temperature look fine"), error(400, "messages: invalid"), error(400, "unsupported")],
 )
-async def test_a_refusal_that_names_no_parameter_is_final(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Reply
-) -> None:
+async def test_a_nameless_refusal_is_final(llm_server: LLMServer, make_client: MakeClient, refusal: Reply) -> None:
     llm_server.plan(refusal)
     with pytest.raises(LLMResponseError):
         await ask(make_client(**EVERYTHING))
 
 
-async def test_tools_stay_in_the_request_where_tool_choice_none_is_known(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_tools_stay_where_tool_choice_none_is_known(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(*[text("On.")] * 5, unsupported("tool_choice"), text("On."))
     words = ChatRequest(messages=REQUEST.messages, tools=TOOLS, may_call_tools=False)
     calls = ChatRequest(messages=REQUEST.messages, tools=TOOLS)
@@ -106,9 +100,7 @@ async def test_tools_stay_in_the_request_where_tool_choice_none_is_known(
 
 
 @pytest.mark.parametrize(("stored", "sent"), [("5m", "5m"), ("-1", -1), ("300", 300), ("", None), (None, None)])
-async def test_keep_alive_is_sent_as_ollama_takes_it(
-    llm_server: LLMServer, make_client: MakeClient, stored: str | None, sent: Any
-) -> None:
+async def test_keep_alive_format(llm_server: LLMServer, make_client: MakeClient, stored: str | None, sent: Any) -> None:
     llm_server.plan(text("On."), text("On."))
     await ask(make_client(preset="ollama", keep_alive=stored))
     assert llm_server.request.body.get("keep_alive") == sent

@@ -33,9 +33,7 @@ def impatient(seconds: float) -> ChatRequest:
     error(503, "The model is still being loaded, please retry"),
     error(503, "litellm.ServiceUnavailableError: OpenAIException - Loading model"),
 ], ids=["llama.cpp", "Ollama", "Hugging Face", "in words", "LiteLLM"])  # fmt: skip
-async def test_servers_that_load_are_understood(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Planned
-) -> None:
+async def test_loading_servers_are_recognized(llm_server: LLMServer, make_client: MakeClient, refusal: Planned) -> None:
     llm_server.plan(refusal, text("Yes."))
     assert said(await ask(make_client())) == "Yes."
 
@@ -59,9 +57,7 @@ async def test_a_model_that_cannot_be_loaded_is_not_waited_for(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_it_is_asked_again_at_growing_intervals_until_it_answers(
-    llm_server: LLMServer, make_client: MakeClient, stream: bool
-) -> None:
+async def test_a_loading_model_is_polled_slower(llm_server: LLMServer, make_client: MakeClient, stream: bool) -> None:
     llm_server.loading = 4
     llm_server.plan(text("Yes."))
     reply = ModelReply()
@@ -123,9 +119,7 @@ async def test_nothing_is_sent_again_once_a_word_came(llm_server: LLMServer, mak
     assert len(llm_server.requests) == 1
 
 
-async def test_silence_while_a_model_is_loaded_is_no_dead_server(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_silence_while_loading_is_no_dead_server(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("Yes.", delay=0.6))
     assert said(await ask(make_client(idle_timeout=1.5), impatient(0))) == "Yes."
     assert len(llm_server.requests) == 1

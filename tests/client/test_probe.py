@@ -63,9 +63,7 @@ async def test_models_that_cannot_chat_are_told_by_their_names(hass: HomeAssista
     assert set(await async_list_models(hass, endpoint_of(llm_server.base_url))) == set(CHAT)
 
 
-async def test_what_a_server_says_of_a_model_counts_more_than_its_name(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_what_the_server_says_counts_more_than_the_model_name(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = json_reply(
         b"""{"data": [
         {"id": "mistral-a", "capabilities": {"completion_chat": true}},
@@ -92,9 +90,7 @@ async def test_anthropic_lists_its_models_by_its_own_headers(hass: HomeAssistant
     (b'{"data":[{"id":"a"},{"id":null},{},5]}', ["a"]),
     (b'[{"id":"a"}]', ["a"]),
 ], ids=["Ollama without a model", "odd rows", "bare list"])  # fmt: skip
-async def test_lists_in_any_shape_are_understood(
-    hass: HomeAssistant, llm_server: LLMServer, body: bytes, models: list[str]
-) -> None:
+async def test_any_shape_of_list(hass: HomeAssistant, llm_server: LLMServer, body: bytes, models: list[str]) -> None:
     llm_server.models = json_reply(body)
     assert await async_list_models(hass, endpoint_of(llm_server.base_url)) == models
 
@@ -128,9 +124,7 @@ async def test_an_endpoint_that_is_off_is_not_reachable(hass: HomeAssistant, soc
     assert type(caught.value) is LLMConnectionError
 
 
-async def test_a_name_that_does_not_exist_is_not_reachable(
-    hass: HomeAssistant, socket_enabled: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unknown_hostname(hass: HomeAssistant, socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_args: object, **_options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -141,9 +135,7 @@ async def test_a_name_that_does_not_exist_is_not_reachable(
     assert "Name or service not known" in (caught.value.translation_placeholders or {})["detail"]
 
 
-async def test_an_endpoint_that_is_silent_times_out(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_silent_endpoint(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "TIMEOUT", 0.2)
     llm_server.models = silence()
     with pytest.raises(LLMTimeoutError):

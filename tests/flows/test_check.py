@@ -168,9 +168,7 @@ async def test_a_model_that_does_not_come_to_an_end_is_not_waited_for(
 
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Which lights are on?"), ("de", "Welche Lichter sind an?")])
-async def test_the_sentence_that_is_suggested_is_understood_without_a_model(
-    hass: HomeAssistant, language: str, sentence: str
-) -> None:
+async def test_the_suggested_sentence_works_without_a_model(hass: HomeAssistant, language: str, sentence: str) -> None:
     hass.config.language = language
     form = await check(hass, await set_up(hass))
     assert shown(form) == {"sentence": sentence}

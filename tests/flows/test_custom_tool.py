@@ -127,9 +127,7 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
     pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
     pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
 ])  # fmt: skip
-async def test_what_is_wrong_with_its_handler(
-    hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str
-) -> None:
+async def test_invalid_handler(hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type=kind)
     form = await send(hass, form, **sent)
@@ -265,9 +263,7 @@ async def test_forms_have_every_key(hass: HomeAssistant, kind: str) -> None:
     pytest.param("mcp", {"transport": "auto"}, id="tool of a server"),
 ])  # fmt: skip
 @pytest.mark.parametrize("off", [False, True])
-async def test_what_holds_is_shown_and_what_is_shown_is_not_stored(
-    hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool
-) -> None:
+async def test_shown_values_are_not_stored(hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type=kind)
     holds = {"auth": "none", "timeout": 30, "min_interval": 0, "verify_ssl": True, **holds}

@@ -503,9 +503,7 @@ MODEL_SEEN: dict[str, Effect] = {
 
 
 @pytest.mark.parametrize("key", MODEL_SEEN)
-async def test_an_option_of_a_model_changes_what_its_server_gets(
-    hass: HomeAssistant, llm_server: LLMServer, key: str
-) -> None:
+async def test_an_option_of_a_model_reaches_its_server(hass: HomeAssistant, llm_server: LLMServer, key: str) -> None:
     effect = MODEL_SEEN[key]
     await build_house(hass)
     world = World(hass, llm_server, await set_up(hass, llm_server))

@@ -209,9 +209,7 @@ async def test_a_missing_key_and_a_wrong_one_are_told_apart(hass: HomeAssistant,
 
 
 @pytest.mark.parametrize("key", ["", "   "])
-async def test_a_key_that_is_needed_is_asked_for_before_anybody_else_is(
-    hass: HomeAssistant, llm_server: LLMServer, key: str
-) -> None:
+async def test_a_required_key_is_asked_for_first(hass: HomeAssistant, llm_server: LLMServer, key: str) -> None:
     form = await to_endpoint(hass, "anthropic")
     assert form["description_placeholders"]["service"] == "Anthropic"
     assert form["description_placeholders"]["keys_at"].startswith("https://")
@@ -316,9 +314,7 @@ async def test_times_that_ollama_takes(hass: HomeAssistant, llm_server: LLMServe
     pytest.param({"top_p": 1.5}, id="top P"),
     pytest.param({"max_tokens": 0}, id="max tokens"),
 ])  # fmt: skip
-async def test_numbers_out_of_range_are_refused(
-    hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]
-) -> None:
+async def test_out_of_range_numbers(hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]) -> None:
     form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
     with pytest.raises(InvalidData):
         await send(hass, form, model="m", **sent)

@@ -85,9 +85,7 @@ def stored(own: dict[str, Any], sent: dict[str, Any], follows: set[str]) -> dict
         id="without the default instructions, those that are shown are kept",
     ),
 ])  # fmt: skip
-def test_what_is_stored(
-    own: dict[str, Any], sent: dict[str, Any], untick: str, tick: str, result: dict[str, Any]
-) -> None:
+def test_stored(own: dict[str, Any], sent: dict[str, Any], untick: str, tick: str, result: dict[str, Any]) -> None:
     follows = (FOLLOWING - own.keys() - {untick}) | ({tick} if tick else set())
     assert stored(own, sent, follows) == result
 
@@ -102,9 +100,7 @@ def test_what_is_stored(
     pytest.param({"b": "3"}, {"a": "1", "b": "3"}, True, {}, id="ticked: follows again"),
     pytest.param({"c": "4"}, {"a": "1", "b": "2"}, False, {}, id="the last own name is taken away"),
 ])  # fmt: skip
-def test_values_with_names_are_stored_name_by_name(
-    own: dict[str, str], sent: dict[str, str], follow: bool, result: dict[str, str]
-) -> None:
+def test_values_stored_by_name(own: dict[str, str], sent: dict[str, str], follow: bool, result: dict[str, str]) -> None:
     home = {"prompts": {"a": "1", "b": "2"}}
     mine = {"prompts": own} if own else {}
     inherits = inherited(home)

@@ -124,9 +124,7 @@ async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server
     await other.stop()
 
 
-async def test_key_that_is_needed_is_asked_for_again_with_another_address(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_required_key_is_asked_again_with_another_address(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, llm={"preset": "openai"})
     form = await change(hass, entry)
     assert not fields(form)["api_key"].get("required")  # the stored one does
@@ -146,9 +144,7 @@ async def test_failed_check_shows_and_stores_nothing(hass: HomeAssistant, llm_se
     assert dict(entry.subentries["llm-1"].data) == before
 
 
-async def test_refused_key_stays_in_its_field_and_an_emptied_field_is_the_stored_one(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_refused_key_stays_and_an_empty_field_keeps_the_key(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     form = await change(hass, entry)
     assert "api_key" not in shown(form)

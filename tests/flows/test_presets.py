@@ -179,9 +179,7 @@ async def test_it_asks_before_each_change(
     assert speech(await say(hass, "what is on?", agent_id=agent, context=Context(user_id=anna.id))) == "Two are on."
 
 
-async def test_a_technician_reads_more_and_for_longer(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
-) -> None:
+async def test_a_technician(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser) -> None:
     agent = await add(hass, entry, "technician")
     look = tool_call("ha_query", {"entity_id": "light.bed_light"})
     llm_server.plan(*[look] * 12, text("The lamp was switched off at noon."))
@@ -218,9 +216,7 @@ async def test_nothing_that_was_said_to_it_is_kept_on_the_disk(
     assert "marzipan" not in kept
 
 
-async def test_an_assistant_is_an_agent_like_any_other(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
-) -> None:
+async def test_an_assistant(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser) -> None:
     agent = await add(hass, entry, "home_assistant")
     await say(hass, "hello", agent_id=agent, context=Context(user_id=anna.id))
     assert OF_THE_HOME | {"weather", "query_external_llm"} <= tools(llm_server)
@@ -228,9 +224,7 @@ async def test_an_assistant_is_an_agent_like_any_other(
     assert done["success"] is True
 
 
-async def test_in_the_language_of_the_home_and_editable(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry
-) -> None:
+async def test_in_the_language_of_the_home(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry) -> None:
     hass.config.language = "de"
     assert await add(hass, entry, "kids", max_answer_tokens=500) == "conversation.kinder"
     assert await add(hass, entry, "kids") == "conversation.kinder_2"  # under a name that nobody has

@@ -102,9 +102,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
-async def test_the_default_instructions_are_those_that_the_model_gets(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     form = await change(hass, entry)
     text = shown(form)["custom_prompt"]

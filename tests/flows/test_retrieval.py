@@ -88,9 +88,7 @@ async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embeddin
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-async def test_each_secret_can_be_forgotten_alone(
-    hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str
-) -> None:
+async def test_each_secret_is_removable(hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str) -> None:
     stored = {**model(embedding_server), "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
     form = await form_of(hass, entry.entry_id)
@@ -105,9 +103,7 @@ async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
     assert taken({"embedding_key": "old"}, sent) == {"embedding_key": "new"}
 
 
-async def test_key_need_not_be_entered_again_after_an_error(
-    hass: HomeAssistant, embedding_server: EmbeddingServer
-) -> None:
+async def test_the_key_survives_an_error(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
     embedding_server.plan(server_error(404))
     first = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
@@ -161,9 +157,7 @@ async def test_server_that_is_off_may_be_stored_untried(
     assert entry.options["retrieval"]["embedding_model"] == "letters"
 
 
-async def test_chroma_is_tried_and_stored(
-    hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_chroma(hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture) -> None:
     entry = await set_up(hass)
     chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
     wrong = await send(hass, await form_of(hass, entry.entry_id), **chroma, chroma_tenant="nobody")

@@ -131,9 +131,7 @@ async def test_a_chain_that_is_too_long_counts_as_anything(hass: HomeAssistant) 
 
 
 @pytest.mark.parametrize("domain", ["light", "lock"])
-async def test_a_scene_of_a_hub_may_do_what_can_be_done_with_the_hub(
-    hass: HomeAssistant, put: Put, domain: str
-) -> None:
+async def test_a_scene_of_a_hub_may_do_what_the_hub_does(hass: HomeAssistant, put: Put, domain: str) -> None:
     class OfHub(Scene):
         """A scene that says nothing of what it does."""
 

@@ -110,9 +110,7 @@ def test_what_shows_it(
     ("select.a", ("a", {}), "select_first", {}),
     ("input_number.a", ("5.0", {"max": 5}), "increment", {}),
 ])  # fmt: skip
-def test_nothing_is_expected(
-    entity_id: str, before: tuple[str, dict[str, Any]], service: str, data: dict[str, Any]
-) -> None:
+def test_no_expectation(entity_id: str, before: tuple[str, dict[str, Any]], service: str, data: dict[str, Any]) -> None:
     call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=data)
     assert expectation(State(entity_id, *before), call) is None
 

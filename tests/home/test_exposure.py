@@ -61,9 +61,7 @@ async def test_a_model_is_told_of_nothing_else(hass: HomeAssistant, llm_server: 
     ("ha_control", {"action": "turn_off", "entity_id": "Kitchen Lights"}),
     ("ha_query", {"entity_id": "light.kitchen_lights"}),
 ], ids=["by its id", "by its name", "read"])  # fmt: skip
-async def test_what_is_not_listed_does_not_exist(
-    hass: HomeAssistant, llm_server: LLMServer, tool: str, arguments: dict[str, Any]
-) -> None:
+async def test_not_listed(hass: HomeAssistant, llm_server: LLMServer, tool: str, arguments: dict[str, Any]) -> None:
     await set_up(hass, llm_server, options={"allowed_entities": LISTED})
     llm_server.plan(tool_call(tool, arguments), text("No."))
     await say(hass, "please")
@@ -138,9 +136,7 @@ PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 
 @pytest.mark.parametrize(("part", "known"), PARTS.values(), ids=PARTS.keys())
-async def test_an_agent_knows_a_part_of_the_home(
-    hass: HomeAssistant, llm_server: LLMServer, part: dict[str, Any], known: set[str]
-) -> None:
+async def test_partial_agent(hass: HomeAssistant, llm_server: LLMServer, part: dict[str, Any], known: set[str]) -> None:
     _furnish(hass)
     await set_up(hass, llm_server, profile=part)
     llm_server.plan(tool_call("ha_query", {"entity_id": "*"}), text("That is all."))
@@ -184,9 +180,7 @@ async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMS
     assert told == [set(EXPOSED), {"light.kitchen_lights", "cover.kitchen_window"}, set(EXPOSED)]
 
 
-async def test_a_group_that_reaches_out_of_the_part_is_not_controlled(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_group_reaching_out_of_the_part_is_not_controlled(hass: HomeAssistant, llm_server: LLMServer) -> None:
     """As one that reaches what is not exposed; one that stays inside is."""
     for name, members in (("inside", ["light.bed_light"]), ("across", ["light.bed_light", "light.kitchen_lights"])):
         hass.states.async_set(f"group.{name}", "off", {"entity_id": members, "friendly_name": name})

@@ -39,9 +39,7 @@ async def test_what_is_named(hass: HomeAssistant, value: Any, named: list[str]) 
     ({"lamp": ["light.a", " all "]}, ["light.a", "all"]), ({"lamp": "['all']"}, ["all"]), ({"text": "all of it"}, []),
     (5, []),
 ], ids=["entity", "all", "in a list", "in a text", "a sentence", "number"])  # fmt: skip
-async def test_all_in_the_variables_of_a_script_is_no_target(
-    hass: HomeAssistant, variables: object, named: list[str]
-) -> None:
+async def test_all_in_script_variables_is_no_target(hass: HomeAssistant, variables: object, named: list[str]) -> None:
     assert list(variables_name(hass, variables)) == named
 
 

@@ -69,9 +69,7 @@ async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, sai
 
 
 @pytest.mark.parametrize(("home", "known"), [("de", True), ("en", False)])
-async def test_names_of_the_language_of_the_home_are_known_however_short(
-    hass: HomeAssistant, home: str, known: bool
-) -> None:
+async def test_short_names_of_the_language_of_the_home_are_known(hass: HomeAssistant, home: str, known: bool) -> None:
     languages = Languages(hass, NAMED)
     hass.config.language = home
     english = await languages.async_get("en")
@@ -101,9 +99,7 @@ async def test_a_thing_is_known_in_every_form(hass: HomeAssistant, code: str, sa
     ("code", "said", "inside"),
     [("zh-Hans", "关掉地下室的灯", ["地下室"]), ("ja", "キッチンの食洗機を動かして", ["キッチン", "食洗機"])],
 )
-async def test_rooms_and_things_inside_a_run_without_spaces(
-    hass: HomeAssistant, code: str, said: str, inside: list[str]
-) -> None:
+async def test_rooms_and_things_without_spaces(hass: HomeAssistant, code: str, said: str, inside: list[str]) -> None:
     language = await Languages(hass, NAMED).async_get(code)
     assert list(language.named_inside(fold(said))) == [fold(name) for name in inside]
 

@@ -80,9 +80,7 @@ async def test_of_what_is_not_exposed_any_more_only_the_words_are_told(hass: Hom
     assert told.endswith(": “turn off the bed light”.")
 
 
-async def test_with_a_model_only_the_phrase_itself_is_answered_by_the_home(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_with_a_model_the_home_answers_the_phrase_alone(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     call = tool_call("ha_control", {"action": "turn_off", "entity_id": "light.bed_light"})
     llm_server.plan(call, text("It is off."))

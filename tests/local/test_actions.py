@@ -181,9 +181,7 @@ async def test_why_nothing_fits(
     assert wording_of(result) == wording
 
 
-async def test_what_is_named_by_its_id_is_not_looked_for(
-    hass: HomeAssistant, make_turn: MakeTurn, add_entity: AddEntity
-) -> None:
+async def test_a_named_id_is_not_looked_up(hass: HomeAssistant, make_turn: MakeTurn, add_entity: AddEntity) -> None:
     """The local brain names entities so: how many others there are changes nothing."""
     turn, lamp = make_turn(), Recognised(name="HassTurnOn", slots={"name": "light.lamp"})
     calls: list[int] = []

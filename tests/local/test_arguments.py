@@ -131,9 +131,7 @@ def test_one_argument(language: str, text: str, argument: Argument, value: Any, 
     ("eco fast", (MODE,), ("mode",)),
     ("nichts davon", (COUNT, RANGE, AREA, LIGHT, MODE), ()),
 ])  # fmt: skip
-def test_what_could_be_two_things_is_neither(
-    text: str, arguments: tuple[Argument, ...], unclear: tuple[str, ...]
-) -> None:
+def test_ambiguous_names_are_neither(text: str, arguments: tuple[Argument, ...], unclear: tuple[str, ...]) -> None:
     found = read(text, *arguments)
 
     assert not found.values

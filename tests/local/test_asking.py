@@ -266,9 +266,7 @@ async def test_after_an_explanation_yes_counts(hass: HomeAssistant, alice: Conte
     assert speech(await say(hass, "yes", asked.conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 
-async def test_somebody_else_who_asks_back_ends_nothing(
-    hass: HomeAssistant, alice: Context, hass_read_only_user: MockUser
-) -> None:
+async def test_another_user_ends_nothing(hass: HomeAssistant, alice: Context, hass_read_only_user: MockUser) -> None:
     entry = await set_up(hass)
     asked = await say(hass, "unlock the front door", context=alice)
     await say(hass, "what?", None, context=Context(user_id=hass_read_only_user.id))

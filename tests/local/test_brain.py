@@ -119,9 +119,7 @@ def understand(sentence: str, language: str = "en", *, area_id: str | None = Non
         ("de", "Stell die Heizung auf 21,5 Grad", "HassClimateSetTemperature", {"temperature": 21.5}, ["climate.living"]),
     ],
 )  # fmt: skip
-def test_what_is_understood(
-    language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]
-) -> None:
+def test_understood(language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]) -> None:
     found = understand(sentence, language)
     assert [(wish.intent, dict(wish.slots), [*wish.targets]) for wish in found.wishes] == (
         [(intent, slots, targets)] if intent else []
@@ -447,9 +445,7 @@ async def test_what_others_may_not_know_of_is_not_there(hass: HomeAssistant, lim
 
 @pytest.mark.parametrize("model_between", [False, True])
 @pytest.mark.usefixtures("demo_house")
-async def test_what_a_model_was_told_meanwhile_is_what_it_is(
-    hass: HomeAssistant, llm_server: LLMServer, model_between: bool
-) -> None:
+async def test_the_model_was_told_meanwhile(hass: HomeAssistant, llm_server: LLMServer, model_between: bool) -> None:
     """While the model is asked first, only what follows right behind a sentence that was done here goes on from it."""
     await set_up(hass, llm_server, profile={"local_first": False})
 

@@ -45,18 +45,14 @@ WRONG = [
     ("are all windows closed?", "No, Hall Window is not closed"),
     ("which windows are open?", "Hall Window"),
 ])  # fmt: skip
-async def test_a_question_that_was_understood_in_part_is_answered_as_a_whole(
-    hass: HomeAssistant, sentence: str, answer: str
-) -> None:
+async def test_a_partly_understood_question_is_answered_whole(hass: HomeAssistant, sentence: str, answer: str) -> None:
     await set_up(hass)
     assert (state_of(hass, "cover.hall_window"), state_of(hass, "cover.kitchen_window")) == ("open", "closed")
     assert speech(await say(hass, sentence)) == answer
 
 
 @pytest.mark.parametrize(("language", "sentence", "names"), [row for row in WRONG if row[0] != "en"])
-async def test_what_leaves_something_out_is_not_done_and_not_answered(
-    hass: HomeAssistant, language: str, sentence: str, names: list[str]
-) -> None:
+async def test_what_leaves_out_is_not_done(hass: HomeAssistant, language: str, sentence: str, names: list[str]) -> None:
     await set_up(hass)
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, sentence, language=language)
@@ -70,9 +66,7 @@ async def test_what_leaves_something_out_is_not_done_and_not_answered(
     ("turn off everything in the kitchen", {"light.kitchen_lights"}),
     ("turn off all in the bedroom", {"light.bed_light", "light.ceiling_lights"}),
 ])  # fmt: skip
-async def test_everything_in_a_room_is_all_that_is_on_there(
-    hass: HomeAssistant, sentence: str, targets: set[str]
-) -> None:
+async def test_everything_in_a_room_is_what_is_on_there(hass: HomeAssistant, sentence: str, targets: set[str]) -> None:
     await set_up(hass)
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, sentence)

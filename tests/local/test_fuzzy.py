@@ -103,9 +103,7 @@ async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
     ("en", "what is the temperature in the kitchen", "Sorry, I am not aware of any climate in the Kitchen area"),
     ("de", "wie warm ist es in Kitchen", "Im Bereich Kitchen wurde kein Thermostat gefunden"),
 ])  # fmt: skip
-async def test_what_nothing_is_exposed_for_is_said(
-    hass: HomeAssistant, language: str, sentence: str, reason: str
-) -> None:
+async def test_with_nothing_exposed_it_says_so(hass: HomeAssistant, language: str, sentence: str, reason: str) -> None:
     assert await async_setup_component(hass, "weather", {})
     assert await async_setup_component(hass, "climate", {})
     hass.states.async_set("weather.hidden", "sunny", {"friendly_name": "Secret"})
@@ -182,9 +180,7 @@ async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_c
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-async def test_the_others_are_done_where_a_user_may_know_nothing_of_one(
-    hass: HomeAssistant, limited: MakeContext
-) -> None:
+async def test_the_others_are_done_where_one_is_hidden_from_a_user(hass: HomeAssistant, limited: MakeContext) -> None:
     await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
     context = limited("light.bed_light", read=False)
     result = await say(hass, "turn off the bed light and the ceiling lights", context=context)

@@ -321,9 +321,7 @@ async def test_only_administrators_see_and_decide(
     await talk("film evening", LIT)  # the model's again
 
 
-async def test_a_room_or_a_thing_that_was_named_may_be_another(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """What was done for just what the words name is done for another room, or another thing of the kind, by its name."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     bedroom = [{"action": "turn_on", "entity_id": entity_id} for entity_id in (BED, CEILING)]
@@ -426,9 +424,7 @@ async def test_another_thing_done_begins_anew(hass: HomeAssistant, llm_server: L
     assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
 
 
-async def test_the_asking_room_is_a_part_of_what_was_said(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_the_asking_room_is_part_of_the_phrase(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """“Cosy” in the bedroom is not “cosy” in the kitchen, nor what is typed."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     entry = MockConfigEntry(domain="test")
@@ -505,9 +501,7 @@ async def test_it_outlives_a_restart_and_leaves_with_its_user_and_the_entry(
     assert not await hass.async_add_executor_job(file.exists)
 
 
-async def test_a_file_that_cannot_be_read_is_set_aside_and_reported(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, file: Path
-) -> None:
+async def test_a_broken_file_is_set_aside(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, file: Path) -> None:
     entry = await start(hass, llm_server)
     await talk(COSY, LIT)
     await talk(COSY, LIT)
@@ -604,9 +598,7 @@ async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
     assert state_of(hass, BED) == "on"
 
 
-async def test_an_automation_that_the_model_ran_is_learned_and_held_back_as_before(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_an_automation_is_learned_and_held_back(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     automation = {
         "alias": "Holiday",
         "triggers": [],

@@ -206,9 +206,7 @@ NOTHING = {
     ("de", "Mach alle Lichter außer der Schreibtischlampe und der Stehlampe an", "HassTurnOn", "light.o1 light.l1"),
     ("de", "Sperr alle Türen ab außer der Seitentür", "HassTurnOn", "lock.h4"),
 ])  # fmt: skip
-def test_what_is_excepted_is_spared_and_so_is_what_stands_for_all(
-    language: str, sentence: str, intent: str, spared: str
-) -> None:
+def test_exceptions_are_spared_even_as_groups(language: str, sentence: str, intent: str, spared: str) -> None:
     found = said(sentence, language)
     (wish,) = found.wishes
     assert (wish.intent, set(found.spared)) == (intent, set(spared.split()))

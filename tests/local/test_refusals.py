@@ -58,9 +58,7 @@ async def test_what_a_user_may_know_nothing_of_is_as_unknown_as_missing(
 
 @pytest.mark.parametrize("sentence", ["turn on the lights in the bedroom", "are any lights on in the bedroom"])
 @pytest.mark.usefixtures("home_agent")
-async def test_a_room_does_not_tell_of_what_a_user_may_know_nothing_of(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+async def test_a_room_does_not_tell_what_is_hidden(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     said = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
     assert "Ceiling" not in said
     assert said == "Sorry, I am not aware of any light in the Bedroom area"
@@ -147,9 +145,7 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
     ],
 )
 @pytest.mark.usefixtures("home_agent")
-async def test_what_is_hardly_a_name_is_not_said_to_be_missing(
-    hass: HomeAssistant, language: str, sentence: str
-) -> None:
+async def test_a_doubtful_name_is_not_said_to_be_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
     result = await say(hass, sentence, language=language)
     assert result.response.error_code is NOT_UNDERSTOOD
 
@@ -221,7 +217,5 @@ async def test_intent_that_nobody_handles_is_not_understood(hass: HomeAssistant)
     ("en", "Thank you!", "You're welcome."), ("en", "thanks a lot", "You're welcome."),
     ("de", "Danke schön.", "Gern geschehen."), ("de", "thanks", "Gern geschehen."), ("fr", "Merci", "Je vous en prie."),
 ])  # fmt: skip
-async def test_thanks_are_no_sentence_that_was_not_understood(
-    hass: HomeAssistant, language: str, said: str, answer: str
-) -> None:
+async def test_thanks_are_understood(hass: HomeAssistant, language: str, said: str, answer: str) -> None:
     assert speech(await say(hass, said, language=language)) == answer

@@ -204,9 +204,7 @@ async def test_what_is_surely_meant_runs_and_all_else_goes_to_the_model(
     assert len(ran) == 4
 
 
-async def test_without_a_model_routes_answer_and_nothing_is_done_that_is_not_sure(
-    hass: HomeAssistant, home: None
-) -> None:
+async def test_without_a_model_routes_answer_and_only_sure_things_run(hass: HomeAssistant, home: None) -> None:
     await listen(hass, None)
     ran = async_capture_events(hass, "ran")
     for sentence, (route, answer) in RUNS.items():
@@ -223,9 +221,7 @@ async def test_without_a_model_routes_answer_and_nothing_is_done_that_is_not_sur
 WITHOUT = "Water Plants cannot start without a value for: Minutes. Say it together with the name."
 
 
-async def test_no_script_starts_without_what_it_requires(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_script_requires_its_fields(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     """Home Assistant's sentences, the brain, a route and the model alike; what has a default gets it."""
     entry = await listen(hass, None)
     ran = async_capture_events(hass, "ran")
@@ -385,9 +381,7 @@ async def test_a_value_may_be_what_a_thing_is_called(hass: HomeAssistant, home: 
     assert (await process(hass, "how is the scanner room doing"))["answer"] == "I am the model."
 
 
-async def test_what_does_not_follow_is_not_said_to_be_done(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_what_does_not_follow_is_not_said_done(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, options={"verify_seconds": 0.2})
 
     async def nothing(_call: ServiceCall) -> None:
@@ -459,9 +453,7 @@ async def test_what_is_set_going_in_spanish_runs(hass: HomeAssistant, home: None
     assert [event.data["what"] for event in ran] == ["garden", "movie"]
 
 
-async def test_an_automation_that_did_not_run_is_not_said_to_be_done(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_an_automation_that_did_not_run_is_told(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     executed = async_capture_events(hass, events.ACTION_EXECUTED)
@@ -496,9 +488,7 @@ async def test_with_routing_off_only_tools_with_examples_run_and_the_model_keeps
         assert offered(llm_server) == ALL
 
 
-async def test_a_sentence_goes_on_from_the_one_before_with_another_value(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_sentence_continues_with_another_value(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     first = await process(hass, "how is the printer doing")
     then = await process(hass, "and the scanner?", conversation_id=first["conversation_id"])
@@ -559,9 +549,7 @@ async def test_a_route_needs_a_yes_as_any_call_does(hass: HomeAssistant, home: N
     assert (refused["success"], refused["answer"]) == (False, "That didn't work.")
 
 
-async def test_who_may_not_know_of_a_script_does_not_run_it(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_script_hidden_from_a_user_does_not_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     user = MockUser(name="Guest").add_to_hass(hass)
@@ -573,9 +561,7 @@ async def test_who_may_not_know_of_a_script_does_not_run_it(
     assert route_of(response)["route"] == "scene.good_night"
 
 
-async def test_what_the_agent_does_not_know_or_cannot_be_reached_does_not_run(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_the_unknown_and_unavailable_do_not_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, exposed_entities=["scene"])
     ran = async_capture_events(hass, "ran")
     assert route_of(await process(hass, "run movie night"))["route"] != "script.movie_night"
@@ -585,9 +571,7 @@ async def test_what_the_agent_does_not_know_or_cannot_be_reached_does_not_run(
     assert route_of(await process(hass, "good night"))["declined"] == "unavailable"
 
 
-async def test_the_model_words_the_answer_where_the_owner_wants_it(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_the_model_words_the_answer_if_set(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, routing_persona=True, local_first=True)
     response = await process(hass, "how is the printer doing")
     assert (response["answer"], response["answered_by"]) == ("I am the model.", "model")
@@ -602,9 +586,7 @@ async def test_the_model_words_the_answer_where_the_owner_wants_it(
     assert response["answer"] == "The scanner is idle."
 
 
-async def test_events_and_the_trace_tell_which_route_answered(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
     response = await process(hass, "good night")
@@ -624,9 +606,7 @@ async def test_events_and_the_trace_tell_which_route_answered(
     assert finished[-1].data["understanding"]["route"]["declined"] == "score"
 
 
-async def test_another_room_adds_routes_and_takes_them_back(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_another_room_adds_and_removes_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     entry = await listen(hass, llm_server)
     route = Route(
         id="guest",
@@ -641,9 +621,7 @@ async def test_another_room_adds_routes_and_takes_them_back(
     assert (await process(hass, "please ask the copy machine"))["answer"] == "I am the model."
 
 
-async def test_a_request_is_handed_to_the_agent_whose_description_it_is(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_request_goes_to_the_described_agent(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     chef = ConfigSubentryDataWithId(
         subentry_type="profile",
         data={"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"},
@@ -731,9 +709,7 @@ async def test_vectors_compare_what_is_meant_and_come_from_the_disk_the_next_tim
     assert [text.casefold() for text in meanings.texts].count(phrase) == asked
 
 
-async def test_until_the_vectors_are_there_the_model_is_asked(
-    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
-) -> None:
+async def test_vectors_take_time(hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings) -> None:
     meanings.delay = 0.3
     entry = await listen(hass, llm_server, embedding(meanings))
     response = await process(hass, "good night")
@@ -754,9 +730,7 @@ async def test_words_are_compared_while_the_embedding_model_is_away(
     assert (route["zone"], route["by"]) == ("high", "words")
 
 
-async def test_vectors_of_another_length_are_made_anew(
-    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
-) -> None:
+async def test_vectors_are_remade(hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings) -> None:
     entry = await listen(hass, llm_server, embedding(meanings))
     await ready(hass, entry)
     meanings.dimension = 128

@@ -101,9 +101,7 @@ async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     ("ru", "открой Garage Door", "cover.garage_door"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
-async def test_sensitive_sentence_needs_confirmation(
-    hass: HomeAssistant, language: str, sentence: str, entity_id: str
-) -> None:
+async def test_sensitive_sentence_asks(hass: HomeAssistant, language: str, sentence: str, entity_id: str) -> None:
     before, name = state_of(hass, entity_id), NAMES[entity_id]
     executed = async_capture_events(hass, events.TOOL_EXECUTED)
     result = await say(hass, sentence, language=language)
@@ -159,9 +157,7 @@ async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: st
     ),
     ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
 ])  # fmt: skip
-async def test_what_cannot_be_done_later_is_said_now(
-    hass: HomeAssistant, sentence: str, language: str, answer: str
-) -> None:
+async def test_later_what_cannot_be_done(hass: HomeAssistant, sentence: str, language: str, answer: str) -> None:
     result = await say(hass, sentence, language=language)
     assert result.response.error_code is not None
     assert speech(result) == answer
@@ -248,9 +244,7 @@ async def test_a_group_gives_nobody_what_is_not_theirs(hass: HomeAssistant, limi
 
 @pytest.mark.parametrize("sentence", ["is the bed light on", "is the bed light off"])
 @pytest.mark.usefixtures("home_agent")
-async def test_state_is_not_told_to_who_may_not_read_it(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+async def test_an_unreadable_state_is_not_told(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     result = await say(hass, sentence, context=limited(read=False))
     missing = await say(hass, sentence.replace("bed light", "zorp glim"), context=limited(read=False))
     assert speech(result) == speech(missing)
@@ -273,9 +267,7 @@ async def test_local_first_leaves_the_rest_to_the_model(
     assert len(llm_server.requests) == (0 if is_local else 1)
 
 
-async def test_what_goes_on_from_the_words_of_the_model_is_left_to_it(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_what_continues_the_words_of_the_model_is_left_to_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     first = await say(hass, "turn on the bed light")
     assert not llm_server.requests
@@ -285,9 +277,7 @@ async def test_what_goes_on_from_the_words_of_the_model_is_left_to_it(
     assert state_of(hass, "light.bed_light") == "on"
 
 
-async def test_what_the_house_could_not_answer_leaves_no_trace_for_the_model(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_unanswered_sentence_leaves_the_model_no_trace(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     llm_server.plan(text("There are none."))
     result = await say(hass, "set the thermostat to 20 degrees")

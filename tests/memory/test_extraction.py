@@ -112,9 +112,7 @@ async def test_of_eight_candidates_the_good_ones_are_stored_and_told_in_the_next
     assert TEA["content"] in part_of(llm_server.request.body["messages"][-1])["memories"]
 
 
-async def test_the_request_begins_like_the_conversation_itself(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_the_request_begins_like_the_turn(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON, llm={"preset": "llama_cpp"})
     llm_server.plan(
         tool_call("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_lights"}),
@@ -175,9 +173,7 @@ async def test_what_is_nothing_to_remember_from(
     assert len(llm_server.requests) == len(replies)
 
 
-async def test_a_confirmation_is_nothing_to_remember_from(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_confirmation_is_not_remembered(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(tool_call("ha_control", {"action": "unlock", "entity_id": "lock.front_door"}))
     first = await say(hass, "Please unlock the front door for my aunt who visits us", context=speaker)
@@ -187,9 +183,7 @@ async def test_a_confirmation_is_nothing_to_remember_from(
     assert len(llm_server.requests) == 1
 
 
-async def test_what_is_said_in_a_row_is_looked_at_together(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_messages_in_a_row_go_together(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), text("Ginger."), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -201,9 +195,7 @@ async def test_what_is_said_in_a_row_is_looked_at_together(
     assert contents(hass) == {TEA["content"]}
 
 
-async def test_nobody_is_asked_while_somebody_waits_for_an_answer(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_extraction_waits_for_the_answers(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), replace(text("Ginger."), delay=1.5), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -216,9 +208,7 @@ async def test_nobody_is_asked_while_somebody_waits_for_an_answer(
     assert contents(hass) == {TEA["content"]}
 
 
-async def test_a_question_has_precedence_and_the_conversation_its_next_time(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_question_comes_first(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), silence(), text("Ginger."), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -394,9 +384,7 @@ async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
     assert data_of(heard)["replaced"] == [old.id]
 
 
-async def test_what_the_home_shows_and_what_has_no_room_is_counted(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_known_and_overflow_are_counted(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     """In a language without words for it: the state of an entity goes, and beyond the limit the less important candidate."""
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options={"memory": {"extraction": True, "max_memories": 1}})
@@ -413,9 +401,7 @@ async def test_what_the_home_shows_and_what_has_no_room_is_counted(
     assert contents(hass) == {"Mamie boit du thé à la menthe"}
 
 
-async def test_a_model_that_names_whatever_it_was_shown_makes_nothing_untrue(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_model_naming_all_replaces_none(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     """Small models copy the keys that they see: an allergy does not go because of a piano."""
     await set_up(hass, llm_server, options=ON)
     allergy, key = "Grandma is allergic to nuts", "Grandma has the other key of the cellar"

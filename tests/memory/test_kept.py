@@ -131,9 +131,7 @@ async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file
     assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
 
 
-async def test_each_change_is_written_at_once_and_accesses_together(
-    hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_changes_at_once_and_access_late(hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass)
     memories = memories_of(hass)
     [added] = await memories.async_add([said(TEA)])
@@ -253,9 +251,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, file: Path) -> None:
     assert not file.exists()
 
 
-async def test_what_has_expired_is_deleted_in_the_interval(
-    hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_expired_rows_are_deleted(hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, options={"memory": {"fact_ttl": 1, "cleanup_interval": 48}})
     await memories_of(hass).async_add([said(TEA)])
     for hours, left in ((25, 1), (24, 0)):

@@ -51,9 +51,7 @@ async def test_what_is_less_important_than_the_least_is_not_used(memories: Memor
 
 
 @pytest.mark.parametrize("option", ["fact_ttl", "preference_ttl", "context_ttl", "event_ttl"])
-async def test_each_type_is_kept_as_long_as_the_settings_say(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory, option: str
-) -> None:
+async def test_types_have_their_own_lifetime(hass: HomeAssistant, freezer: FrozenDateTimeFactory, option: str) -> None:
     for_ever = {"fact_ttl": 0, "preference_ttl": 0, "context_ttl": 0, "event_ttl": 0}
     await set_up(hass, options={"memory": {**for_ever, option: 2}})
     memories = memories_of(hass)
@@ -219,9 +217,7 @@ async def test_a_name_alone_is_less_than_what_is_asked(memories: Memories) -> No
     assert await memories.async_find("Which shoe size and which jacket size does Kelly have?", HOUSE) == []
 
 
-async def test_of_two_that_are_equally_near_the_newest_is_first(
-    memories: Memories, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_of_two_equally_near_the_newest_is_first(memories: Memories, freezer: FrozenDateTimeFactory) -> None:
     """Else chance decides which is told where there is room for one."""
     days = ("Mondays", "Fridays", "Sundays")
     for day in days:

@@ -78,9 +78,7 @@ async def test_an_agent_of_the_home_alone(hass: HomeAssistant, llm_server: LLMSe
     ] is None
 
 
-async def test_nothing_while_it_is_off(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_nothing_while_off(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(hass, llm_server)
     memories = memories_of(hass)
     await memories.async_add([said(TEA)])

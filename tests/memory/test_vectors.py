@@ -90,9 +90,7 @@ async def test_while_memory_is_off_no_model_is_given_any(
     assert embedding_server.requests == []
 
 
-async def test_another_name_of_the_collection_takes_them_along(
-    hass: HomeAssistant, embedding_server: EmbeddingServer
-) -> None:
+async def test_a_renamed_collection_takes_them_along(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     options = {"retrieval": retrieval(embedding_server)}
     entry = await set_up(hass, options=options)
     await remember(hass, TEA)
@@ -112,9 +110,7 @@ async def test_without_a_model_copies_leave(hass: HomeAssistant, embedding_serve
 
 
 @pytest.mark.parametrize("away", ["model", "store"])
-async def test_a_model_or_a_store_that_is_away_costs_nothing_but_itself(
-    hass: HomeAssistant, embedding_server: EmbeddingServer, away: str
-) -> None:
+async def test_an_outage_costs_only_itself(hass: HomeAssistant, embedding_server: EmbeddingServer, away: str) -> None:
     nowhere = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 1}
     await set_up(hass, options={"retrieval": retrieval(embedding_server, **(nowhere if away == "store" else {}))})
     if away == "model":

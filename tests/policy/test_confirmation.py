@@ -100,9 +100,7 @@ def test_a_question_nobody_was_asked_cannot_be_answered(confirmations: Confirmat
         ({"confirm_via": ("repairs",)}, True),
     ],
 )
-def test_who_can_be_asked(
-    confirmations: Confirmations, make_turn: MakeTurn, fields: dict[str, Any], answerable: bool
-) -> None:
+def test_askable(confirmations: Confirmations, make_turn: MakeTurn, fields: dict[str, Any], answerable: bool) -> None:
     with pytest.raises(NeedsConfirmation if answerable else NobodyConfirms):
         confirmations.require(make_turn(**fields), call("unlock"))
 
@@ -194,9 +192,7 @@ async def test_there_are_never_too_many(confirmations: Confirmations, make_turn:
     assert not any(confirmations.get(request.id) for request in requests)
 
 
-async def test_calls_are_in_their_order_and_none_is_there_twice(
-    confirmations: Confirmations, make_turn: MakeTurn
-) -> None:
+async def test_calls_keep_their_order_without_duplicates(confirmations: Confirmations, make_turn: MakeTurn) -> None:
     waiting = [call("unlock", target=target, place=place) for target, place in (("lock.b", 2), ("lock.a", 1))]
     again = call("unlock", target="lock.b", place=3)
     request = put(confirmations, make_turn(direct=True, device_id="hall"), *waiting, again)
@@ -215,9 +211,7 @@ async def test_calls_are_in_their_order_and_none_is_there_twice(
         ([call()], ""),
     ],
 )
-async def test_which_pin_is_needed(
-    confirmations: Confirmations, make_turn: MakeTurn, calls: list[Call], pin: str
-) -> None:
+async def test_the_pin_needed(confirmations: Confirmations, make_turn: MakeTurn, calls: list[Call], pin: str) -> None:
     request = put(confirmations, make_turn(direct=True, device_id="hall"), *calls)
     assert confirmations.pin_for(request) == pin
     assert confirmations.accepts_pin(request, pin)

@@ -258,9 +258,7 @@ async def test_what_is_asked_about_most_is_asked_in_the_language(
 
 
 @pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("sv", "Kod?"), ("ko", "코드?")])
-async def test_a_pin_is_asked_for_in_words_of_home_assistant(
-    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
-) -> None:
+async def test_a_pin_is_asked_for(hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
     question = await async_question(hass, make_turn(language=language), waiting, with_pin=True)
     assert question.startswith("Front Door: ")
@@ -271,9 +269,7 @@ async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
     (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
 ])  # fmt: skip
-async def test_what_is_asked_about_most_is_asked_in_italian(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+async def test_questions_in_italian(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     assert await async_question(hass, make_turn(language="it"), [waiting], with_pin=False) == question
 
 
@@ -284,9 +280,7 @@ async def test_what_is_asked_about_most_is_asked_in_italian(
         "Alarm is ingeschakeld afwezig. Uitschakelen?",
     ),
 ])  # fmt: skip
-async def test_what_is_asked_about_most_is_asked_in_dutch(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+async def test_questions_in_dutch(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     turn = make_turn(language="nl")
     assert await async_question(hass, turn, [waiting], with_pin=False) == question
     assert await async_question(hass, turn, [waiting], with_pin=True) == f"{question} Wat is de pincode?"
@@ -326,9 +320,7 @@ async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversati
         "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
     ),
 ])  # fmt: skip
-async def test_a_question_in_spanish_begins_with_its_own_sign(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+async def test_questions_in_spanish(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     assert await async_question(hass, make_turn(language="es"), [waiting], with_pin=False) == question
     with_pin = await async_question(hass, make_turn(language="es"), [waiting], with_pin=True)
     assert with_pin == f"{question} ¿Cuál es el PIN?"
@@ -371,9 +363,7 @@ async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
     ("en", "Front Door is locking. Unlock it?"),
     ("es", "Front Door: bloqueando. ¿Desbloquear?"),
 ])  # fmt: skip
-async def test_what_is_on_its_way_is_told_so(
-    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
-) -> None:
+async def test_already_on_its_way(hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str) -> None:
     hass.states.async_set("lock.front", "locking", {"friendly_name": "Front Door"})
     waiting = call(("lock", "unlock", ("lock.front",)))
     assert await async_question(hass, make_turn(language=language), [waiting], with_pin=False) == asked

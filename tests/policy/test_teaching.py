@@ -67,9 +67,7 @@ async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, step: str
     return {**await ended.json(), "question": form["description_placeholders"]["proposals"]}
 
 
-async def test_an_administrator_is_asked_and_everything_finds_the_name(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context
-) -> None:
+async def test_an_administrator_teaches_a_name(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     entry = await set_up(hass, llm_server, model_first=False)
     before = aliases(hass)
     asked = await say(hass, TEACH, "c1", context=admin)
@@ -156,9 +154,7 @@ async def test_sentences_about_things_and_places(
     "Is the bed light called moon lamp?", "The garden gnome is called Peter", "The bed light is not called moon lamp",
     "The bed light that I bought is called moon lamp",
 ])  # fmt: skip
-async def test_what_may_say_something_else_is_left_to_the_model(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, sentence: str
-) -> None:
+async def test_another_meaning(hass: HomeAssistant, llm_server: LLMServer, admin: Context, sentence: str) -> None:
     await set_up(hass, llm_server, model_first=False)
     llm_server.plan(text("I see."))
     assert speech(await say(hass, sentence, "c1", context=admin)) == "I see."
@@ -335,9 +331,7 @@ async def test_what_is_not_exposed_cannot_be_taught(hass: HomeAssistant, admin: 
     assert aliases(hass) == before
 
 
-async def test_a_model_teaches_under_the_same_rules(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, alice: Context
-) -> None:
+async def test_a_model_teaches(hass: HomeAssistant, llm_server: LLMServer, admin: Context, alice: Context) -> None:
     await set_up(hass, llm_server)
     call = tool_call("teach_name", {"target": BED, "name": "moon lamp"})
     llm_server.plan(call)
@@ -354,9 +348,7 @@ async def test_a_model_teaches_under_the_same_rules(
     assert proposals(hass) == 1
 
 
-async def test_text_from_outside_proposes_nothing_without_a_question(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_text_from_outside_needs_a_question(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     entry = await set_up(hass, llm_server)
     with entry.runtime_data.transcripts.turn("c1", "profile-1") as transcript:
         transcript.taints.add("read_mail")
@@ -370,9 +362,7 @@ async def test_text_from_outside_proposes_nothing_without_a_question(
 
 
 @pytest.mark.parametrize("where", ["options", "profile"])
-async def test_where_nothing_is_remembered_no_name_is_taught(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, where: str
-) -> None:
+async def test_without_memory_no_name(hass: HomeAssistant, llm_server: LLMServer, admin: Context, where: str) -> None:
     options = {"memory": {"enabled": False}} if where == "options" else {}
     await set_up(
         hass, llm_server, options=options, profile={"memory": "off"} if where == "profile" else {}, model_first=False
@@ -382,9 +372,7 @@ async def test_where_nothing_is_remembered_no_name_is_taught(
     assert "teach_name" not in [tool["function"]["name"] for tool in llm_server.request.body["tools"]]
 
 
-async def test_what_a_guest_is_refused_no_other_agent_takes_for_them(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_refused_guest_gets_no_other_agent(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     """An agent without memory hands the request to one that takes names: nothing is proposed."""
     expert = ConfigSubentryDataWithId(
         subentry_type="profile",
@@ -511,9 +499,7 @@ async def test_removing_home_agent_leaves_names_and_forgets_who_taught_them(
 
 
 @pytest.mark.parametrize(("spared", "asks"), [("light", True), (BED, True), ("teach_name", False)])
-async def test_never_ask_spares_the_question_only_where_it_names_the_tool(
-    hass: HomeAssistant, admin: Context, spared: str, asks: bool
-) -> None:
+async def test_never_ask_has_to_name_the_tool(hass: HomeAssistant, admin: Context, spared: str, asks: bool) -> None:
     await set_up(hass, options={"never_confirm": [spared]})
     answer = speech(await say(hass, TEACH, "c1", context=admin))
     assert answer.endswith("?") is asks

@@ -55,9 +55,7 @@ def home_map(server: LLMServer) -> str:
     return system.partition("## Home\n\n")[2]
 
 
-async def test_a_home_of_150_entities_is_named_whole_in_a_window_of_8192(
-    hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
-) -> None:
+async def test_150_entities_fit_a_window_of_8192(hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish) -> None:
     furnish(150)
     await set_up(hass, llm_server, llm={"context_window": 8192})
     heard = async_capture_events(hass, events.CONTEXT_OPTIMIZED)

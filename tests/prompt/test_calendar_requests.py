@@ -207,9 +207,7 @@ def test_no_event_is_a_line_of_its_own() -> None:
     ("100 CHF", "", ("100", "CHF", ()), "100"),
     ("Room #12, C#", "", ("", "", ()), "Room #12, C#"),
 ])  # fmt: skip
-def test_amount_and_tags_as_people_write_them(
-    title: str, notes: str, amount: tuple[str, str, tuple[str, ...]], left: str
-) -> None:
+def test_amounts_and_tags(title: str, notes: str, amount: tuple[str, str, tuple[str, ...]], left: str) -> None:
     event = event_from_text(NOW, title, notes)
     assert (event.amount, event.currency, event.tags) == amount
     assert event.title == left

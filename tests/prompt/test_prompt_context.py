@@ -104,9 +104,7 @@ def test_limits_of_the_history_in_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(("of_home", "used"), [(None, "US/Pacific"), ("No/Where", "UTC")])
-async def test_the_time_zone_is_that_of_the_home_or_else_utc(
-    hass: HomeAssistant, of_home: str | None, used: str
-) -> None:
+async def test_the_time_zone_of_the_home_or_utc(hass: HomeAssistant, of_home: str | None, used: str) -> None:
     hass.config.time_zone = of_home or hass.config.time_zone
     assert (Profile().timezone, (await async_zone(hass, "")).key) == ("", used)
 

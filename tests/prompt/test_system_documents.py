@@ -78,9 +78,7 @@ SECOND = ConfigSubentryDataWithId(
 )
 
 
-async def test_other_agents_have_none_and_a_missing_one_leaves_the_agent_working(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_other_agents_have_none_and_a_missing_one_is_harmless(hass: HomeAssistant, llm_server: LLMServer) -> None:
     write(hass, "rules.md", "Mine.")
     await set_up(hass, llm_server, more=[SECOND])
     llm_server.respond(lambda _body: text("ok"))
@@ -92,9 +90,7 @@ async def test_other_agents_have_none_and_a_missing_one_leaves_the_agent_working
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
-async def test_they_take_no_more_than_a_third_of_the_window(
-    hass: HomeAssistant, llm_server: LLMServer, window: int
-) -> None:
+async def test_they_take_at_most_a_third(hass: HomeAssistant, llm_server: LLMServer, window: int) -> None:
     write(hass, "long.md", "\n".join(f"Line {number} of a long text." for number in range(5000)))
     await set_up(hass, llm_server, llm={"context_window": window}, profile={"system_documents": ["long.md"]})
     llm_server.respond(lambda _body: text("ok"))

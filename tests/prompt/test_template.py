@@ -72,9 +72,7 @@ async def test_who_is_not_known_is_nothing_to_a_template(hass: HomeAssistant) ->
     "{{ broken", "{user_id} {{ 1 / 0 }}", "{% for %}", "{{{user_id}}}", "{{ 1 | no_such_filter }}",
     "{{ 1 is no_such_test }}", f"{{{{ {'(' * 5000}1{')' * 5000} }}}}", f"{{{{ {'1' * 5000} }}}}",
 ], ids=["open", "fails", "syntax", "braces", "filter", "test", "deep", "digits"])  # fmt: skip
-async def test_a_prompt_with_an_error_goes_out_as_written(
-    hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_broken_prompt_is_sent(hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture) -> None:
     service = PromptContextService(hass)
     result = service.process_prompt(prompt, PromptTask(agent_name="Anna"))
     assert result.prompt == prompt

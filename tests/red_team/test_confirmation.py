@@ -100,9 +100,7 @@ async def test_a_question_of_the_model_before_the_true_one(
 
 
 @pytest.mark.parametrize("words", WORDS)
-async def test_words_of_the_model(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str
-) -> None:
+async def test_model_words(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
     await start()
     witness.server.respond(lambda body: text(words))
     witness.server.plan(tool_call("ha_control", UNLOCK, content=words))
@@ -232,9 +230,7 @@ async def test_a_late_yes_from_elsewhere(
         await attempt(hass, witness, alice, conversation_id)
 
 
-async def test_other_arguments_after_the_question(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_other_arguments_afterwards(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     conversation_id = await ask(hass, witness, alice)
     witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": GARAGE}))
@@ -262,9 +258,7 @@ async def test_another_house_after_the_question(
     assert not [item for item in witness.events if item.event_type == "call_service" and item.data["domain"] == "lock"]
 
 
-async def test_more_doors_after_the_question(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_more_doors_afterwards(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     witness.server.plan(tool_call("ha_control", UNLOCK | {"entity_id": "lock.*"}))
     result = await say(hass, "open", context=alice)
@@ -419,9 +413,7 @@ async def test_the_event_of_an_action_has_no_pin(
         assert "dreiundsiebzig" not in body
 
 
-async def test_the_event_of_a_yes_has_no_pin(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_yes_event_without_pin(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start(options={"pins": {"unlock": PIN}})
     witness.may_move.add(DOOR)
     await ask(hass, witness, alice)

@@ -109,9 +109,7 @@ class Recursive(llm.Tool):
 
 
 @pytest.mark.parametrize("words", ["unlock the front door", "yes", "go on"])
-async def test_tools_that_talk_to_the_assistant(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str
-) -> None:
+async def test_tools_that_talk(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
     tool = Recursive(words, alice)
     api = MadeAPI(hass=hass, id="made", name="Made")
     api.tools = [tool]

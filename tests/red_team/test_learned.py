@@ -44,9 +44,7 @@ def does(*calls: Mapping[str, Any]) -> tuple[Reply, Reply]:
     return tool_calls(*(("ha_control", dict(call)) for call in calls)), text("As you like.")
 
 
-async def test_what_may_not_be_learned_is_not_kept(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_the_forbidden_is_not_kept(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     """Each of these works for whoever says it, and leaves nothing behind; the last one is of the same kind and does."""
     await start(**ONCE)
     server = witness.server

@@ -276,9 +276,7 @@ async def test_what_a_server_of_home_assistant_declares_and_is_called(
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_what_a_server_of_home_assistant_answers(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_home_assistant(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     made = of_a_server(hass, name, read_only=True, open_world=False)
     await start(profile={"llm_apis": ["mcp-house"]}, options={"never_confirm": ["lock"]})
     (offered,) = (tool.name for tool in wrapped([llm.APIInstance(made_api(hass), "", LLM_CONTEXT, [made])]))

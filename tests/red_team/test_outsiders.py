@@ -200,9 +200,7 @@ async def test_what_strangers_write(
     assert "Unlock it?" in speech(result)
 
 
-async def test_an_error_of_a_device_in_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_an_error_in_a_sentence(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     an_error(hass)
     await start(options=NO_QUESTIONS, profile={"local_first": True})
     conversation_id = (await say(hass, "turn on the bed light", context=alice)).conversation_id
@@ -240,9 +238,7 @@ async def test_music_that_plays_is_no_reason_to_ask(
     assert len(paused) == (call == ORDINARY["a pause"])
 
 
-async def test_what_is_ordinary_stays_so_after_words_of_strangers(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_ordinary_after_strangers(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     a_song(hass)
     await start()
     witness.server.plan(

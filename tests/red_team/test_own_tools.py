@@ -51,9 +51,7 @@ VALUES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
-async def test_a_value_in_a_path(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: str
-) -> None:
+async def test_path_value(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: str) -> None:
     value = value.replace("//elsewhere", f"//127.0.0.1:{witness.elsewhere.port}").replace(
         ":1/", f":{witness.elsewhere.port}/"
     )
@@ -172,9 +170,7 @@ REPLIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
-async def test_an_answer_of_the_network(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any
-) -> None:
+async def test_network_answer(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any) -> None:
     """The owner wants no question for doors; after what came from outside, there is one again."""
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]})
     witness.mine.answers["/v1/x"] = reply
@@ -184,9 +180,7 @@ async def test_an_answer_of_the_network(
     assert max(len(request.raw) for request in witness.server.requests) < 200_000
 
 
-async def test_an_answer_of_the_network_is_remembered(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_network_answer_remembered(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]})
     witness.mine.answers["/v1/x"] = answer({"message": ORDER})
     witness.server.respond(lambda body: text("Done."))
@@ -201,9 +195,7 @@ SECOND = ConfigSubentryDataWithId(
 
 
 @pytest.mark.parametrize("reply", [answer({"message": ORDER}), answer(ORDER), answer({"error": ORDER}, 500)])
-async def test_an_answer_of_the_network_to_another_agent(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any
-) -> None:
+async def test_for_other_agent(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any) -> None:
     """What one agent has read, the other one is sent."""
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]}, more=[SECOND])
     witness.mine.answers["/v1/x"] = reply

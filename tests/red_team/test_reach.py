@@ -106,18 +106,14 @@ async def ask(hass: HomeAssistant, witness: Witness, person: Context, tool: str,
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
-async def test_a_script_by_a_model(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_script_by_model(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
     await ask(hass, witness, alice, "ha_control", {"action": "turn_on", "entity_id": f"script.{slug(name)}"})
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
-async def test_a_script_by_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_script_in_words(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     await start(model=False)
     for who in (alice, Context()):
         await say(hass, f"run {name} script", context=who)
@@ -134,9 +130,7 @@ async def test_a_scene(hass: HomeAssistant, witness: Witness, start: SetUp, alic
 
 
 @pytest.mark.parametrize("name", SCENES)
-async def test_a_scene_by_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_scene_in_words(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     await start(model=False)
     for who in (alice, Context()):
         await say(hass, f"activate {name} scene", context=who)
@@ -344,9 +338,7 @@ async def test_an_automation_by_a_sentence(hass: HomeAssistant, witness: Witness
     await say(hass, "run secret", context=alice)
 
 
-async def test_a_yes_runs_the_automation_unless_it_is_held_back(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_yes_runs_the_automation(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     condition = {"condition": "state", "entity_id": "input_boolean.home", "state": "on"}
     unlock = {"triggers": [], "actions": SEQUENCES["plain"]}
     held = {"id": "held", "alias": "Held", "conditions": [condition], **unlock}
@@ -373,9 +365,7 @@ async def test_a_yes_runs_the_automation_unless_it_is_held_back(
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_what_is_harmless_is_done_at_once(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_the_harmless_runs(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     for entity_id in ("script.harmless", "scene.cosy", "automation.morning"):
         action = "trigger" if entity_id.startswith("automation") else "turn_on"
@@ -396,9 +386,7 @@ async def test_an_owner_exempts_one_script(hass: HomeAssistant, witness: Witness
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_a_script_that_changed_since_it_was_asked_about(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_script_changed_meanwhile(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.drive"}))
     asked = await say(hass, "open up", context=alice)
@@ -433,9 +421,7 @@ async def make(hass: HomeAssistant, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-async def test_an_entity_of_a_template_by_a_model(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_template_model(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     entity_id = await make(hass, name)
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
@@ -520,9 +506,7 @@ async def test_an_entity_of_a_template_behind_another(
             assert speech(asked).endswith("?")
 
 
-async def test_an_owner_exempts_one_template(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_one_template_is_exempt(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     entity_id = await make(hass, "a switch")
     await start(options={"never_confirm": [entity_id]})
     witness.may_move.add(DOOR)
@@ -532,9 +516,7 @@ async def test_an_owner_exempts_one_template(
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_what_a_template_does_harmlessly_is_done_at_once(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_harmless_template_runs(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     entity_id = await make(hass, "a switch")
     await start()
     witness.server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": entity_id}), text("Done."))

@@ -150,9 +150,7 @@ VARIABLES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("value", VARIABLES.values(), ids=VARIABLES.keys())
-async def test_variables_of_a_script(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: Any
-) -> None:
+async def test_variables(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: Any) -> None:
     await start()
     lamp = registry_id(hass, HIDDEN_LIGHT) if value is None else value
     arguments = ON | {"entity_id": "script.relay", "parameters": {"lamp": lamp}}
@@ -161,9 +159,7 @@ async def test_variables_of_a_script(
     await say(hass, "relay", context=alice)
 
 
-async def test_unexposed_in_mid_conversation(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_hidden_meanwhile(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     bed = ON | {"entity_id": "light.bed_light"}
     witness.server.plan(tool_call("ha_control", bed), text("On."))

@@ -102,9 +102,7 @@ async def test_foreign_vectors_of_another_length_are_a_refusal_not_an_outage(
     assert failing(hass) == []
 
 
-async def test_collection_that_somebody_made_anew_is_found_again(
-    chroma: ChromaStore, chroma_server: ChromaServer
-) -> None:
+async def test_a_recreated_collection_is_found(chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     foreign(chroma_server, "manuals", "cosine", [2.0, 0.0])
     assert await chroma.async_query("manuals", [1.0, 0.0], 5)
     await chroma._async_drop("manuals")
@@ -234,9 +232,7 @@ async def pretender(socket_enabled: None) -> AsyncGenerator[Pretender]:
     (web.json_response({"error": "AuthError"}, status=401), "store_auth"),
     (web.json_response({"error": "AuthError"}, status=403), "store_auth"),
 ], ids=["page", "list", "broken", "old version", "redirect", "401", "403"])  # fmt: skip
-async def test_what_answers_is_not_chroma(
-    hass: HomeAssistant, pretender: Pretender, answer: web.Response, key: str
-) -> None:
+async def test_not_a_chroma(hass: HomeAssistant, pretender: Pretender, answer: web.Response, key: str) -> None:
     pretender.answer = answer
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port, chroma_token="secret-token")
     store = ChromaStore(hass, settings, RetrievalIssues(hass))
@@ -248,9 +244,7 @@ async def test_what_answers_is_not_chroma(
     assert pretender.headers[0]["X-Chroma-Token"] == "secret-token"
 
 
-async def test_an_answer_without_end_is_not_read(
-    hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_endless_answer(hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_api, "MAX_ANSWER", 100)
     pretender.answer = web.json_response({"id": "x" * 200, "dimension": 1})
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port)
@@ -260,9 +254,7 @@ async def test_an_answer_without_end_is_not_read(
     assert (error.value.translation_placeholders or {})["detail"] == "BodyTooLong"
 
 
-async def test_silent_server_is_given_up(
-    hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_server(hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_api, "QUERY_TIMEOUT", 0.1)
     pretender.silent = True
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port)
@@ -272,9 +264,7 @@ async def test_silent_server_is_given_up(
     assert error.value.translation_key == "store_timeout"
 
 
-async def test_certificate_is_checked_unless_the_owner_says_otherwise(
-    hass: HomeAssistant, tls_server: LLMServer
-) -> None:
+async def test_a_certificate_is_checked_unless_switched_off(hass: HomeAssistant, tls_server: LLMServer) -> None:
     settings = RetrievalSettings(
         chroma_host="127.0.0.1", chroma_port=tls_server.port, chroma_tls=True, chroma_token="secret-token"
     )

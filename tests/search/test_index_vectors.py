@@ -83,9 +83,7 @@ async def test_every_exposed_entity_is_in_the_store(hass: HomeAssistant, start: 
     assert entry.runtime_data.finder.report.vectors_current
 
 
-async def test_only_what_changed_is_embedded_and_what_is_gone_leaves(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_only_changes_are_embedded(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     entry = await start()
     before = len(embedding_server.texts)
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
@@ -137,9 +135,7 @@ async def test_back_to_words_alone_nothing_of_the_home_stays_in_the_store(hass: 
     assert await entry.runtime_data.finder._vectors.store.async_collections() == {}
 
 
-async def test_without_a_model_nothing_of_the_home_is_written_and_what_there_was_leaves(
-    hass: HomeAssistant, start: Start
-) -> None:
+async def test_without_a_model_the_vectors_of_the_home_leave(hass: HomeAssistant, start: Start) -> None:
     entry = await start()
     store = entry.runtime_data.finder._vectors.store
     await store.async_drop(NAME)
@@ -281,9 +277,7 @@ async def test_what_the_store_lost_is_written_again_after_the_next_question(hass
 
 
 @CHROMA
-async def test_a_server_is_asked_now_and_then_whether_it_has_everything(
-    hass: HomeAssistant, start: Start, chroma_server: ChromaServer
-) -> None:
+async def test_a_server_is_checked_for_vectors(hass: HomeAssistant, start: Start, chroma_server: ChromaServer) -> None:
     entry = await start()
     chroma_server.clear()
     async_fire_time_changed(hass, dt_util.utcnow() + LOOK_AGAIN)
@@ -291,9 +285,7 @@ async def test_a_server_is_asked_now_and_then_whether_it_has_everything(
     assert set(await kept(entry)) == set(EXPOSED)
 
 
-async def test_reindex_says_what_went_wrong(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_reindex_tells_an_error(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     await start()
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
     await embedding_server.stop()

@@ -74,18 +74,14 @@ async def test_a_server_that_is_away_keeps_nobody_from_removing(
     assert "cannot be deleted there" in caplog.text
 
 
-async def test_another_name_of_the_collection_takes_everything_along(
-    hass: HomeAssistant, server: Store, options: dict[str, Any]
-) -> None:
+async def test_a_renamed_collection_takes_all(hass: HomeAssistant, server: Store, options: dict[str, Any]) -> None:
     entry = await set_up_with_a_document(hass, options)
     await change(hass, entry, options | {"collection": "my_house"})
     assert await server.async_collections() == {"my_house": 6, "garden": 1}
     await hass.config_entries.async_remove(entry.entry_id)
 
 
-async def test_another_store_takes_everything_along(
-    hass: HomeAssistant, server: Store, options: dict[str, Any]
-) -> None:
+async def test_another_store_takes_all(hass: HomeAssistant, server: Store, options: dict[str, Any]) -> None:
     entry = await set_up_with_a_document(hass, options)
     await change(hass, entry, {})
     assert await server.async_collections() == {}

@@ -195,9 +195,7 @@ def test_an_adjective_of_a_room_is_the_room(ask: Ask, ranker: Ranker) -> None:
     pytest.param("Licht in der Waschküche an", "laundry", id="the other one by its own name"),
     pytest.param("Licht im Wohnzimmer an", "living", id="a room of two words"),
 ])  # fmt: skip
-async def test_a_room_by_its_name_in_another_language_comes_before_one_that_ends_like_it(
-    hass: HomeAssistant, text: str, area: str
-) -> None:
+async def test_a_translated_room_comes_before_a_similar_ending(hass: HomeAssistant, text: str, area: str) -> None:
     names = {"kitchen": "Kitchen", "laundry": "Waschküche", "living": "Living Room", "sleep": "Schlafzimmer"}
     house = Ranker(
         EntityDocument(entity_id=f"light.{key}", names=("Deckenlampe",), area_id=key, area_names=(name,))

@@ -150,9 +150,7 @@ async def test_index_file_that_is_harmed_is_built_again(
     assert len(await entry.runtime_data.vectors.store.async_documents("home_entities")) == 6
 
 
-async def test_index_file_that_is_locked(
-    hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path
-) -> None:
+async def test_locked_index(hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path) -> None:
     entry = await start()
     await hass.config_entries.async_unload(entry.entry_id)
     other = sqlite3.connect(documents_file, isolation_level=None)

@@ -42,9 +42,7 @@ async def key_of(documents: UserDocuments, name: str) -> str | None:
     return None
 
 
-async def test_both_folders_are_listed_and_the_owners_stands_for_the_shipped_one(
-    hass: HomeAssistant, owned: Path
-) -> None:
+async def test_both_folders_are_listed_and_the_owners_has_precedence(hass: HomeAssistant, owned: Path) -> None:
     documents = UserDocuments(hass)
     await documents.async_load([])
     assert documents.names == ("TALKING.md", "USER_GUIDE.md", "house/boiler.txt", "rules.md")
@@ -104,9 +102,7 @@ async def test_files_that_cannot_be_used(hass: HomeAssistant, owned: Path, conte
     assert await key_of(UserDocuments(hass), "x.md") == key
 
 
-async def test_the_environment_names_another_folder(
-    hass: HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_another_folder(hass: HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "handbook"
     folder.mkdir()
     (folder / "guide.md").write_text("Here.")
@@ -119,9 +115,7 @@ async def test_the_environment_names_another_folder(
     assert await key_of(documents, "USER_GUIDE.md") == "knowledge_no_file"
 
 
-async def test_a_missing_document_is_told_once_and_leaves_the_rest(
-    hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_missing_document_is_told(hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture) -> None:
     documents = UserDocuments(hass)
     anna = profile("rules.md", "gone.md", "../secrets.md", "house/boiler.txt")
     await documents.async_load([anna, Profile(subentry_id="q", name="Bert")])
@@ -145,9 +139,7 @@ async def test_a_missing_document_is_told_once_and_leaves_the_rest(
     assert ir.async_get(hass).async_get_issue(DOMAIN, "system_documents_p") is None
 
 
-async def test_what_is_too_long_for_a_prompt_ends_with_a_whole_line(
-    hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_long_one_ends_with_a_line(hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture) -> None:
     (owned / "long.txt").write_text("\n".join(f"Line {number} of many." for number in range(10_000)))
     documents = UserDocuments(hass)
     await documents.async_load([profile("long.txt")])

@@ -40,9 +40,7 @@ def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
     pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
     pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
 ])  # fmt: skip
-async def test_endpoint_that_keeps_failing(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str
-) -> None:
+async def test_repeat_failure(hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str) -> None:
     async_keeps_failing(hass, CONFIG, error)
     assert raised(issue_registry) == {key: {"endpoint": "Box", "url": "http://box:1/v1"}}
     async_recovered(hass, CONFIG)
@@ -63,9 +61,7 @@ async def test_broken_prompt(hass: HomeAssistant, issue_registry: ir.IssueRegist
     assert not raised(issue_registry)
 
 
-async def test_removed_endpoint_is_told_and_taken_back(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
-) -> None:
+async def test_removed_endpoint(hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"llm": "llm-1"})
     assert not raised(issue_registry)
     hass.config_entries.async_remove_subentry(entry, "llm-1")
@@ -76,9 +72,7 @@ async def test_removed_endpoint_is_told_and_taken_back(
     assert not raised(issue_registry)
 
 
-async def test_each_load_starts_afresh(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
-) -> None:
+async def test_each_load(hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     async_keeps_failing(hass, CONFIG, LLMConnectionError())
     await hass.config_entries.async_reload(entry.entry_id)

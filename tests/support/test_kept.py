@@ -92,9 +92,7 @@ async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     await hass.async_block_till_done()
 
 
-async def test_it_is_read_with_the_set_up_and_written_with_the_unloading(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_it_is_read_at_setup_written_at_unload(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     kept_of(hass, Diary).put(note("apples"), note("bread"))
     assert not file.exists()
     await restart(hass, entry)
@@ -154,9 +152,7 @@ async def test_a_file_of_an_older_version_is_migrated(
     assert on_disk(file) == await texts(hass) == ["apples", "bread"]
 
 
-async def test_a_file_of_an_older_version_that_is_damaged_is_set_aside(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_a_damaged_older_file_is_set_aside(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     old = '{"version": 1, "minor_version": 1, "key": "k", "data": {"words": ["apples"]}}'
@@ -166,9 +162,7 @@ async def test_a_file_of_an_older_version_that_is_damaged_is_set_aside(
     assert [path.read_text() for path in file.parent.glob(f"{file.name}.corrupt.*")] == [old]
 
 
-async def test_diagnostics_list_it_with_its_count_and_without_contents(
-    hass: HomeAssistant, entry: MockConfigEntry
-) -> None:
+async def test_diagnostics_count_it_without_contents(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     kept_of(hass, Diary).put(note("apples"), note("bread"))
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["diary"] == {"rows": 2}
@@ -206,9 +200,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, entry: MockConfigEntr
     assert await texts(hass) == []
 
 
-async def test_it_goes_with_an_entry_that_was_not_loaded(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_it_goes_with_an_unloaded_entry(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     kept_of(hass, Diary).put(note("apples"))
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()

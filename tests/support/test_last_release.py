@@ -90,9 +90,7 @@ async def test_statuses_of_phrases_are_read(hass: HomeAssistant, entry: MockConf
 
 
 @pytest.mark.parametrize(("issue", "count"), [("names_proposed", 2), ("phrases_proposed", 1), ("phrases_doubted", 1)])
-async def test_what_waited_waits_in_repairs(
-    hass: HomeAssistant, entry: MockConfigEntry, issue: str, count: int
-) -> None:
+async def test_proposals_wait_in_repairs(hass: HomeAssistant, entry: MockConfigEntry, issue: str, count: int) -> None:
     found = ir.async_get(hass).async_get_issue(DOMAIN, f"{issue}_home")
     assert found is not None
     assert found.translation_placeholders == {"count": str(count)}

@@ -95,9 +95,7 @@ def told(hass: HomeAssistant) -> dict[str, str]:
     return {str(issue.translation_key): (issue.translation_placeholders or {})["file"] for issue in issues}
 
 
-async def test_everything_comes_back(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer
-) -> None:
+async def test_all_comes_back(hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer) -> None:
     await loaded_again(hass, entry)
     await use_all(hass, entry, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
@@ -149,9 +147,7 @@ async def test_file_of_another_shape_is_set_aside(
 
 
 @pytest.mark.parametrize("content", ["[]", "3", "{", "\x00"])
-async def test_what_is_no_file_of_home_assistant_is_set_aside(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, content: str
-) -> None:
+async def test_a_foreign_file(hass: HomeAssistant, entry: MockConfigEntry, file: Path, content: str) -> None:
     file.write_text(content)
     await loaded_again(hass, entry)
     assert [item.read_text() for item in file.parent.glob(f"{file.name}.corrupt.*")] == [content]

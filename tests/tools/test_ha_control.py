@@ -70,9 +70,7 @@ async def test_every_call_carries_the_context_of_the_turn(hass: HomeAssistant, c
 
 
 @pytest.mark.usefixtures("demo_house")
-async def test_several_entities_are_one_planned_call_and_a_list(
-    hass: HomeAssistant, control: Ask, planned: MakePlan
-) -> None:
+async def test_several_entities_are_one_call(hass: HomeAssistant, control: Ask, planned: MakePlan) -> None:
     plan = await planned("turn_off", "light.bed_light, light.kitchen_lights")
     assert [(call.service, call.entity_ids) for call in plan.effects] == [
         ("turn_off", ("light.bed_light", "light.kitchen_lights"))

@@ -101,9 +101,7 @@ async def fill(put: Put, count: int, **attributes: Any) -> None:
     (80, {}, "Attributes are left out"),
     (1000, {}, "not listed"),
 ], ids=["all", "key", "none", "overview"])  # fmt: skip
-async def test_results_shrink_until_they_fit(
-    query: Ask, put: Put, count: int, attributes: dict[str, Any], note: str | None
-) -> None:
+async def test_results_fit(query: Ask, put: Put, count: int, attributes: dict[str, Any], note: str | None) -> None:
     await fill(put, count, **attributes)
     result = await query("light.*")
     assert result["count"] == count

@@ -82,18 +82,14 @@ async def test_aggregates_of_known_numbers(
     assert (row["aggregate"], row["unit"], row["source"]) == (aggregate, "°C", "recorder")
 
 
-async def test_average_is_weighed_by_time_up_to_now(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_average_over_time(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     await live(hass, put, freezer, "sensor.t", [(0, "20"), (90, "30")], 100)
     result = await query("sensor.t", history={"duration": "100m", "aggregate": "avg"})
     assert result["entities"][0]["value"] == 21
     assert (result["from"], result["to"]) == ("2027-03-10T04:00:00-08:00", "2027-03-10T05:40:00-08:00")
 
 
-async def test_a_meter_that_starts_anew(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_meter_reset(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     steps = [(0.0, "10"), (10, "12"), (20, "15"), (30, "2"), (40, "4")]
     await live(hass, put, freezer, "sensor.energy_a", steps, 60, **METER)
     result = await query("sensor.energy_a", history={"duration": "1h", "aggregate": "sum"})
@@ -118,9 +114,7 @@ async def test_the_week_of_all_meters_comes_from_statistics_with_a_total(
     assert result["total"] == 504
 
 
-async def test_what_was_purged_comes_from_statistics(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_purged_statistics(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(START + timedelta(days=20))
     await put("sensor.t", "25", unit_of_measurement="°C", state_class="measurement")
     await async_wait_recording_done(hass)
@@ -183,9 +177,7 @@ async def test_what_somebody_wrote_once_is_text_of_others(
     assert turn.record.taints == {"ha_query"}
 
 
-async def test_across_the_change_to_summer_time(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_summer_time(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(datetime(2027, 3, 14, 17, 0, 0, tzinfo=UTC))  # clocks went forward at 10:00 UTC
     await put("sensor.t", "1")
     await async_wait_recording_done(hass)

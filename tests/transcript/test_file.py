@@ -93,9 +93,7 @@ async def test_a_conversation_comes_back_as_it_was(hass: HomeAssistant, storage:
     assert told == []
 
 
-async def test_a_second_after_a_turn_it_is_on_the_disk(
-    hass: HomeAssistant, storage: Path, told: Told, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_delayed_write(hass: HomeAssistant, storage: Path, told: Told, freezer: FrozenDateTimeFactory) -> None:
     conversations = await opened(hass, told)
     conversations.add(turn(), "a", a_round("before the power cut"), ())
     freezer.tick(1)
@@ -112,9 +110,7 @@ async def test_what_was_cleared_leaves_the_disk(hass: HomeAssistant, storage: Pa
     assert "hello" not in (storage / f"{DOMAIN}.conversations.e").read_text()
 
 
-async def test_of_two_assistants_one_may_leave_nothing_on_the_disk(
-    hass: HomeAssistant, storage: Path, told: Told
-) -> None:
+async def test_one_assistant_may_leave_nothing(hass: HomeAssistant, storage: Path, told: Told) -> None:
     forgetful = Profile(subentry_id="f", name="Ben", history_persist=False)
     conversations = await opened(hass, told, forgetful)
     conversations.add(turn(), "a", a_round(), ())
@@ -137,9 +133,7 @@ async def test_it_is_private_and_in_the_form_of_openai(hass: HomeAssistant, stor
 @pytest.mark.parametrize("content", [
     "", "{", '{"version": 1, "data": {"conversations": [{"id"', "\x00\x00\x00",
 ], ids=["empty", "a brace", "cut off", "zeros"])  # fmt: skip
-async def test_json_that_is_broken_is_set_aside_and_reported(
-    hass: HomeAssistant, storage: Path, told: Told, content: str
-) -> None:
+async def test_broken_json_is_set_aside(hass: HomeAssistant, storage: Path, told: Told, content: str) -> None:
     file = storage / f"{DOMAIN}.conversations.e"
     file.write_text(content)
     assert (await opened(hass, told)).counts["conversations"] == 0
@@ -151,9 +145,7 @@ async def test_json_that_is_broken_is_set_aside_and_reported(
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '{"data": {}}', '{"version": 1, "minor_version": 1, "data": [1]}'])
-async def test_other_json_is_set_aside_and_reported(
-    hass: HomeAssistant, storage: Path, told: Told, content: str
-) -> None:
+async def test_other_json_is_set_aside(hass: HomeAssistant, storage: Path, told: Told, content: str) -> None:
     (storage / f"{DOMAIN}.conversations.e").write_text(content)
     await write(hass, told)
     [(trouble, name, _)] = told
@@ -171,9 +163,7 @@ async def test_file_of_a_newer_version_is_left_as_it_is(hass: HomeAssistant, sto
     assert told == [(Trouble.NEWER, file.name, True)]
 
 
-async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
-    hass: HomeAssistant, storage: Path, told: Told
-) -> None:
+async def test_an_unreadable_file_is_left(hass: HomeAssistant, storage: Path, told: Told) -> None:
     folder = storage / f"{DOMAIN}.conversations.e"
     folder.mkdir()
     await write(hass, told)
@@ -184,9 +174,7 @@ async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
 @pytest.mark.parametrize(
     "broken", [{}, {"id": 1}, "words", None, {"messages": 3}, {"profile_id": "p", "messages": [{}]}]
 )
-async def test_one_that_cannot_be_read_costs_only_itself(
-    hass: HomeAssistant, storage: Path, told: Told, broken: object
-) -> None:
+async def test_an_unreadable_row_costs_itself(hass: HomeAssistant, storage: Path, told: Told, broken: object) -> None:
     await write(hass, told)
     file = storage / f"{DOMAIN}.conversations.e"
     data = json.loads(file.read_text())
@@ -197,9 +185,7 @@ async def test_one_that_cannot_be_read_costs_only_itself(
 
 @pytest.mark.parametrize("key", ["user_id", "owner_device_id", "device_id"])
 @pytest.mark.parametrize("value", [["u"], {}, 3], ids=["list", "object", "number"])
-async def test_an_owner_that_is_none_costs_only_that_one(
-    hass: HomeAssistant, storage: Path, told: Told, key: str, value: object
-) -> None:
+async def test_an_invalid_owner(hass: HomeAssistant, storage: Path, told: Told, key: str, value: object) -> None:
     await write(hass, told)
     file = storage / f"{DOMAIN}.conversations.e"
     data = json.loads(file.read_text())
@@ -249,9 +235,7 @@ async def test_full_disk_costs_neither_the_old_file_nor_what_is_in_memory(
 
 
 @pytest.mark.parametrize("name", ["half \ud83d", "x" * 1000], ids=["half a character", "long"])
-async def test_what_no_file_takes_keeps_nothing_else_from_being_written(
-    hass: HomeAssistant, storage: Path, told: Told, name: str
-) -> None:
+async def test_an_unwritable_row_blocks_no_other(hass: HomeAssistant, storage: Path, told: Told, name: str) -> None:
     conversations = await opened(hass, told)
     conversations.add(turn(), "a", a_round(), ())
     assert conversations.add(turn(conversation_id=name), name, a_round(), ()) is None
@@ -280,9 +264,7 @@ async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, to
     await again.async_close()
 
 
-async def test_what_is_long_drives_out_the_oldest(
-    hass: HomeAssistant, storage: Path, told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_oldest_goes(hass: HomeAssistant, storage: Path, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_SIZE", 100)
     conversations = await opened(hass, told)
     for text in ("short", "s" * 20, "l" * 25):
@@ -296,9 +278,7 @@ async def test_what_is_long_drives_out_the_oldest(
     await conversations.async_close()
 
 
-async def test_the_owner_learns_of_a_file_that_is_newer(
-    hass: HomeAssistant, house: None, storage: Path, llm_server: LLMServer
-) -> None:
+async def test_a_newer_file_is_told(hass: HomeAssistant, house: None, storage: Path, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     file = storage / f"{DOMAIN}.conversations.{entry.entry_id}"
     file.write_text(json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {}}))

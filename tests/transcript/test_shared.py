@@ -90,9 +90,7 @@ async def test_everybody_is_sent_what_they_said_to_another_assistant(
 
 
 @OPEN
-async def test_everybody_clears_what_they_said_and_nothing_else(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context
-) -> None:
+async def test_own_words_are_cleared(hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context) -> None:
     await set_up(hass, llm_server)
     carl = Context(user_id="carl")
     await say_all(hass, llm_server, "a", "carl one", context=carl)
@@ -108,9 +106,7 @@ async def test_everybody_clears_what_they_said_and_nothing_else(
     assert words(llm_server) == ["user: carl four"]
 
 
-async def test_one_clears_nothing_where_they_did_not_talk(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context
-) -> None:
+async def test_others_words_stay(hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context) -> None:
     await set_up(hass, llm_server)
     await say_all(hass, llm_server, "a", "one", context=anna)
     assert await clear(hass, bert) == {"cleared": 0, "stored": 0}

@@ -86,9 +86,7 @@ async def test_the_microphone_stays_open_for_the_question_and_closes_after_the_a
     assert state_of(hass) == "unlocked"
 
 
-async def test_the_microphone_stays_open_for_the_pin(
-    hass: HomeAssistant, llm_server: LLMServer, pipeline: None
-) -> None:
+async def test_the_microphone_stays_open(hass: HomeAssistant, llm_server: LLMServer, pipeline: None) -> None:
     await set_up(hass, llm_server, options={"pins": {"unlock": "4711"}})
     llm_server.plan(tool_call("ha_control", UNLOCK))
     asked, _ = await run(hass, "let me in", device_id="satellite")

@@ -106,9 +106,7 @@ async def test_why_it_is_asked_comes_from_the_kind(
     assert why.endswith(asked)
 
 
-async def test_what_is_already_so_is_not_asked(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_already_so(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     notes["diary"] = "Hello"
     await set_up(hass, llm_server)
     assert await write(hass, llm_server, admin, "", note="diary", text="Hello") == "I wrote that."
@@ -117,18 +115,14 @@ async def test_what_is_already_so_is_not_asked(
     assert await actions(hass) == []
 
 
-async def test_undo_says_what_it_did(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_undo_result(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     assert speech(await say(hass, "undo", "c1", context=admin)) == "The list is gone."
     assert notes == {}
 
 
-async def test_undo_by_a_model_has_a_row(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_undo_row(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     notes["list"] = "milk"
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
@@ -139,9 +133,7 @@ async def test_undo_by_a_model_has_a_row(
     assert notes == {"list": "milk"}
 
 
-async def test_what_was_changed_since_is_left_alone(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_changed_since(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     notes["list"] = "eggs and milk"
@@ -149,9 +141,7 @@ async def test_what_was_changed_since_is_left_alone(
     assert notes == {"list": "eggs and milk"}
 
 
-async def test_what_is_back_already_is_said(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_back_already(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     del notes["list"]

@@ -104,9 +104,7 @@ async def test_what_is_gone_cannot_be_taken_back(hass: HomeAssistant, hass_admin
     assert result["not_possible"] == ["light.bed_light"]
 
 
-async def test_everything_of_one_request_is_one_undo(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_request_is_one_undo(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server)
     context = Context(user_id=hass_admin_user.id)
     await do(hass, "light.turn_on", "light.bed_light")
@@ -176,9 +174,7 @@ async def test_what_is_already_back_is_said_to_be(
     assert speech(await say(hass, words, language=language, context=context)) == answer
 
 
-async def test_a_known_user_means_their_last_action_wherever_it_was(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_known_user_undoes_their_last_action(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await set_up(hass)
     context = Context(user_id=hass_admin_user.id)
     await do(hass, "light.turn_off", "light.bed_light")
@@ -248,9 +244,7 @@ async def test_somebody_elses_action(
     assert look(hass, "light.bed_light") == ["off"]
 
 
-async def test_permission_is_that_of_whoever_takes_back(
-    hass: HomeAssistant, another_user: Callable[..., MockUser]
-) -> None:
+async def test_permission_is_that_of_the_undoer(hass: HomeAssistant, another_user: Callable[..., MockUser]) -> None:
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
     user = another_user("light.bed_light")

@@ -177,9 +177,7 @@ async def test_an_automation_that_is_run_is_watched_and_taken_back_as_a_script_i
     await do(hass, "automation.turn_on", "automation.air")
 
 
-async def test_an_automation_that_was_held_back_leaves_nothing_to_take_back(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_an_automation_held_back_leaves_nothing_to_undo(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await exposed(hass, "automation", RUN)
     data = {"action": "trigger", "entity_id": "automation.held"}
     me = Context(user_id=hass_admin_user.id)
@@ -221,17 +219,13 @@ async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(
     assert look(hass, "cover.living_room_window", "current_position") == before
 
 
-async def test_script_that_changed_nothing_in_the_end_cannot_be_undone(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_script_without_effect_cannot_be_undone(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "script.nothing")
     await following.async_still(hass, ["script.nothing"], 5)
     assert await undo_of(hass, hass_admin_user) == {"restored": [], "not_possible": ["script.nothing"]}
 
 
-async def test_what_somebody_changed_after_a_scene_is_left_alone(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_change_after_a_scene_is_left_alone(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "scene.movie")
     await do(hass, "light.turn_on", BED, brightness=120)
     result = await undo_of(hass, hass_admin_user)
@@ -253,9 +247,7 @@ async def test_what_is_not_exposed_is_counted_and_never_named(
     assert (await newest(hass))["undone"] is None
 
 
-async def test_what_a_user_may_not_know_is_counted_and_never_named(
-    hass: HomeAssistant, another_user: Callable[..., MockUser]
-) -> None:
+async def test_hidden_ones_are_counted_not_named(hass: HomeAssistant, another_user: Callable[..., MockUser]) -> None:
     user = another_user("scene.movie", BED, SWITCH)
     await say(hass, "activate movie", context=Context(user_id=user.id))
     user.mock_policy({"entities": {"entity_ids": {"scene.movie": True, BED: True}}})
@@ -268,9 +260,7 @@ async def test_what_a_user_may_not_know_is_counted_and_never_named(
     assert SWITCH not in str(result)
 
 
-async def test_undoing_a_script_that_locked_asks_before_it_unlocks(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_undoing_a_script_asks_before_it_unlocks(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     entry = hass.config_entries.async_entries("home_agent")[0]
     hass.config_entries.async_update_entry(entry, options={**QUICK, "never_confirm": ["script"]})
     await hass.async_block_till_done()

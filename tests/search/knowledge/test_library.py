@@ -61,9 +61,7 @@ async def test_reload_looks_at_the_folder(hass: HomeAssistant, folder: Path, sta
     assert (await knowledge.async_find("Wann wird die Papiertonne geleert?"))[0].source == "waste.txt"
 
 
-async def test_a_broken_file_costs_only_itself_and_is_told_once(
-    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_broken_file_is_told(folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "broken.md").write_bytes(b"\x00\xff\x81")
     knowledge = await start()
     await knowledge.async_refresh()
@@ -71,9 +69,7 @@ async def test_a_broken_file_costs_only_itself_and_is_told_once(
     assert knowledge.counts == {"documents": 2, "passages": 4, "failed": 1}
 
 
-async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
-    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_file_blocks_none(folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = Event()
 
     def endless(path: Path, name: str, language: str) -> list[DocumentSection]:
@@ -88,9 +84,7 @@ async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
     assert "Garden" in (await knowledge.async_find("guest network"))[0].text
 
 
-async def test_a_refresh_that_is_broken_off_is_gone_on_with(
-    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refresh_is_resumed(folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     knowledge = await start()
     (folder / "a.txt").write_text("The attic is dry.")
     (folder / "b.txt").write_text("The basement is damp.")
@@ -117,9 +111,7 @@ async def test_a_restart_reads_no_file_again(
     assert "Garden" in (await entry.runtime_data.knowledge.async_find("guest network"))[0].text
 
 
-async def test_half_of_a_document_in_the_store_is_read_again(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_half_a_stored_document_is_read_again(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     knowledge = await start()
     entry = hass.config_entries.async_entries(DOMAIN)[0]
     (steam,) = await knowledge.async_find("hold the steam button", 1)
@@ -191,18 +183,14 @@ async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("number", [10**30, float("nan"), float("inf")])
-async def test_numbers_that_nobody_could_keep_are_refused(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge, number: float
-) -> None:
+async def test_unkeepable_numbers(hass: HomeAssistant, folder: Path, start: StartKnowledge, number: float) -> None:
     knowledge = await start()
     with pytest.raises(probatio.Invalid):
         await call(hass, "add_document", text="A pump.", metadata={"number": number})
     assert (await knowledge.async_refresh()).unchanged == 2
 
 
-async def test_a_name_in_another_encoding_is_a_name(
-    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_name_in_any_encoding(folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     (folder / os.fsdecode(b"cr\xe8me.md")).write_text("The cafe opens at seven.")
     (folder / os.fsdecode(b"cr\xe9me.txt")).write_bytes(b"\x00\xff")
     knowledge = await start()
@@ -273,9 +261,7 @@ async def test_text_of_others_is_marked(hass: HomeAssistant, start: StartKnowled
     assert [item.outside for item in await knowledge.async_find("storm warning")] == [True]
 
 
-async def test_a_damaged_file_of_documents_costs_nothing(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_a_damaged_index_costs_nothing(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     await start()
     entry = hass.config_entries.async_entries(DOMAIN)[0]
     await hass.config_entries.async_unload(entry.entry_id)
@@ -324,9 +310,7 @@ async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
     assert "bats" in (await entry.runtime_data.knowledge.async_find("Who lives in the attic? Bats?"))[0].text
 
 
-async def test_a_file_of_nothing_but_zeros_is_empty(
-    hass: HomeAssistant, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_file_of_zeros(hass: HomeAssistant, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     folder = Path(hass.config.path(*library.FOLDER))
     folder.mkdir(parents=True)
     (folder / "lost.txt").write_bytes(b"\x00" * 4096)  # as a crash of a computer leaves it

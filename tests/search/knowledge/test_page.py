@@ -13,9 +13,7 @@ from tests.llm_server import LLMServer, text
 MANUAL = "# Dishwasher\n\n## Salt\n\nSalt goes in when the lamp S is on.\n"
 
 
-async def test_a_passage_is_told_as_the_page_shows_it(
-    hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path
-) -> None:
+async def test_a_passage_is_as_shown(hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path) -> None:
     Path(hass.config.path("configuration.yaml")).touch()
     (folder / "kitchen" / "dishwasher.md").write_text(MANUAL)
     await set_up(hass, llm_server)

@@ -105,9 +105,7 @@ async def test_fixed(server: RestServer, write_yaml: WriteYaml, run: Run, auth: 
     assert header.split()[1] not in str(result)
 
 
-async def test_a_refused_password_is_not_sent_twice(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_one_wrong_password(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     server.answers["/v1"] = answer({}, 401)
     await write_yaml(tool(server, "auth: {type: bearer, token: abcdef}"))
     await run("ask")

@@ -142,9 +142,7 @@ async def test_tools_in_a_file_of_their_own(hass: HomeAssistant, write_yaml: Wri
     assert (told["file"], told["line"]) == ("tools.yaml", "4")
 
 
-async def test_secrets_come_from_the_file_of_secrets(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_secrets_file(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = f"""
     home_agent:
       secrets:
@@ -174,9 +172,7 @@ async def test_reload_reads_the_file_again(hass: HomeAssistant, write_yaml: Writ
     assert names(hass) == []
 
 
-async def test_a_tool_that_was_changed_does_not_run_in_its_old_form(
-    hass: HomeAssistant, write_yaml: WriteYaml, make_turn: Any
-) -> None:
+async def test_a_changed_tool_runs_in_its_new_form(hass: HomeAssistant, write_yaml: WriteYaml, make_turn: Any) -> None:
     await write_yaml(yaml(BASE + "handler: {type: template, template: old}"))
     tools = {tool.name: tool for tool in await runtime(hass).custom_tools.async_tools(Profile(), None)}
     await write_yaml(yaml(BASE + "handler: {type: template, template: new}"))
@@ -185,9 +181,7 @@ async def test_a_tool_that_was_changed_does_not_run_in_its_old_form(
         await tools["bad"].plan(hass, {}, make_turn())
 
 
-async def test_a_changed_secret_reaches_the_tools(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_changed_secret(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = f"""
     home_agent:
       secrets: {{key: !secret key}}
@@ -200,9 +194,7 @@ async def test_a_changed_secret_reaches_the_tools(
         assert server.last.headers["X-A"] == secret
 
 
-async def test_reload_of_broken_yaml_changes_nothing(
-    hass: HomeAssistant, write_yaml: WriteYaml, tmp_path: Path
-) -> None:
+async def test_broken_yaml_changes_nothing(hass: HomeAssistant, write_yaml: WriteYaml, tmp_path: Path) -> None:
     await write_yaml(yaml(BASE + "handler: {type: template, template: a}"))
     (tmp_path / "configuration.yaml").write_text("home_agent: [", encoding="utf-8")
     with pytest.raises(Exception, match="configuration"):

@@ -39,9 +39,7 @@ async def test_values_side_by_side_do_not_climb(server: RestServer, write_yaml: 
 
 
 @pytest.mark.parametrize("expression", ["a | upper", "a ~ ''", "'' ~ a", "a | urlencode", "[a] | join", "a | trim"])
-async def test_no_filter_takes_the_encoding_away(
-    server: RestServer, write_yaml: WriteYaml, run: Run, expression: str
-) -> None:
+async def test_no_filter_undoes_encoding(server: RestServer, write_yaml: WriteYaml, run: Run, expression: str) -> None:
     await write_yaml(tool(server, "", path=f"/v1/{{{{ {expression} }}}}/x"))
     assert (await run("ask", a="p/q?r#s"))["success"]
     assert server.last.target.count("/") == 3
@@ -134,9 +132,7 @@ async def test_a_media_type_is_one_in_every_spelling(
     assert server.last.body == sent
 
 
-async def test_a_form_of_several_fields_in_another_spelling(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_form_of_several_fields(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     content_type = "application/x-www-form-urlencoded; charset=UTF-8"
     await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: {{a: '{{{{ a }}}}', n: 1}}"))
     assert (await run("ask", a="x&n=2"))["success"]
@@ -187,9 +183,7 @@ async def test_blanks_stand_where_they_separate_nothing(server: RestServer, writ
         assert (await run("ask", a="Living room"))["success"] is is_sent
 
 
-async def test_what_the_owner_leaves_to_a_value_may_be_anything(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_the_owner_may_allow_any_value(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     said = "two\nlines: {}"
     for content_type, body in (("text/csv", "{{ a }}"), ("text/plain", "said: {{ a }}")):
         await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: '{body}'"))
@@ -234,9 +228,7 @@ async def test_a_query_in_graphql_takes_values_and_variables_take_anything(
     assert (await run("ask", a='"New York"'))["success"]
 
 
-async def test_numbers_in_words_are_read_and_unknown_parameters_refused(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_words_as_numbers_and_unknown_parameters(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(tool(server, 'method: POST\nbody: {n: "{{ n }}"}'))
     assert (await run("ask", n="7"))["success"]
     assert server.last.body == b'{"n":7}'
@@ -282,9 +274,7 @@ async def test_secrets_are_sent_and_never_come_back(
     pytest.param("key=c2stdmVyeS1zZWNyZXQ=", id="Base64"),
 ])  # fmt: skip
 @pytest.mark.parametrize("status", [200, 400, 500])
-async def test_an_echo_is_masked_in_results_and_errors(
-    server: RestServer, write_yaml: WriteYaml, run: Run, body: Any, status: int
-) -> None:
+async def test_an_echo_is_masked(server: RestServer, write_yaml: WriteYaml, run: Run, body: Any, status: int) -> None:
     server.answers["/v1"] = answer(body, status)
     await write_yaml(tool(server, ""))
     result = str(await run("ask"))
@@ -317,9 +307,7 @@ async def test_results(server: RestServer, write_yaml: WriteYaml, run: Run, hand
     assert await run("ask", a="x") == {"success": True, "result": expected, "error": None}
 
 
-async def test_errors_tell_the_status_and_what_the_server_says(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_errors_tell_status_and_message(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     server.answers["/v1"] = answer({"message": "no such city"}, 404)
     await write_yaml(tool(server, ""))
     result = await run("ask")
@@ -353,9 +341,7 @@ async def test_classes(
     assert ask.annotations.read_only is (action == "read")
 
 
-async def test_owner_decides_the_class(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_owners_class(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = tool(server, "method: DELETE").replace(
         "      description: Asks.", "      description: Asks.\n      destructive: false"
     )

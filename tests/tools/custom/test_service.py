@@ -67,9 +67,7 @@ async def automations(hass: HomeAssistant) -> list[str]:
     return ran
 
 
-async def test_automations_that_are_exposed(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, automations: list[str]
-) -> None:
+async def test_exposed_automation(hass: HomeAssistant, write_yaml: WriteYaml, run: Run, automations: list[str]) -> None:
     await write_yaml(AUTOMATION)
     assert (await run("trigger_automation", automation_id="automation.morning"))["success"]
     await hass.async_block_till_done()
@@ -90,9 +88,7 @@ async def test_automations_that_are_not(
     assert automations == []
 
 
-async def test_unexposed_and_missing_get_the_same_answer(
-    write_yaml: WriteYaml, run: Run, automations: list[str]
-) -> None:
+async def test_hidden_and_missing_have_one_answer(write_yaml: WriteYaml, run: Run, automations: list[str]) -> None:
     await write_yaml(AUTOMATION)
     answers = [
         (await run("trigger_automation", automation_id=f"automation.{name}"))["error"].replace(name, "X")
@@ -247,9 +243,7 @@ async def test_owner_says_that_messages_need_no_yes(hass: HomeAssistant, write_y
     assert sent[0].data == {"message": "Dinner!"}
 
 
-async def test_scripts_by_their_own_name_have_to_be_exposed(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_scripts_called_by_name_have_to_be_exposed(hass: HomeAssistant, write_yaml: WriteYaml, run: Run) -> None:
     steps = {"sequence": [{"event": "ran", "event_data": {"id": "{{ word }}"}}]}
     assert await async_setup_component(hass, "script", {"script": {"greet": steps}})
     ran: list[str] = []

@@ -66,9 +66,7 @@ async def test_results(
     "{{ expand(a) | map(attribute='state') | list }}", "{{ [a] | map('states') | list }}",
     "{{ [a] | select('is_state', 'on') | list }}",
 ])  # fmt: skip
-async def test_arguments_lead_only_to_what_is_exposed(
-    add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
-) -> None:
+async def test_only_the_exposed_is_read(add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str) -> None:
     add_entity("light.desk", "1")
     add_entity("light.hidden", "1", exposed=False)
     await write_yaml(tool(template))
@@ -83,9 +81,7 @@ async def test_what_the_owner_names_is_his_choice(add_entity: AddEntity, write_y
     assert (await run("compute"))["result"] == "on 1"
 
 
-async def test_a_domain_from_the_arguments_is_not_listed(
-    add_entity: AddEntity, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_domain_argument_is_not_listed(add_entity: AddEntity, write_yaml: WriteYaml, run: Run) -> None:
     add_entity("light.hidden", exposed=False)
     await write_yaml(tool("{{ states[a] | map(attribute='entity_id') | list }}"))
     assert "may not list" in (await run("compute", a="light"))["error"]
@@ -110,9 +106,7 @@ async def test_whoever_walks_through_all_states_meets_only_what_is_exposed(
     assert "hidden" not in told
 
 
-async def test_all_states_are_counted_as_far_as_they_are_exposed(
-    add_entity: AddEntity, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_exposed_states_are_counted(add_entity: AddEntity, write_yaml: WriteYaml, run: Run) -> None:
     add_entity("light.desk", "on")
     add_entity("light.hidden", "on", exposed=False)
     add_entity("light.written", "on", exposed=False)
@@ -161,9 +155,7 @@ home_agent:
     "template",
     ["entity_name(about)", "about | area_name", "device_id(about)", "labels(about)", "[about] | map('area_id') | list"],
 )
-async def test_registries_tell_nothing_of_what_is_hidden(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str
-) -> None:
+async def test_registries_hide_the_hidden(hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str) -> None:
     await build_house(hass)
     await write_yaml(LOOKUPS.replace("TEMPLATE", template))
     hidden, missing = [await run("lookup", about=name) for name in ("lock.kitchen_door", "lock.zorp")]
@@ -172,9 +164,7 @@ async def test_registries_tell_nothing_of_what_is_hidden(
     assert (await run("lookup", about="light.bed_light"))["success"]
 
 
-async def test_a_list_that_an_argument_leads_to_has_only_what_is_exposed(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_list_of_an_argument_is_exposed_only(hass: HomeAssistant, write_yaml: WriteYaml, run: Run) -> None:
     await build_house(hass)
     async_expose_entity(hass, ASSISTANT, "light.ceiling_lights", False)
     both = ["light.bed_light", "light.ceiling_lights"]
@@ -259,9 +249,7 @@ async def test_ordinary_calculations(
     ("{{ a | regex_replace(find='(a|a)*b', replace='') }}", "a" * 40),
     ("{{ a | regex_findall_index('(a*)*b') }}", "a" * 40),
 ])  # fmt: skip
-async def test_a_pattern_is_compared_with_nothing_that_takes_long(
-    write_yaml: WriteYaml, run: Run, template: str, value: str
-) -> None:
+async def test_a_slow_pattern_is_not_compared(write_yaml: WriteYaml, run: Run, template: str, value: str) -> None:
     await write_yaml(tool(template))
     began = time.perf_counter()
     result = await run("compute", a=value)
@@ -286,9 +274,7 @@ home_agent:
 
 
 @pytest.mark.parametrize("given", [{"a": "=" * 100_000}, {"b": ["x", "a" * 100_000]}, {"c": "a" * 100_000}])
-async def test_the_pattern_of_a_parameter_is_compared_with_nothing_that_takes_long(
-    write_yaml: WriteYaml, run: Run, given: dict[str, Any]
-) -> None:
+async def test_a_slow_parameter_pattern_is_not_compared(write_yaml: WriteYaml, run: Run, given: dict[str, Any]) -> None:
     await write_yaml(PATTERNS)
     began = time.perf_counter()
     result = await run("compute", **given)

@@ -71,9 +71,7 @@ async def names_of(entry: MockConfigEntry, profile_id: str = "profile-1") -> lis
 
 
 @pytest.mark.usefixtures("home")
-async def test_a_folder_becomes_an_extension_whose_tools_do_what_those_beneath_do(
-    hass: HomeAssistant, act: Run
-) -> None:
+async def test_a_folder_becomes_an_extension_with_working_tools(hass: HomeAssistant, act: Run) -> None:
     write(hass)
     entry = await set_up(hass)
     assert await names_of(entry) == ["Doors"]
@@ -97,9 +95,7 @@ async def test_a_folder_becomes_an_extension_whose_tools_do_what_those_beneath_d
 
 
 @pytest.mark.usefixtures("home")
-async def test_an_alias_asks_is_verified_kept_and_undone_like_the_tool_beneath(
-    hass: HomeAssistant, hass_admin_user: MockUser, act: Run
-) -> None:
+async def test_an_alias_has_all_the_tool_beneath_has(hass: HomeAssistant, hass_admin_user: MockUser, act: Run) -> None:
     write(hass)
     await set_up(hass)
     unlock = {"tool_name": "DOORS_ACTION_UNLOCK", "parameters": {"entity_id": "lock.front_door"}}
@@ -194,9 +190,7 @@ tools:
     ("tools: []", "Doors has no tools."),
     ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
 ])  # fmt: skip
-async def test_what_is_wrong_refuses_that_one_alone_with_the_reason(
-    hass: HomeAssistant, act: Run, tools: str, reason: str
-) -> None:
+async def test_an_invalid_one_is_refused_alone(hass: HomeAssistant, act: Run, tools: str, reason: str) -> None:
     write(hass, tools)
     write(hass, tool("WINDOWS_GET_STATE"), "Windows")
     entry = await set_up(hass)
@@ -273,9 +267,7 @@ async def test_of_two_of_a_name_the_first_counts(hass: HomeAssistant, act: Run) 
 
 
 @pytest.mark.usefixtures("home")
-async def test_what_ships_is_offered_where_the_home_has_it_and_can_be_switched_off(
-    hass: HomeAssistant, act: Run
-) -> None:
+async def test_shipped_extensions_are_offered_and_can_be_switched_off(hass: HomeAssistant, act: Run) -> None:
     entry = await set_up(hass)
     assert await names_of(entry) == []
     hass.states.async_set("climate.hall", "heat", {"friendly_name": "Hall", "temperature": 20})
@@ -420,9 +412,7 @@ async def test_the_same_objects_while_nothing_changes(hass: HomeAssistant) -> No
 
 
 @pytest.mark.usefixtures("home")
-async def test_only_administrators_see_what_there_is(
-    hass: HomeAssistant, act: Run, hass_read_only_user: MockUser
-) -> None:
+async def test_only_administrators_see_it(hass: HomeAssistant, act: Run, hass_read_only_user: MockUser) -> None:
     await set_up(hass)
     with pytest.raises(Unauthorized):
         await act("list_extensions", context=Context(user_id=hass_read_only_user.id))

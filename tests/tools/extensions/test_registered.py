@@ -98,9 +98,7 @@ class Odd(GetWorkoutToday):
         ),
     ),
 ])  # fmt: skip
-async def test_what_is_wrong_with_one_refuses_that_one_alone(
-    hass: HomeAssistant, fields: dict[str, Any], reason: str
-) -> None:
+async def test_an_invalid_one_is_refused_alone(hass: HomeAssistant, fields: dict[str, Any], reason: str) -> None:
     """And says why, until it is taken back."""
     entry = await set_up(hass)
     wrong = replace(chefbyte(Kitchen()), **fields)

@@ -47,9 +47,7 @@ async def test_only_administrators_are_offered_it(
     assert offered == [True, False, False]
 
 
-async def test_every_action_is_asked_about_with_what_it_will_do(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_every_action_is_asked(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server, profile=PROFILE)
     context = Context(user_id=hass_admin_user.id)
     before = state(hass, "light.bed_light")
@@ -87,9 +85,7 @@ async def test_targets_that_must_not_be_reached(
     assert not called
 
 
-async def test_an_action_without_entities(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_without_entities(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server, profile=PROFILE | {"never_ask": ["automation.reload"]})
     called = async_mock_service(hass, "automation", "reload")
     llm_server.plan(tool_call(CALL, {"action": "automation.reload"}), text("That is all."))

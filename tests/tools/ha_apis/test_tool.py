@@ -227,9 +227,7 @@ async def test_a_yes_is_for_a_tool_as_its_server_describes_it(hass: HomeAssistan
     assert len({plan.version for plan in plans}) == 3
 
 
-async def test_a_yes_is_for_the_tool_of_an_integration_that_was_asked_about(
-    hass: HomeAssistant, make_turn: MakeTurn
-) -> None:
+async def test_a_yes_is_for_the_tool_that_was_asked_about(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     class Other(Made):
         """A tool of the same name that does something else."""
 

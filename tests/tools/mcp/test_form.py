@@ -106,9 +106,7 @@ async def test_a_form_asks_only_for_what_the_choice_needs(hass: HomeAssistant, l
     assert form["errors"] == {"auth": "key_needed"}
 
 
-async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
-    hass: HomeAssistant, library: McpServer, server: RestServer
-) -> None:
+async def test_a_fresh_key_goes_to_its_server_only(hass: HomeAssistant, library: McpServer, server: RestServer) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **access(library, url="http://127.0.0.1:9/mcp"))
     assert form["errors"] == {"base": "cannot_connect"}
@@ -117,9 +115,7 @@ async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
     assert server.asked == []
 
 
-async def test_the_library_cannot_be_had(
-    hass: HomeAssistant, library: McpServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_library(hass: HomeAssistant, library: McpServer, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_arguments: object) -> None:
         raise RequirementsNotFound("mcp", ["mcp==1"])
 
@@ -144,9 +140,7 @@ async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, serve
     assert form["errors"] == {"base": "not_mcp"}
 
 
-async def test_a_server_that_says_nothing(
-    hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_server(hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     over = asyncio.Event()
 
     async def silence(_request: web.Request) -> web.Response:
@@ -256,9 +250,7 @@ async def test_a_token_server_that_gives_none(hass: HomeAssistant, library: McpS
     assert form["errors"] == {"base": "invalid_auth"}
 
 
-async def test_a_server_of_the_owners_is_no_matter_of_allowed_hosts(
-    hass: HomeAssistant, start_server: StartServer, server: RestServer
-) -> None:
+async def test_owners_servers_need_no_host(hass: HomeAssistant, start_server: StartServer, server: RestServer) -> None:
     serve_tokens(server)
     library = start_server(token="access-token-0")
     entry = await set_up(hass, options={"allowed_hosts": ["api.example.com"]})

@@ -73,9 +73,7 @@ async def at_home(host: str) -> list[dict[str, Any]]:
     return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
 
 
-async def test_it_is_called_with_the_key(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_key_is_sent(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library), secrets=SECRETS)
     assert issues(hass) == {}
     assert connections(hass) == []
@@ -84,9 +82,7 @@ async def test_it_is_called_with_the_key(
     assert library.calls == [{"name": "find_book", "title": "Emil"}]
 
 
-async def test_connections_are_reused_and_closed(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_connections_are_reused(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     other = page(library, "slow").partition("custom_tools:\n")[2].replace("query_knowledge_base", "other")
     await write_yaml(page(library) + other, secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")
@@ -221,9 +217,7 @@ async def test_long_results_are_cut(hass: HomeAssistant, library: McpServer, wri
     assert len(answer["result"]["text"]) == 16_000
 
 
-async def test_a_template_tells_nothing_of_hidden_entities(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_template_hides_names(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     hass.states.async_set("sensor.vault", "8841")
     async_expose_entity(hass, "conversation", "sensor.vault", False)
     await write_yaml(page(library, "find_book", 'arguments: {title: "{{ states(title) }}"}'), secrets=SECRETS)
@@ -232,9 +226,7 @@ async def test_a_template_tells_nothing_of_hidden_entities(
     assert library.calls == []
 
 
-async def test_a_server_that_was_started_anew(
-    hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_new_server(hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run) -> None:
     server = start_server(token=TOKEN)
     await write_yaml(page(server), secrets=SECRETS)
     assert (await run("query_knowledge_base", title="Emil"))["success"]
@@ -246,9 +238,7 @@ async def test_a_server_that_was_started_anew(
     assert [server.connected for server in connections(hass)] == [True]
 
 
-async def test_a_restart_between_two_calls_is_not_noticed(
-    hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_restart_between(hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run) -> None:
     server = start_server(token=TOKEN)
     await write_yaml(page(server), secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")

@@ -43,9 +43,7 @@ async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
     pytest.param(stream(b": still here\n\n"), id="a stream without end"),
     pytest.param(stream(b"data: {]\n\n", 3), id="no JSON in a stream that ends"),
 ])  # fmt: skip
-async def test_no_answer_does_harm(
-    hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer
-) -> None:
+async def test_odd_answers(hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer) -> None:
     entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 2})
     hostile.called = called
     async with asyncio.timeout(15):
@@ -62,9 +60,7 @@ async def test_no_answer_does_harm(
     pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
     pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
 ])  # fmt: skip
-async def test_what_is_no_answer_is_not_waited_for(
-    hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer
-) -> None:
+async def test_a_non_answer_is_not_waited_for(hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer) -> None:
     entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 60})
     hostile.called = called
     async with asyncio.timeout(10):
@@ -75,9 +71,7 @@ async def test_what_is_no_answer_is_not_waited_for(
     assert (await run("ask"))["success"]
 
 
-async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
-    hass: HomeAssistant, hostile: Hostile, run: Run
-) -> None:
+async def test_a_compressed_bomb_is_not_unpacked(hass: HomeAssistant, hostile: Hostile, run: Run) -> None:
     await set_up_servers(hass, subentry(hostile.url))
     wanted: list[str] = []
 
@@ -121,9 +115,7 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
     pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
 ])  # fmt: skip
-async def test_a_schema_that_is_none_is_never_told(
-    hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
-) -> None:
+async def test_an_invalid_schema_is_not_told(hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]) -> None:
     """The official client refuses the whole list for it since its second generation."""
     hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}, {**TOOL, "name": "good"}]
     entry = await set_up_servers(hass, subentry(hostile.url), wait=False)
@@ -134,9 +126,7 @@ async def test_a_schema_that_is_none_is_never_told(
     assert [tool.name for tool in found] in (["good"], [])
 
 
-async def test_all_tools_of_a_server_together_are_bounded(
-    hass: HomeAssistant, hostile: Hostile, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_all_tools_are_bounded(hass: HomeAssistant, hostile: Hostile, caplog: pytest.LogCaptureFixture) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 7000}}}
     hostile.tools = [
         {**TOOL, "name": f"tool_{number}", "description": "y" * 5000, "inputSchema": schema} for number in range(200)
@@ -189,9 +179,7 @@ async def repeat_the_key(request: web.Request) -> web.StreamResponse:
     return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [text]}})
 
 
-async def test_a_key_that_was_renewed_for_a_call_is_masked(
-    hass: HomeAssistant, hostile: Hostile, server: RestServer, run: Run
-) -> None:
+async def test_a_renewed_key_is_masked(hass: HomeAssistant, hostile: Hostile, server: RestServer, run: Run) -> None:
     serve_tokens(server, expires_in=0)  # another one for each request
     oauth: dict[str, Any] = {"auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
     await set_up_servers(hass, subentry(hostile.url, client_secret="very-secret", **oauth))

@@ -114,9 +114,7 @@ async def test_a_restart_is_noticed_without_a_call(
     await until(lambda: server_of(entry)._session not in (None, session))
 
 
-async def test_a_writing_call_is_never_made_twice(
-    hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None
-) -> None:
+async def test_writing_happens_once(hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None) -> None:
     server = start_server()
     entry = await set_up(
         hass,
