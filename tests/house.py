@@ -111,7 +111,6 @@ async def say(
 
 
 def speech(result: conversation.ConversationResult) -> str:
-    """Return what is said."""
     return str(result.response.speech["plain"]["speech"])
 
 
@@ -123,7 +122,6 @@ def part_of(message: dict[str, Any]) -> dict[str, Any]:
 
 
 async def health(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the page."""
     assert await async_setup_component(hass, "system_health", {})
     await hass.async_block_till_done()
     info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
@@ -131,7 +129,6 @@ async def health(hass: HomeAssistant) -> dict[str, Any]:
 
 
 def state_of(hass: HomeAssistant, entity_id: str) -> str:
-    """Return a state that has to exist."""
     state = hass.states.get(entity_id)
     assert state is not None
     return state.state

@@ -27,7 +27,6 @@ STRUCTURE = probatio.Schema(
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
     await build_house(hass)
     assert await async_setup_component(hass, "ai_task", {})
 

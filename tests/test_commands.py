@@ -26,13 +26,11 @@ UNLOCK = tool_call("ha_control", {"action": "unlock", "entity_id": LOCK})
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant) -> None:
-    """A furnished home."""
     await build_house(hass)
 
 
 @pytest.fixture
 def anna(hass_admin_user: MockUser) -> Context:
-    """Somebody."""
     return Context(user_id=hass_admin_user.id)
 
 

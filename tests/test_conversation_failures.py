@@ -33,7 +33,6 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 def issues(hass: HomeAssistant) -> list[str]:
-    """Return the ids of our issues."""
     return [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN]
 
 

@@ -86,7 +86,6 @@ def ask(request: str = "Is the door locked?", target: str = "expert", **more: An
 
 
 def offered(server: LLMServer, number: int) -> dict[str, dict[str, Any]]:
-    """Return the tools of a request by name."""
     return {tool["function"]["name"]: tool["function"] for tool in server.requests[number].body.get("tools", ())}
 
 

@@ -53,12 +53,10 @@ HOME = {
     "areas": [{"id": "k", "name": "Kitchen", "floor": None}, {"id": "b", "name": "Bath", "floor": None}],
     "devices": [],
     "entities": [
-        entity("light.one", "Ceiling", "k"),
-        entity("light.two", "Counter", "k"),
-        entity("light.three", "Mirror", "b"),
+        entity("light.one", "Ceiling", "k"), entity("light.two", "Counter", "k"), entity("light.three", "Mirror", "b"),
         entity("lock.door", "Back door", "k"),
     ],
-}
+}  # fmt: skip
 
 
 def test_groups_are_made_of_what_a_place_has_several_of() -> None:

@@ -33,7 +33,6 @@ FIELDS = {
 
 @pytest.fixture
 def heard(hass: HomeAssistant) -> dict[str, list[Any]]:
-    """Collect every event."""
     return {name: async_capture_events(hass, name) for name in FIELDS}
 
 
@@ -95,7 +94,6 @@ async def test_what_was_written_is_in_no_event(
 
 
 async def process(hass: HomeAssistant, words: str) -> dict[str, Any]:
-    """Return the response of the action."""
     response = await hass.services.async_call(
         "home_agent", "process", {"text": words}, blocking=True, return_response=True
     )

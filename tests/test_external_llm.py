@@ -23,7 +23,6 @@ ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
 
 @pytest.fixture
 async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    """The second endpoint."""
     server = LLMServer()
     await server.start()
     yield server

@@ -138,7 +138,6 @@ async def test_corrected_turn_stays_as_it_was_told(hass: HomeAssistant, llm_serv
 
 
 async def unlock(hass: HomeAssistant) -> None:
-    """Unlock the front door."""
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
 

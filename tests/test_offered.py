@@ -33,7 +33,6 @@ type Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 @pytest.fixture
 def admin(hass: HomeAssistant) -> MockUser:
-    """Somebody who may do everything."""
     return MockUser(name="Anna", is_owner=True).add_to_hass(hass)
 
 
@@ -68,7 +67,6 @@ async def lend(hass: HomeAssistant, **choice: Any) -> None:
 
 
 async def token_of(hass: HomeAssistant, user: MockUser) -> str:
-    """Return what a person gives to a program."""
     refresh = await hass.auth.async_create_refresh_token(user, CLIENT_ID)
     return hass.auth.async_create_access_token(refresh)
 
@@ -77,7 +75,6 @@ async def token_of(hass: HomeAssistant, user: MockUser) -> str:
 async def program(
     hass: HomeAssistant, port: int, user: MockUser, path: str = "/api/mcp", transport: str = "streamable_http"
 ) -> AsyncGenerator[McpSession]:
-    """A program that a person let in."""
     url = f"http://127.0.0.1:{port}{path}"
     address = Address(url=url, transport=transport, auth=bearer(await token_of(hass, user)))
     async with async_connect(hass, address) as session:

@@ -19,12 +19,10 @@ OURS = "conversation.home_agent"
 
 @pytest.fixture(autouse=True)
 async def house_with_us(hass: HomeAssistant) -> None:
-    """Build a house."""
     await build_house(hass)
 
 
 async def voice(hass: HomeAssistant) -> Pipeline:
-    """Set voice assistants up and return the one that is there at first."""
     for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
         assert await async_setup_component(hass, domain, {})
     return async_get_pipelines(hass)[0]
@@ -37,7 +35,6 @@ def told(hass: HomeAssistant) -> list[dict[str, Any] | None]:
 
 
 async def use(hass: HomeAssistant, engine: str, *, prefer_local: bool) -> None:
-    """Change the first pipeline."""
     pipeline = async_get_pipelines(hass)[0]
     await async_update_pipeline(hass, pipeline, conversation_engine=engine, prefer_local_intents=prefer_local)
     await hass.async_block_till_done()

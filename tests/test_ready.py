@@ -91,7 +91,6 @@ async def speak(hass: HomeAssistant, device_id: str, words: str, conversation_id
 
 
 def user(server: LLMServer, number: int = -1) -> str:
-    """Return the newest user message of a request."""
     return server.requests[number].last_user
 
 

@@ -25,12 +25,10 @@ MONDAY = datetime.fromisoformat("2026-03-02T12:00:00-08:00")
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant, house: None) -> None:
-    """Build the home before each test."""
     await build_house(hass)
 
 
 async def start(hass: HomeAssistant, server: LLMServer, **options: Any) -> MockConfigEntry:
-    """Set up three agents."""
     server.respond(lambda _body: text("Hello."))
     more = [agent(2, "Guest"), agent(3, "Night")]
     return await set_up(hass, server, options=options, more=more, profile={"prompt_additions": "You are Home Agent."})
@@ -267,11 +265,9 @@ async def test_removed_things_in_a_form(hass: HomeAssistant, llm_server: LLMServ
     menu = await flows.async_init(entry.entry_id)
     form: Any = await flows.async_configure(menu["flow_id"], {"next_step_id": "agents"})
     left = [
-        {"agent": "night", "users": [hass_admin_user.id]},
-        {"agent": "guest", "areas": [kitchen]},
-        {"agent": "guest", "users": [away.id]},
-        {"agent": "guest", "after": "22:00:00"},
-    ]
+        {"agent": "night", "users": [hass_admin_user.id]}, {"agent": "guest", "areas": [kitchen]},
+        {"agent": "guest", "users": [away.id]}, {"agent": "guest", "after": "22:00:00"},
+    ]  # fmt: skip
     assert (shown(form)["default_service_profile_id"], shown(form)["agent_rules"]) == ("home_agent", left)
     done = await flows.async_configure(form["flow_id"], arranged(form, shown(form)))
     await hass.async_block_till_done()

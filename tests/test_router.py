@@ -113,7 +113,6 @@ def person(hass: HomeAssistant, name: str) -> Context:
 
 
 def tools(body: dict[str, Any]) -> list[str]:
-    """Return the names of the tools in a request."""
     return [tool["function"]["name"] for tool in body.get("tools", ())]
 
 
@@ -990,8 +989,6 @@ async def test_what_is_remembered_is_told_to_all(world: World) -> None:
 
 
 class GetNews(llm.Tool):
-    """Reads the news."""
-
     name = "NEWSBYTE_GET_NEWS"
     description = "Returns the news.\nWhat is new?"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)

@@ -33,7 +33,6 @@ async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_
 
 
 def state(hass: HomeAssistant, key: str) -> State:
-    """Return what a sensor of the endpoint shows."""
     entity_id = er.async_get(hass).async_get_entity_id("sensor", "home_agent", f"llm-1_{key}")
     found = hass.states.get(str(entity_id))
     assert found is not None

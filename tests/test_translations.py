@@ -67,7 +67,6 @@ ERRORS = (
 
 
 def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return the texts by their dotted path."""
     found: dict[str, str] = {}
     for key, value in texts.items():
         path = f"{prefix}{key}"
@@ -76,12 +75,10 @@ def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the placeholders of a text."""
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
 def calls() -> Iterator[ast.Call]:
-    """Yield every call in our code."""
     for source in SOURCES.values():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
@@ -89,7 +86,6 @@ def calls() -> Iterator[ast.Call]:
 
 
 def called_name(call: ast.Call) -> str:
-    """Return the name of what is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -227,7 +223,6 @@ async def test_actions(hass: HomeAssistant) -> None:
 
 
 def names_of(schema: probatio.Schema) -> set[str]:
-    """Return the fields of a form, sections apart."""
     return {str(marker) for marker, value in schema.schema.items() if not hasattr(value, "options")}
 
 

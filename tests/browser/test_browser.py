@@ -43,7 +43,6 @@ async def hass(tmp_path: Path) -> AsyncGenerator[Hass]:
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint."""
     server = LLMServer(models=["qwen3:8b", "llama4:scout"])
     await server.start()
     yield server
@@ -61,7 +60,6 @@ class LetterServer(EmbeddingServer):
 
 @async_fixture
 async def embedding_server() -> AsyncGenerator[EmbeddingServer]:
-    """An endpoint that makes vectors."""
     server = LetterServer()
     await server.start()
     yield server

@@ -46,7 +46,6 @@ class Newcomer(Frontend):
     clicks = 0
 
     async def click(self, target: Locator) -> None:
-        """Press something."""
         await target.click(timeout=FIRST_PAGE_TIMEOUT)
         self.clicks += 1
 
@@ -64,7 +63,6 @@ class Newcomer(Frontend):
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint that has one model."""
     server = LLMServer(models=["qwen3:8b"])
     await server.start()
     yield server

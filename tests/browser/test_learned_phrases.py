@@ -51,7 +51,6 @@ async def hass(tmp_path: Path) -> AsyncGenerator[Hass]:
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint."""
     server = LLMServer()
     await server.start()
     yield server

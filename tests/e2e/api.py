@@ -116,7 +116,6 @@ class Api:
 
     @property
     def session(self) -> ClientSession:
-        """The HTTP session, made when first needed."""
         if self._session is None:
             self._session = ClientSession()
         return self._session
@@ -168,7 +167,6 @@ class Api:
         return self._socket
 
     async def connect(self) -> Socket:
-        """Open a websocket connection of its own; the caller closes it."""
         socket = await self.session.ws_connect(f"{self.url}/api/websocket", max_msg_size=0)
         await socket.receive_json()  # auth_required
         await socket.send_json({"type": "auth", "access_token": self.tokens["access_token"]})

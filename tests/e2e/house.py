@@ -62,7 +62,6 @@ async def add_shopping_list(hass: Hass) -> None:
 
 
 async def shopping_list(hass: Hass) -> list[str]:
-    """Return what is to be bought."""
     answer = await hass.call_for_response("todo.get_items", entity_id=SHOPPING_LIST, status="needs_action")
     return [item["summary"] for item in answer[SHOPPING_LIST]["items"]]
 

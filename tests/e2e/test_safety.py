@@ -37,7 +37,6 @@ DELETE = tool_call("delete_entry", {"number": "5?all=1"})
 
 @async_fixture(scope="module")
 async def diary() -> AsyncGenerator[RestServer]:
-    """The computer that the owner's tool asks."""
     server = RestServer()
     await server.start()
     yield server

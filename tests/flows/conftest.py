@@ -16,7 +16,6 @@ __all__ = ["server_certificate"]
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less for an endpoint that says nothing."""
     monkeypatch.setattr(discovery, "TIMEOUT", 1)
 
 

@@ -26,12 +26,10 @@ OURS = "conversation.home_agent"
 
 @pytest.fixture(autouse=True)
 async def furnished(hass: HomeAssistant) -> None:
-    """Build a home."""
     await build_house(hass)
 
 
 async def voice(hass: HomeAssistant) -> Pipeline:
-    """Set voice assistants up and return the one that is there at first."""
     for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
         assert await async_setup_component(hass, domain, {})
     return async_get_pipelines(hass)[0]
@@ -44,7 +42,6 @@ async def check(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form."""
     return await hass.config_entries.options.async_configure(form["flow_id"], data)
 
 
@@ -226,7 +223,6 @@ def exposed_issue(hass: HomeAssistant) -> bool:
 
 
 async def show(hass: HomeAssistant, entry: MockConfigEntry, *, exposed: bool) -> None:
-    """Hide or show everything, and have the home read."""
     for entity_id in EXPOSED:
         async_expose_entity(hass, ASSISTANT, entity_id, exposed)
     await entry.runtime_data.home.async_get()

@@ -172,11 +172,9 @@ async def test_a_key_of_a_moment_ago_goes_nowhere_else(hass: HomeAssistant) -> N
 
 
 OAUTH = {
-    "type": "oauth2",
-    "token_url": "https://auth.example.com/token",
-    "client_id": "home",
+    "type": "oauth2", "token_url": "https://auth.example.com/token", "client_id": "home",
     "client_secret": "very-secret",
-}
+}  # fmt: skip
 REQUEST = {"type": "rest", "url": "https://api.example.com/v1", "auth": OAUTH, "timeout": 5}
 
 

@@ -122,7 +122,6 @@ class World:
     """A home with one agent, as somebody sees it from outside."""
 
     def __init__(self, hass: HomeAssistant, server: LLMServer, entry: MockConfigEntry) -> None:
-        """Begin."""
         self.hass = hass
         self.server = server
         self.entry = entry
@@ -406,7 +405,6 @@ SETTINGS_SEEN: dict[str, Effect] = {
 
 
 async def set_in_agent(world: World, key: str, value: object) -> None:
-    """Set an option in the form of the agent."""
     flows, entry = world.hass.config_entries.subentries, world.entry
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     form = await flows.async_init((entry.entry_id, "profile"), context=where)
@@ -419,7 +417,6 @@ async def set_in_agent(world: World, key: str, value: object) -> None:
 
 
 async def set_in_defaults(world: World, key: str, value: object) -> None:
-    """Set an option in the form of the default settings that has it."""
     flows = world.hass.config_entries.options
     for page in PAGES:
         menu = await flows.async_init(world.entry.entry_id)

@@ -28,13 +28,11 @@ from tests.llm_server import (
 
 
 async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
-    """Return the form of the endpoint."""
     result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
     return await send(hass, result, name="Jarvis", preset=preset)
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.flow.async_configure(form["flow_id"], data)
 
 

@@ -125,7 +125,6 @@ set_up = house.set_up
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the agent."""
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
 
@@ -157,7 +156,6 @@ def own(entry: MockConfigEntry) -> dict[str, Any]:
 
 
 def labels(form: Result, name: str) -> dict[str, str]:
-    """Return the lines of a list, by field."""
     return {option["value"]: option["label"] for option in fields(form)[name]["selector"]["select"]["options"]}
 
 

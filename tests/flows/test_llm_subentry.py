@@ -13,7 +13,6 @@ from tests.llm_server import LLMServer, unauthorized
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
@@ -23,7 +22,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the first form of changing the endpoint."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "llm"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "llm-1"}
     )

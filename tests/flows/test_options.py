@@ -40,13 +40,11 @@ OF_AN_ASSISTANT = {
 
 
 async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
-    """Return the form of a topic."""
     menu = await hass.config_entries.options.async_init(entry.entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     result = await hass.config_entries.options.async_configure(form["flow_id"], data)
     await hass.async_block_till_done()
     return result

@@ -27,7 +27,6 @@ TEA = "Grandma Ilse drinks only peppermint tea"
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant, house: None) -> None:
-    """Build the home before each test."""
     await build_house(hass)
 
 
@@ -69,7 +68,6 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
 
 
 def tools(server: LLMServer) -> set[str]:
-    """Return the names of the tools in the last request."""
     return {tool["function"]["name"] for tool in server.request.body.get("tools", ())}
 
 

@@ -21,7 +21,6 @@ set_up = partial(house.set_up, model_first=False)
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
@@ -33,7 +32,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the assistant that is there."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "profile"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     )

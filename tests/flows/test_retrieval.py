@@ -21,13 +21,11 @@ __all__ = ["chroma_process", "chroma_server"]
 
 
 async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
-    """Return the form."""
     menu = await hass.config_entries.options.async_init(entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "retrieval"})
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send the form."""
     result = await hass.config_entries.options.async_configure(form["flow_id"], in_sections(data))
     await hass.async_block_till_done()
     return result

@@ -36,7 +36,6 @@ STORED = {
 
 
 async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    """Send a form as it is shown, but for some fields."""
     sent = arranged(form, shown(form) | changes)
     result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
     await hass.async_block_till_done()
@@ -44,7 +43,6 @@ async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the agent."""
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
 
@@ -152,11 +150,9 @@ processing_config:
     assert (form["step_id"], form["errors"]) == ("reconfigure", {})
     await send(hass, form)
     stored = {
-        "language": "de-AT",
-        "exposed_areas": [kitchen.id, office.id],
-        "exposed_labels": [quiet.label_id],
+        "language": "de-AT", "exposed_areas": [kitchen.id, office.id], "exposed_labels": [quiet.label_id],
         "exposed_entities": ["*.door", "light.desk", "sensor"],
-    }
+    }  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == stored
     form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     await send(hass, await send(hass, form))  # what is written is read

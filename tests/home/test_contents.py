@@ -32,7 +32,6 @@ async def doors(put: Put) -> None:
 
 
 async def scripts(hass: HomeAssistant, **sequences: list[dict[str, Any]]) -> None:
-    """Set scripts up."""
     config = {name: {"sequence": sequence} for name, sequence in sequences.items()}
     assert await async_setup_component(hass, "script", {"script": config})
 
@@ -297,7 +296,6 @@ class Waking(SwitchEntity):
     """A switch that keeps its script as that of wake_on_lan does, and in an object of its own what turns it on."""
 
     def __init__(self, hass: HomeAssistant, turn_off: list[dict[str, Any]], turn_on: list[dict[str, Any]]) -> None:
-        """Take what it does."""
         self._attr_name = "Computer"
         self._off_script = Script(hass, cv.SCRIPT_SCHEMA(turn_off), "Computer", "switch")
         self._remote = Remote(Script(hass, cv.SCRIPT_SCHEMA(turn_on), "Computer", "switch"))
@@ -307,7 +305,6 @@ class Remote:
     """Keeps a script as that of panasonic_viera does."""
 
     def __init__(self, on_action: Script) -> None:
-        """Take what turns it on."""
         self._on_action = on_action
 
 

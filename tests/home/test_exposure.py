@@ -28,7 +28,6 @@ LISTED = ["light.bed_light", "cover"]
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
     await build_house(hass)
 
 

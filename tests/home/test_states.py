@@ -29,35 +29,31 @@ class Unknown:
         return "x" * 300
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, None),
-        (True, True),
-        (1.5, 1.5),
-        (float("inf"), None),
-        pytest.param(2**70, None, id="a number above 64 bits"),
-        pytest.param(-(10**400), None, id="a number beyond all bounds"),
-        pytest.param(2**64 - 1, 2**64 - 1, id="the highest number"),
-        pytest.param("a\ud83d", "a?", id="half a surrogate pair"),
-        pytest.param({"b\ud83d": "é"}, {"b?": "é"}, id="half a surrogate pair in a key"),
-        ("a", "a"),
-        ("x" * 300, "x" * 254 + "…"),
-        (ColorMode.HS, "hs"),
-        (Level.LOW, 1),
-        (datetime(2026, 7, 1, 12, 0, 0, 5, UTC), "2026-07-01T05:00:00-07:00"),
-        (datetime(2026, 12, 1, 12, tzinfo=UTC), "2026-12-01T04:00:00-08:00"),
-        (date(2026, 7, 1), "2026-07-01"),
-        (time(7, 30), "07:30:00"),
-        (timedelta(minutes=1), 60.0),
-        pytest.param({"b", "a"}, ["a", "b"], id="set"),  # its own id would differ between processes
-        ((1, [2, {"c": (3,)}]), [1, [2, {"c": "…"}]]),
-        ({1: {"a": {"b": {}}}}, {"1": {"a": {"b": "…"}}}),
-        (list(range(22)), [*range(20), "… 2 more"]),
-        (Unknown(), "x" * 255),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("value", "expected"), [
+    (None, None),
+    (True, True),
+    (1.5, 1.5),
+    (float("inf"), None),
+    pytest.param(2**70, None, id="a number above 64 bits"),
+    pytest.param(-(10**400), None, id="a number beyond all bounds"),
+    pytest.param(2**64 - 1, 2**64 - 1, id="the highest number"),
+    pytest.param("a\ud83d", "a?", id="half a surrogate pair"),
+    pytest.param({"b\ud83d": "é"}, {"b?": "é"}, id="half a surrogate pair in a key"),
+    ("a", "a"),
+    ("x" * 300, "x" * 254 + "…"),
+    (ColorMode.HS, "hs"),
+    (Level.LOW, 1),
+    (datetime(2026, 7, 1, 12, 0, 0, 5, UTC), "2026-07-01T05:00:00-07:00"),
+    (datetime(2026, 12, 1, 12, tzinfo=UTC), "2026-12-01T04:00:00-08:00"),
+    (date(2026, 7, 1), "2026-07-01"),
+    (time(7, 30), "07:30:00"),
+    (timedelta(minutes=1), 60.0),
+    pytest.param({"b", "a"}, ["a", "b"], id="set"),  # its own id would differ between processes
+    ((1, [2, {"c": (3,)}]), [1, [2, {"c": "…"}]]),
+    ({1: {"a": {"b": {}}}}, {"1": {"a": {"b": "…"}}}),
+    (list(range(22)), [*range(20), "… 2 more"]),
+    (Unknown(), "x" * 255),
+], ids=str)  # fmt: skip
 def test_json_safe(hass: HomeAssistant, value: object, expected: JsonValueType) -> None:
     assert json_safe(value) == expected
 

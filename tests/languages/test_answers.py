@@ -6,57 +6,54 @@ from custom_components.home_agent.languages.data import data_of, digit_words, la
 from custom_components.home_agent.languages.phrases import MASK, ReplyKind, mask_digits, read_answer
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("yes", "en"),
-        ("Yes, please!", "en"),
-        ("YES.", "en-GB"),
-        ("ok do it now", "en"),
-        ("Yes, do it.", "en"),  # "yes do" is a phrase as well
-        ("yes, I'm sure", "en"),
-        ("ja, mach es", "de"),
-        ("aber sicher", "de"),
-        ("yes yes", "en"),
-        ("that’s right", "en"),
-        ("ja", "de"),
-        ("Ja, mach das.", "de-AT"),
-        ("ja bitte", "de"),
-        ("na klar", "de"),
-        ("Да, пожалуйста", "ru"),
-        ("конечно", "ru"),
-        ("oui, s'il vous plaît", "fr"),
-        ("D’accord", "fr"),
-        ("sí, por favor", "es"),
-        ("va bene, grazie", "it"),
-        ("ja graag", "nl"),
-        ("tak, proszę", "pl"),
-        ("sim", "pt-BR"),
-        ("ja tack", "sv"),
-        ("ja tak", "da"),
-        ("ja takk", "nb"),
-        ("ano, prosím", "cs"),
-        ("kyllä kiitos", "fi"),
-        ("igen kérem", "hu"),
-        ("Evet, lütfen", "tr"),
-        ("так, будь ласка", "uk"),
-        ("はい、お願いします", "ja"),
-        ("是的", "zh-Hans"),
-        ("はいお願いします", "ja"),
-        ("好的谢谢", "zh-CN"),
-        ("네 해 주세요", "ko"),
-        ("نعم من فضلك", "ar"),
-        ("हाँ", "hi"),
-        ("ใช่ครับ", "th"),
-        ("بله لطفا", "fa"),
-        ("ja takk", "nn"),
-        ("já takk", "is"),
-        ("네", "ko"),
-        ("yes", "pl"),  # English is understood everywhere
-        ("yes", "tlh"),
-        ("yes", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("yes", "en"),
+    ("Yes, please!", "en"),
+    ("YES.", "en-GB"),
+    ("ok do it now", "en"),
+    ("Yes, do it.", "en"),  # "yes do" is a phrase as well
+    ("yes, I'm sure", "en"),
+    ("ja, mach es", "de"),
+    ("aber sicher", "de"),
+    ("yes yes", "en"),
+    ("that’s right", "en"),
+    ("ja", "de"),
+    ("Ja, mach das.", "de-AT"),
+    ("ja bitte", "de"),
+    ("na klar", "de"),
+    ("Да, пожалуйста", "ru"),
+    ("конечно", "ru"),
+    ("oui, s'il vous plaît", "fr"),
+    ("D’accord", "fr"),
+    ("sí, por favor", "es"),
+    ("va bene, grazie", "it"),
+    ("ja graag", "nl"),
+    ("tak, proszę", "pl"),
+    ("sim", "pt-BR"),
+    ("ja tack", "sv"),
+    ("ja tak", "da"),
+    ("ja takk", "nb"),
+    ("ano, prosím", "cs"),
+    ("kyllä kiitos", "fi"),
+    ("igen kérem", "hu"),
+    ("Evet, lütfen", "tr"),
+    ("так, будь ласка", "uk"),
+    ("はい、お願いします", "ja"),
+    ("是的", "zh-Hans"),
+    ("はいお願いします", "ja"),
+    ("好的谢谢", "zh-CN"),
+    ("네 해 주세요", "ko"),
+    ("نعم من فضلك", "ar"),
+    ("हाँ", "hi"),
+    ("ใช่ครับ", "th"),
+    ("بله لطفا", "fa"),
+    ("ja takk", "nn"),
+    ("já takk", "is"),
+    ("네", "ko"),
+    ("yes", "pl"),  # English is understood everywhere
+    ("yes", "tlh"),
+    ("yes", ""),
+])  # fmt: skip
 def test_yes(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.YES
 
@@ -75,74 +72,68 @@ def test_a_pin_is_one_however_it_is_said() -> None:
     assert read_answer("Yes; thanks", "en").kind is ReplyKind.YES
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("no", "en"),
-        ("No thanks", "en"),
-        ("yes... no wait", "en"),
-        ("don't do it", "en"),
-        ("do not do it please", "en"),
-        ("yes, cancel", "en"),
-        ("nein", "de"),
-        ("ja nein doch nicht", "de"),
-        ("mach das nicht", "de"),
-        ("нет", "ru"),
-        ("да нет", "ru"),
-        ("не надо, спасибо", "ru"),
-        ("non merci", "fr"),
-        ("no gracias", "es"),
-        ("nee bedankt", "nl"),
-        ("ne", "cs"),
-        ("nej tack", "sv"),
-        ("İptal", "tr"),
-        ("да ну", "ru"),  # in irony
-        ("Да уж...", "ru"),
-        ("да ладно", "ru"),
-        ("I'm not sure", "en"),
-        ("好不好", "zh"),
-        ("不用了谢谢", "zh"),
-        ("いいえ、結構です", "ja"),
-        ("नहीं", "hi"),
-        ("ไม่ครับ", "th"),
-        ("no", "pl"),  # colloquially a yes: when in doubt, a no
-        ("no", "xx"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("no", "en"),
+    ("No thanks", "en"),
+    ("yes... no wait", "en"),
+    ("don't do it", "en"),
+    ("do not do it please", "en"),
+    ("yes, cancel", "en"),
+    ("nein", "de"),
+    ("ja nein doch nicht", "de"),
+    ("mach das nicht", "de"),
+    ("нет", "ru"),
+    ("да нет", "ru"),
+    ("не надо, спасибо", "ru"),
+    ("non merci", "fr"),
+    ("no gracias", "es"),
+    ("nee bedankt", "nl"),
+    ("ne", "cs"),
+    ("nej tack", "sv"),
+    ("İptal", "tr"),
+    ("да ну", "ru"),  # in irony
+    ("Да уж...", "ru"),
+    ("да ладно", "ru"),
+    ("I'm not sure", "en"),
+    ("好不好", "zh"),
+    ("不用了谢谢", "zh"),
+    ("いいえ、結構です", "ja"),
+    ("नहीं", "hi"),
+    ("ไม่ครับ", "th"),
+    ("no", "pl"),  # colloquially a yes: when in doubt, a no
+    ("no", "xx"),
+])  # fmt: skip
 def test_no(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.NO
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("yes and turn on the light", "en"),
-        ("yes but not the kitchen door", "en"),
-        ("is it locked?", "en"),
-        ("please", "en"),
-        ("yesterday", "en"),
-        ("", "en"),
-        ("...", "en"),
-        ("no, the other one", "en"),
-        ("ja aber nur das Licht", "de"),
-        ("ja, aber", "de"),  # the rest was not heard
-        ("ja also", "de"),
-        ("yes, well...", "en"),
-        ("yes just", "en"),
-        ("いいです", "ja"),  # means either
-        ("对不起", "zh"),
-        ("ええと", "ja"),
-        ("है", "hi"),  # its first letter is that of a yes
-        ("jahr", "de"),
-        ("mach das Licht an", "de"),
-        ("да здравствует", "ru"),
-        ("oui", "en"),
-        ("1234", "en"),
-        ("yes 1234", "en"),
-        ("say yes", "en"),
-        ("the user says yes", "en"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("yes and turn on the light", "en"),
+    ("yes but not the kitchen door", "en"),
+    ("is it locked?", "en"),
+    ("please", "en"),
+    ("yesterday", "en"),
+    ("", "en"),
+    ("...", "en"),
+    ("no, the other one", "en"),
+    ("ja aber nur das Licht", "de"),
+    ("ja, aber", "de"),  # the rest was not heard
+    ("ja also", "de"),
+    ("yes, well...", "en"),
+    ("yes just", "en"),
+    ("いいです", "ja"),  # means either
+    ("对不起", "zh"),
+    ("ええと", "ja"),
+    ("है", "hi"),  # its first letter is that of a yes
+    ("jahr", "de"),
+    ("mach das Licht an", "de"),
+    ("да здравствует", "ru"),
+    ("oui", "en"),
+    ("1234", "en"),
+    ("yes 1234", "en"),
+    ("say yes", "en"),
+    ("the user says yes", "en"),
+])  # fmt: skip
 def test_anything_else_is_neither(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.OTHER
 

@@ -39,20 +39,17 @@ def test_spans_of_the_table(language: str) -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "now", "start", "hours"),
-    [
-        # the clock goes from 3 back to 2 on the 25th of October, from 2 to 3 on the 29th of March
-        ("en", "the last 24 hours", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-24T13:00:00+02:00", 24),
-        ("de", "die letzten zwei Tage", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-23T12:00:00+02:00", 49),
-        ("en", "today", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-25T00:00:00+02:00", 25),
-        ("ru", "сегодня", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T00:00:00+01:00", 23),
-        ("de", "seit 2:30", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T03:30:00+02:00", 8.5),
-        ("en", "last 2 hours", datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), "2026-10-25T01:30:00+02:00", 2),
-        ("en", "this week", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-23T00:00:00+01:00", 167),
-        ("en", "since the beginning of the year", datetime(2026, 1, 1, 5, tzinfo=UTC), "2026-01-01T00:00:00+00:00", 5),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "now", "start", "hours"), [
+    # the clock goes from 3 back to 2 on the 25th of October, from 2 to 3 on the 29th of March
+    ("en", "the last 24 hours", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-24T13:00:00+02:00", 24),
+    ("de", "die letzten zwei Tage", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-23T12:00:00+02:00", 49),
+    ("en", "today", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-25T00:00:00+02:00", 25),
+    ("ru", "сегодня", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T00:00:00+01:00", 23),
+    ("de", "seit 2:30", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T03:30:00+02:00", 8.5),
+    ("en", "last 2 hours", datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), "2026-10-25T01:30:00+02:00", 2),
+    ("en", "this week", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-23T00:00:00+01:00", 167),
+    ("en", "since the beginning of the year", datetime(2026, 1, 1, 5, tzinfo=UTC), "2026-01-01T00:00:00+00:00", 5),
+])  # fmt: skip
 def test_the_change_of_the_clock(language: str, text: str, now: datetime, start: str, hours: float) -> None:
     (span,) = spans_in(text, language, now)
 

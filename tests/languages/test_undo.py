@@ -32,15 +32,12 @@ def test_other_words_are_not(language: str, words: str) -> None:
     assert asked_of(words, language) is not SelfQuestion.UNDO
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "asked"),
-    [
-        (code, words, asked)
-        for code in sorted(language_codes())
-        for asked in (SelfQuestion.ABILITIES, SelfQuestion.LAST_ACTION)
-        for words in getattr(data_of(code).asks, asked.value)
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "asked"), [
+    (code, words, asked)
+    for code in sorted(language_codes())
+    for asked in (SelfQuestion.ABILITIES, SelfQuestion.LAST_ACTION)
+    for words in getattr(data_of(code).asks, asked.value)
+])  # fmt: skip
 def test_every_question_about_the_agent_is_understood(language: str, words: str, asked: SelfQuestion) -> None:
     assert asked_of(words, language) is asked
     assert asked_of(f"{words.capitalize()}?", f"{language}-XX") is asked
@@ -50,11 +47,5 @@ def test_every_question_about_the_agent_is_understood(language: str, words: str,
 
 def test_languages_with_questions_about_the_agent() -> None:
     assert {code for code in language_codes() if data_of(code).asks.abilities} >= {
-        "en",
-        "de",
-        "fr",
-        "es",
-        "it",
-        "nl",
-        "pl",
-    }
+        "en", "de", "fr", "es", "it", "nl", "pl",
+    }  # fmt: skip

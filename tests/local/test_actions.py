@@ -97,21 +97,18 @@ async def test_one_door_among_others_makes_the_whole_sensitive(hass: HomeAssista
     assert (result.action, result.sensitive) == (ActionClass.SENSITIVE, ("cover.garage",))
 
 
-@pytest.mark.parametrize(
-    ("name", "slots", "targets"),
-    [
-        ("HassListAddItem", {"name": "Errands", "item": "milk"}, ("todo.errands",)),
-        ("HassClimateSetTemperature", {"area": "Hall", "temperature": 20}, ("climate.hall",)),
-        ("HassClimateSetTemperature", {"temperature": 20}, ("climate.kitchen",)),  # where the question comes from
-        ("HassVacuumCleanArea", {"area": "Kitchen"}, ("vacuum.robi",)),
-        ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()),
-        ("HassGetState", {"name": "Lamp"}, ()),
-        ("HassNevermind", {}, ()),
-        ("HassShoppingListAddItem", {"item": "milk"}, ()),
-        ("HassInventedByTheOwner", {"name": "Lamp"}, ()),
-        ("HassSetPosition", {"name": "Lamp", "position": 5}, ("light.lamp",)),
-    ],
-)
+@pytest.mark.parametrize(("name", "slots", "targets"), [
+    ("HassListAddItem", {"name": "Errands", "item": "milk"}, ("todo.errands",)),
+    ("HassClimateSetTemperature", {"area": "Hall", "temperature": 20}, ("climate.hall",)),
+    ("HassClimateSetTemperature", {"temperature": 20}, ("climate.kitchen",)),  # where the question comes from
+    ("HassVacuumCleanArea", {"area": "Kitchen"}, ("vacuum.robi",)),
+    ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()),
+    ("HassGetState", {"name": "Lamp"}, ()),
+    ("HassNevermind", {}, ()),
+    ("HassShoppingListAddItem", {"item": "milk"}, ()),
+    ("HassInventedByTheOwner", {"name": "Lamp"}, ()),
+    ("HassSetPosition", {"name": "Lamp", "position": 5}, ("light.lamp",)),
+])  # fmt: skip
 async def test_targets_of_other_intents(
     hass: HomeAssistant, make_turn: MakeTurn, name: str, slots: dict[str, Any], targets: tuple[str, ...]
 ) -> None:

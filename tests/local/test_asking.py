@@ -29,12 +29,10 @@ SHOPPING = "todo.shopping_list"
 
 @pytest.fixture
 def alice(hass_admin_user: MockUser) -> Context:
-    """Somebody who can be asked."""
     return Context(user_id=hass_admin_user.id)
 
 
 async def unlock(hass: HomeAssistant) -> None:
-    """Have the front door unlocked."""
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
     assert state_of(hass, "lock.front_door") == "unlocked"
@@ -140,7 +138,6 @@ async def shopping_list(hass: HomeAssistant, demo_house: None) -> None:
 
 
 async def items(hass: HomeAssistant) -> dict[str, str]:
-    """Return what is on the list."""
     found = await hass.services.async_call(
         "todo", "get_items", {"entity_id": SHOPPING}, blocking=True, return_response=True
     )
@@ -203,31 +200,28 @@ async def test_what_is_not_on_the_list_is_said_and_not_asked(
     assert (speech(result), result.response.error_code) == (answer, None)
 
 
-@pytest.mark.parametrize(
-    ("language", "said", "back", "why", "question", "dropped", "yes", "nothing"),
-    [
-        (
-            "en",
-            "unlock the front door",
-            ("what?", "Why?"),
-            "I ask because this opens, unlocks or disarms something that protects your home. Nothing has been done yet.",
-            "Front Door is locked. Unlock it?",
-            "I got neither a yes nor a no, so I dropped the question. Nothing was done.",
-            "yes",
-            "There is nothing to confirm.",
-        ),
-        (
-            "de",
-            "Entriegle Front Door",
-            ("Was?", "warum"),
-            "Ich frage, weil das etwas öffnet, entriegelt oder unscharf schaltet, das dein Zuhause schützt. Es ist noch nichts geschehen.",
-            "Front Door ist verriegelt. Entriegeln?",
-            "Das war weder ja noch nein, deshalb lasse ich die Frage fallen. Es ist nichts geschehen.",
-            "ja",
-            "Es gibt nichts zu bestätigen.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "back", "why", "question", "dropped", "yes", "nothing"), [
+    (
+        "en",
+        "unlock the front door",
+        ("what?", "Why?"),
+        "I ask because this opens, unlocks or disarms something that protects your home. Nothing has been done yet.",
+        "Front Door is locked. Unlock it?",
+        "I got neither a yes nor a no, so I dropped the question. Nothing was done.",
+        "yes",
+        "There is nothing to confirm.",
+    ),
+    (
+        "de",
+        "Entriegle Front Door",
+        ("Was?", "warum"),
+        "Ich frage, weil das etwas öffnet, entriegelt oder unscharf schaltet, das dein Zuhause schützt. Es ist noch nichts geschehen.",
+        "Front Door ist verriegelt. Entriegeln?",
+        "Das war weder ja noch nein, deshalb lasse ich die Frage fallen. Es ist nichts geschehen.",
+        "ja",
+        "Es gibt nichts zu bestätigen.",
+    ),
+])  # fmt: skip
 @pytest.mark.parametrize("with_model", [False, True])
 async def test_who_asks_back_is_told_why_and_asked_once_more(
     hass: HomeAssistant,

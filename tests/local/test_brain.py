@@ -126,38 +126,35 @@ def test_understood(language: str, sentence: str, intent: str, slots: Mapping[st
     ), found
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "reason"),
-    [
-        ("en", "turn on the patio light", "words"),  # there is a terrace, but it is not called so
-        ("en", "turn on the garden light", "words"),
-        ("en", "turn on the guest bedroom light", "words"),
-        ("en", "turn on the kids room light", "words"),
-        ("en", "turn on the kids room 3 light", "words"),
-        ("en", "lock the back door", "words"),
-        ("en", "turn on the plug", "several"),
-        ("en", "open the curtain", "several"),
-        ("en", "turn on the kitchen main light if it is dark", "altered"),
-        ("en", "don't turn on the reading lamp", "altered"),
-        ("en", "turn off everything except the reading lamp", "altered"),
-        ("en", "turn on the reading lamp in ten minutes", "altered"),
-        ("en", "turn on the reading lamp tomorrow", "altered"),
-        ("en", "the reading lamp is on", "words"),
-        ("en", "is the reading lamp on?", "altered"),
-        ("en", "reading lamp on?", "question"),
-        ("en", "Anna said turn on the reading lamp", "altered"),
-        ("en", "turn on the reading lamp and the ghost", "words"),
-        ("en", "turn on", "words"),
-        ("en", "sing me a song", "action"),
-        ("de", "Schalte die Reading Lamp nicht ein", "altered"),
-        ("de", "Schalte die Reading Lamp morgen ein", "altered"),
-        ("de", "Schalte die Reading Lamp ein, wenn es dunkel ist", "altered"),
-        ("de", "Ist die Reading Lamp an?", "altered"),
-        ("de", "Die Reading Lamp ist an", "words"),
-        ("de", "Schalte alles außer der Reading Lamp aus", "altered"),
-        ("zh", "打开客厅的灯", "script"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "reason"), [
+    ("en", "turn on the patio light", "words"),  # there is a terrace, but it is not called so
+    ("en", "turn on the garden light", "words"),
+    ("en", "turn on the guest bedroom light", "words"),
+    ("en", "turn on the kids room light", "words"),
+    ("en", "turn on the kids room 3 light", "words"),
+    ("en", "lock the back door", "words"),
+    ("en", "turn on the plug", "several"),
+    ("en", "open the curtain", "several"),
+    ("en", "turn on the kitchen main light if it is dark", "altered"),
+    ("en", "don't turn on the reading lamp", "altered"),
+    ("en", "turn off everything except the reading lamp", "altered"),
+    ("en", "turn on the reading lamp in ten minutes", "altered"),
+    ("en", "turn on the reading lamp tomorrow", "altered"),
+    ("en", "the reading lamp is on", "words"),
+    ("en", "is the reading lamp on?", "altered"),
+    ("en", "reading lamp on?", "question"),
+    ("en", "Anna said turn on the reading lamp", "altered"),
+    ("en", "turn on the reading lamp and the ghost", "words"),
+    ("en", "turn on", "words"),
+    ("en", "sing me a song", "action"),
+    ("de", "Schalte die Reading Lamp nicht ein", "altered"),
+    ("de", "Schalte die Reading Lamp morgen ein", "altered"),
+    ("de", "Schalte die Reading Lamp ein, wenn es dunkel ist", "altered"),
+    ("de", "Ist die Reading Lamp an?", "altered"),
+    ("de", "Die Reading Lamp ist an", "words"),
+    ("de", "Schalte alles außer der Reading Lamp aus", "altered"),
+    ("zh", "打开客厅的灯", "script"),
+])  # fmt: skip
 def test_what_is_left_to_others(language: str, sentence: str, reason: str) -> None:
     KNOWN.setdefault(language, things(language))
     found = understand(sentence, language)
@@ -215,31 +212,28 @@ def test_several_wishes(sentence: str, wishes: list[tuple[str, tuple[str, ...]]]
     assert wanted(sentence) == wishes
 
 
-@pytest.mark.parametrize(
-    ("before", "sentence", "wishes"),
-    [
-        (EARLIER, "turn it off again", [("HassTurnOff", READING)]),
-        (EARLIER, "make it brighter", [("HassLightSet", READING)]),
-        (EARLIER, "and the kitchen?", [("HassTurnOn", KITCHEN)]),
-        (EARLIER, "what about the ghost?", []),
-        (COFFEE, "set it to 30 percent", []),
-        (RIGHT, "and the left one", [("HassTurnOff", ("cover.living_left",))]),
-        (EARLIER, "the bedroom light too", [("HassTurnOn", ("light.bed",))]),
-        (EARLIER, "and the coffee machine as well", COFFEE_ON),
-        (EARLIER, "same in the kitchen", [("HassTurnOn", KITCHEN)]),
-        (BULB, "actually 60", [("HassLightSet", READING)]),
-        (EARLIER, "also turn it off", [("HassTurnOff", READING)]),
-        (Said(text="turn it off", targets=READING), "and the coffee machine", COFFEE_OFF),
-        (Said(text="off", targets=READING), "and the coffee machine", COFFEE_OFF),
-        (FAN, "and the kitchen", []),  # what is new is a fan: its lights are not meant
-        (EARLIER, "the ghost too", []),
-        (EARLIER, "and everything too", []),
-        (EARLIER, "now 250", []),
-        (RIGHT, "and the one", []),
-        (RIGHT, "and the bedroom one", []),
-        (RIGHT, "the ghost one too", []),
-    ],
-)
+@pytest.mark.parametrize(("before", "sentence", "wishes"), [
+    (EARLIER, "turn it off again", [("HassTurnOff", READING)]),
+    (EARLIER, "make it brighter", [("HassLightSet", READING)]),
+    (EARLIER, "and the kitchen?", [("HassTurnOn", KITCHEN)]),
+    (EARLIER, "what about the ghost?", []),
+    (COFFEE, "set it to 30 percent", []),
+    (RIGHT, "and the left one", [("HassTurnOff", ("cover.living_left",))]),
+    (EARLIER, "the bedroom light too", [("HassTurnOn", ("light.bed",))]),
+    (EARLIER, "and the coffee machine as well", COFFEE_ON),
+    (EARLIER, "same in the kitchen", [("HassTurnOn", KITCHEN)]),
+    (BULB, "actually 60", [("HassLightSet", READING)]),
+    (EARLIER, "also turn it off", [("HassTurnOff", READING)]),
+    (Said(text="turn it off", targets=READING), "and the coffee machine", COFFEE_OFF),
+    (Said(text="off", targets=READING), "and the coffee machine", COFFEE_OFF),
+    (FAN, "and the kitchen", []),  # what is new is a fan: its lights are not meant
+    (EARLIER, "the ghost too", []),
+    (EARLIER, "and everything too", []),
+    (EARLIER, "now 250", []),
+    (RIGHT, "and the one", []),
+    (RIGHT, "and the bedroom one", []),
+    (RIGHT, "the ghost one too", []),
+])  # fmt: skip
 def test_what_goes_on(before: Said, sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
     assert wanted(sentence, before) == wishes
 

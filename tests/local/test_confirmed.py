@@ -78,7 +78,6 @@ async def ask(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Confir
 
 
 async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
-    """Recognise the sentence, ask, and hear a yes."""
     request = await ask(hass, entry, turn)
     return await async_run_elsewhere(hass, entry.runtime_data.policy, request, None)
 

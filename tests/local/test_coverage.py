@@ -92,13 +92,11 @@ RIGHT = [
     ("en", "turn off the lights in the kitchen", ["light.kitchen_lights"]),
     ("en", "turn off the kitchen", ["light.kitchen_lights"]),
     (
-        "en",
-        "turn off the lights in the kitchen and the bedroom",
+        "en", "turn off the lights in the kitchen and the bedroom",
         ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"],
     ),
     (
-        "en",
-        "turn off the kitchen lights and the bedroom",
+        "en", "turn off the kitchen lights and the bedroom",
         ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"],
     ),
     ("en", "turn off all lights in the bedroom", ["light.bed_light", "light.ceiling_lights"]),
@@ -113,7 +111,7 @@ RIGHT = [
     ("en", "are all the lights on?", []),
     ("en", "is the kitchen window open?", []),
     ("en", "are any lights on in the kitchen?", []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "sentence", "changed"), RIGHT)

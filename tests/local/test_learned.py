@@ -111,7 +111,6 @@ def talk(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFact
 
 
 def rows(hass: HomeAssistant) -> list[tuple[str, ProposalStatus, int]]:
-    """Return the words, status and count of each phrase."""
     return [(row.words, row.status, row.seen) for row in learned_phrases_of(hass).rows()]
 
 
@@ -126,7 +125,6 @@ def waiting(hass: HomeAssistant) -> dict[str, Any]:
 
 
 async def approve(hass: HomeAssistant) -> None:
-    """Approve all that waits."""
     phrases = learned_phrases_of(hass)
     phrases.async_decide(phrases.rows(), ProposalStatus.APPROVED)
 
@@ -155,13 +153,11 @@ class Repairs:
         return dict(await answer.json())
 
     async def send(self, form: Mapping[str, Any], **data: Any) -> dict[str, Any]:
-        """Send a form."""
         return dict(await (await self._client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json=data)).json())
 
 
 @pytest.fixture
 def repairs(hass: HomeAssistant, hass_client: ClientSessionGenerator) -> Repairs:
-    """An administrator's page of Repairs."""
     return Repairs(hass, hass_client)
 
 
@@ -264,11 +260,9 @@ async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
     assert ended["type"] == "create_entry"
     assert waiting(hass) == {}
     expected = {
-        "film evening": ProposalStatus.APPROVED,
-        "pyjama party": ProposalStatus.DECLINED,
-        "reading corner": ProposalStatus.DECLINED,
-        "early bird": ProposalStatus.DECLINED,
-    }
+        "film evening": ProposalStatus.APPROVED, "pyjama party": ProposalStatus.DECLINED,
+        "reading corner": ProposalStatus.DECLINED, "early bird": ProposalStatus.DECLINED,
+    }  # fmt: skip
     assert {row.text: row.status for row in learned_phrases_of(hass).rows()} == expected
     await talk("pyjama party", LIT)  # what was rejected stays the model's, and is not proposed again
     assert waiting(hass) == {}
@@ -600,11 +594,9 @@ async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
 
 async def test_an_automation_is_learned_and_held_back(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     automation = {
-        "alias": "Holiday",
-        "triggers": [],
-        "conditions": f"{{{{ is_state('{BED}', 'off') }}}}",
+        "alias": "Holiday", "triggers": [], "conditions": f"{{{{ is_state('{BED}', 'off') }}}}",
         "actions": [{"event": "ran"}],
-    }
+    }  # fmt: skip
     assert await async_setup_component(hass, "automation", {"automation": [automation]})
     await hass.async_block_till_done()
     async_expose_entity(hass, ASSISTANT, "automation.holiday", True)

@@ -20,7 +20,6 @@ SHOPPING = "todo.shopping_list"
 
 @pytest.fixture
 async def shopping_list(hass: HomeAssistant, home_agent: None) -> None:
-    """The shopping list of Home Assistant with milk on it."""
     await _add_list(hass)
 
 

@@ -37,7 +37,6 @@ HIDDEN = NotMine(refused=Refused(error=ToolError("entity_not_found", target="x")
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
-    """Set Home Agent up."""
     return await set_up(hass)
 
 

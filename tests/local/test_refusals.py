@@ -130,20 +130,17 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
         assert result.response.error_code is NO_TARGET
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
-        ("de", "Wie blau ist der Himmel?"),
-        ("de", "Und im Bedroom?"),
-        ("en", "is it on?"),
-        ("en", "paint all the doors"),
-        ("fr", "le ciel est-il bleu"),
-        ("es", "¿está azul el cielo?"),
-        ("nl", "waarom is de lucht blauw"),
-        ("pl", "czy niebo jest niebieskie?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
+    ("de", "Wie blau ist der Himmel?"),
+    ("de", "Und im Bedroom?"),
+    ("en", "is it on?"),
+    ("en", "paint all the doors"),
+    ("fr", "le ciel est-il bleu"),
+    ("es", "¿está azul el cielo?"),
+    ("nl", "waarom is de lucht blauw"),
+    ("pl", "czy niebo jest niebieskie?"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_a_doubtful_name_is_not_said_to_be_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
     result = await say(hass, sentence, language=language)
@@ -162,13 +159,10 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
     assert result.response.error_code is NO_TARGET
 
 
-@pytest.mark.parametrize(
-    ("language", "answer"),
-    [
-        ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
-        ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
-    ],
-)
+@pytest.mark.parametrize(("language", "answer"), [
+    ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
+    ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_what_would_help_is_an_example_in_words_of_home_assistant(
     hass: HomeAssistant, limited: MakeContext, language: str, answer: str

@@ -101,7 +101,6 @@ def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
 
 @pytest.fixture
 async def home(hass: HomeAssistant) -> None:
-    """Scripts, a scene and automations, of which one script is not exposed."""
     config: dict[str, Any] = {
         "homeassistant": {}, "conversation": {}, "script": SCRIPTS, "scene": [{"name": "Good Night", "entities": {}}],
         "automation": AUTOMATIONS,

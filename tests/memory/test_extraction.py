@@ -43,7 +43,6 @@ GOOD = {EIGHT[0]["content"], EIGHT[2]["content"], EIGHT[5]["content"]}
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait."""
     for name, seconds in (("QUIET", 0.3), ("APART", 0.4), ("AGAIN", 0.05)):
         monkeypatch.setattr(extraction, name, seconds)
 
@@ -79,7 +78,6 @@ async def asked(server: LLMServer, count: int) -> None:
 
 
 def contents(hass: HomeAssistant) -> set[str]:
-    """Return what is remembered."""
     return {memory.content for memory in memories_of(hass).of(None)}
 
 

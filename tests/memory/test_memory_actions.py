@@ -46,13 +46,11 @@ def add_person(hass: HomeAssistant, name: str) -> Context:
 
 @pytest.fixture
 def anna(hass: HomeAssistant) -> Context:
-    """Somebody who is no administrator."""
     return add_person(hass, "Anna")
 
 
 @pytest.fixture
 def ben(hass: HomeAssistant) -> Context:
-    """Another one."""
     return add_person(hass, "Ben")
 
 

@@ -101,11 +101,9 @@ async def test_memories_of_one_user_reach_nobody_else(hass: HomeAssistant, llm_s
     llm_server.respond(lambda _body: text("Well."))
     reached: set[str] = set()
     askers: dict[str, dict[str, Any]] = {
-        "Anna": {"context": Context(user_id=anna.id)},
-        "Leo": {"context": Context(user_id=leo.id)},
-        "device": {"device_id": "1"},
-        "nobody": {},
-    }
+        "Anna": {"context": Context(user_id=anna.id)}, "Leo": {"context": Context(user_id=leo.id)},
+        "device": {"device_id": "1"}, "nobody": {},
+    }  # fmt: skip
     for name, who in askers.items():
         await say(hass, "Where is the piano present in the attic?", **who)
         if "hides" in llm_server.request.raw.decode():

@@ -50,7 +50,6 @@ class Opener(HomeAgentTool):
 
 
 def call(*reasons: str, target: str = "lock.front", place: int = 1) -> Call:
-    """Return a call that needs a yes."""
     plan = Plan(
         action=ActionClass.SENSITIVE, targets=(target,), reason=reasons[0] if reasons else None, reasons=reasons
     )
@@ -58,7 +57,6 @@ def call(*reasons: str, target: str = "lock.front", place: int = 1) -> Call:
 
 
 def put(confirmations: Confirmations, turn: Turn, *calls: Call) -> Confirmation:
-    """Have a question asked."""
     for item in calls or (call("unlock"),):
         with pytest.raises(NeedsConfirmation):
             confirmations.require(turn, item)
@@ -90,16 +88,13 @@ def test_a_question_nobody_was_asked_cannot_be_answered(confirmations: Confirmat
     assert turn.record.request_id is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "answerable"),
-    [
-        ({"direct": True}, False),
-        ({"direct": True, "device_id": "hall"}, True),
-        ({"direct": True, "satellite_id": "assist_satellite.hall"}, True),
-        ({"device_id": "hall"}, False),  # said by a script that another turn started
-        ({"confirm_via": ("repairs",)}, True),
-    ],
-)
+@pytest.mark.parametrize(("fields", "answerable"), [
+    ({"direct": True}, False),
+    ({"direct": True, "device_id": "hall"}, True),
+    ({"direct": True, "satellite_id": "assist_satellite.hall"}, True),
+    ({"device_id": "hall"}, False),  # said by a script that another turn started
+    ({"confirm_via": ("repairs",)}, True),
+])  # fmt: skip
 def test_askable(confirmations: Confirmations, make_turn: MakeTurn, fields: dict[str, Any], answerable: bool) -> None:
     with pytest.raises(NeedsConfirmation if answerable else NobodyConfirms):
         confirmations.require(make_turn(**fields), call("unlock"))
@@ -200,17 +195,14 @@ async def test_calls_keep_their_order_without_duplicates(confirmations: Confirma
     confirmations.async_end_all()
 
 
-@pytest.mark.parametrize(
-    ("calls", "pin"),
-    [
-        ([call("unlock")], "1111"),
-        ([call("unlock", "disarm")], "11112222"),
-        ([call("unlock"), call("open_door", target="cover.garage", place=2)], "1111"),  # the same PIN is said once
-        ([call("disarm"), call("unlock", target="lock.b", place=2)], "22221111"),
-        ([call("open_valve")], ""),
-        ([call()], ""),
-    ],
-)
+@pytest.mark.parametrize(("calls", "pin"), [
+    ([call("unlock")], "1111"),
+    ([call("unlock", "disarm")], "11112222"),
+    ([call("unlock"), call("open_door", target="cover.garage", place=2)], "1111"),  # the same PIN is said once
+    ([call("disarm"), call("unlock", target="lock.b", place=2)], "22221111"),
+    ([call("open_valve")], ""),
+    ([call()], ""),
+])  # fmt: skip
 async def test_the_pin_needed(confirmations: Confirmations, make_turn: MakeTurn, calls: list[Call], pin: str) -> None:
     request = put(confirmations, make_turn(direct=True, device_id="hall"), *calls)
     assert confirmations.pin_for(request) == pin

@@ -40,7 +40,6 @@ class Repairs:
     """The page of Repairs of an administrator."""
 
     def __init__(self, client: Any, socket: Any) -> None:
-        """Take a client and a connection of its user."""
         self._client, self._socket = client, socket
 
     async def issues(self) -> list[dict[str, Any]]:
@@ -50,13 +49,11 @@ class Repairs:
         return [issue for issue in listed if issue["issue_id"] == ISSUE]
 
     async def open(self) -> dict[str, Any]:
-        """Begin to fix the issue."""
         answer = await self._client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": ISSUE})
         assert answer.status == HTTPStatus.OK
         return dict(await answer.json())
 
     async def send(self, form: Mapping[str, Any], **data: Any) -> dict[str, Any]:
-        """Send a form."""
         return dict(await (await self._client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json=data)).json())
 
 
@@ -87,7 +84,6 @@ async def entry(hass: HomeAssistant, house: None, socket_enabled: None) -> MockC
 async def repairs(
     hass: HomeAssistant, entry: MockConfigEntry, hass_client: ClientSessionGenerator, hass_ws_client: WebSocketGenerator
 ) -> Repairs:
-    """Return the page of Repairs."""
     for component in ("repairs", "websocket_api"):
         assert await async_setup_component(hass, component, {})
     return Repairs(await hass_client(), await hass_ws_client(hass))

@@ -41,8 +41,6 @@ REMOTE = Plan(action=ActionClass.SENSITIVE, subject="Shop", outside=True)
 
 
 class Named(HomeAgentTool):
-    """A tool with a name."""
-
     annotations = llm.ToolAnnotations()
 
     def __init__(self, name: str) -> None:

@@ -50,7 +50,6 @@ def proposals(hass: HomeAssistant) -> int:
 
 
 async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    """Call an action of ours; return its response."""
     answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
     return dict(answer or {})
 

@@ -102,11 +102,9 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     found = await told(hass, make_turn("What tasks are on my list?"))
     assert found is not None
     assert found[1] == [
-        "- [2026-11-19] Tax #List\n  form 7",
-        "- [2026-11-20, 15:30:00] Done #List",
-        "- [2026-12-24] Later #List",
+        "- [2026-11-19] Tax #List\n  form 7", "- [2026-11-20, 15:30:00] Done #List", "- [2026-12-24] Later #List",
         "- [-] Milk #List",
-    ]
+    ]  # fmt: skip
     found = await told(hass, make_turn("What events are there?"))
     assert found is not None
     assert [line.partition("] ")[2].partition(" #")[0] for line in found[1]] == ["Tax", "Market", "Done"]

@@ -53,7 +53,6 @@ ANNA = Owner(profile_id="p", user_id="anna", device_id=None)
 
 
 def words(text: str) -> int:
-    """Return a token for each word."""
     return len(text.split())
 
 

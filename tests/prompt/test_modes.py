@@ -52,7 +52,6 @@ async def build(hass: HomeAssistant, llm_server: LLMServer, house: None) -> Buil
 
 
 def parts(llm_server: LLMServer, number: int = -1) -> list[dict[str, Any]]:
-    """Return the turn parts of a request."""
     return [
         json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
         for message in llm_server.requests[number].body["messages"]

@@ -16,7 +16,6 @@ PROFILE = {"history_max_messages": 4, "history_summary": True}
 
 
 def parts(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the turn parts of a request."""
     return [
         json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
         for message in body["messages"]

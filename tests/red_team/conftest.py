@@ -94,5 +94,4 @@ def person(hass: HomeAssistant) -> Callable[..., Context]:
 
 @pytest.fixture
 def alice(person: Callable[..., Context]) -> Context:
-    """A person who may control everything."""
     return person()

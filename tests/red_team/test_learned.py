@@ -25,7 +25,6 @@ ONCE: dict[str, Any] = {"options": {"memory": {"learning_after": 1}}, "profile":
 
 
 def learned(hass: HomeAssistant) -> list[str]:
-    """Return the texts of what is known."""
     return [row.text for row in learned_phrases_of(hass).rows()]
 
 
@@ -35,7 +34,6 @@ async def settle(hass: HomeAssistant) -> None:
 
 
 def new(context: Context) -> Context:
-    """Return the context of another message of the same person."""
     return Context(user_id=context.user_id)
 
 

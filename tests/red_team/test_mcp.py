@@ -62,7 +62,6 @@ async def start_with(start: SetUp, hostile: Hostile, *allowed: str, **options: A
 
 
 def handler(hostile: Hostile, **more: Any) -> dict[str, Any]:
-    """Return our part of the configuration with one tool at the server."""
     return {
         "secrets": {"key": REST_SECRET},
         "custom_tools": [

@@ -392,7 +392,6 @@ async def test_a_server_that_makes_a_writer_of_a_reader(
 
 @pytest.fixture
 async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    """A second model."""
     server = LLMServer()
     await server.start()
     yield server

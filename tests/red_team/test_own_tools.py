@@ -70,9 +70,7 @@ PLACES: dict[str, dict[str, Any]] = {
     "text": {"method": "POST", "body": "q={{ b }}", "content_type": "text/plain"},
     "form": {"method": "POST", "body": {"q": "{{ b }}"}, "content_type": "application/x-www-form-urlencoded"},
     "form with its encoding": {
-        "method": "POST",
-        "body": {"q": "{{ b }}"},
-        "content_type": "application/x-www-form-urlencoded; charset=UTF-8",
+        "method": "POST", "body": {"q": "{{ b }}"}, "content_type": "application/x-www-form-urlencoded; charset=UTF-8",
     },
     "form in capitals": {"method": "POST", "body": "q={{ b }}", "content_type": "Application/X-WWW-Form-UrlEncoded"},
     "GraphQL": {"method": "POST", "body": 'query { user(id: "{{ b }}") }', "content_type": "application/graphql"},
@@ -82,7 +80,7 @@ PLACES: dict[str, dict[str, Any]] = {
     "CSV": {"method": "POST", "body": "{{ b }},user", "content_type": "text/csv"},
     "multipart": {"method": "POST", "body": "--x\r\n\r\n{{ b }}\r\n--x--", "content_type": "multipart/form-data"},
     "cookie": {"headers": {"Cookie": "room={{ b }}", "Authorization": "Bearer {{ secrets.key }}"}},
-}
+}  # fmt: skip
 ENCODED_BY_NOTHING = ("GraphQL", "GraphQL in JSON", "GraphQL in the query", "YAML", "CSV", "multipart", "cookie")
 
 

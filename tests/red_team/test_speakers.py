@@ -28,7 +28,6 @@ PROMPTS: dict[str, dict[str, Any]] = {
 
 
 def system_message(witness: Witness) -> str:
-    """Return the system message of the last request."""
     message = witness.server.request.body["messages"][0]
     assert message["role"] == "system"
     return str(message["content"])

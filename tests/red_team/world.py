@@ -174,7 +174,6 @@ class Witness:
     """False: there is no model, or the home is asked first."""
 
     def watch(self) -> None:
-        """Begin."""
         self.before = {
             state.entity_id: state.state
             for state in self.hass.states.async_all()

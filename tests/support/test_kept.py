@@ -64,7 +64,6 @@ def file(hass: HomeAssistant) -> Path:
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, house: None, file: Path) -> MockConfigEntry:
-    """Return a loaded entry with a diary."""
     kept_things(hass).async_register(Diary)
     return await set_up(hass)
 
@@ -80,7 +79,6 @@ def on_disk(file: Path) -> list[str]:
 
 
 async def texts(hass: HomeAssistant) -> list[str]:
-    """Return the texts of the notes as they are written."""
     return [row["text"] for row in kept_of(hass, Diary).content()["notes"]]
 
 

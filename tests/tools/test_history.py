@@ -27,7 +27,6 @@ type Step = tuple[float, str]
 
 @pytest.fixture(autouse=True)
 def at_noon(freezer: FrozenDateTimeFactory) -> None:
-    """Let the test begin at a known time, before the recorder starts."""
     freezer.move_to(START)
 
 

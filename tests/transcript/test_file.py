@@ -66,13 +66,11 @@ async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Convers
 
 
 def turn(**fields: Any) -> Turn:
-    """Return a turn of a user."""
     asked: dict[str, Any] = {"conversation_id": "a", "context": Context(user_id="u"), "direct": True}
     return Turn(profile=PROFILE, text="", language="en", **asked | fields)
 
 
 def a_round(text: str = "hello") -> list[StoredMessage]:
-    """Return a question and its answer."""
     now = dt_util.utcnow()
     return [StoredMessage(id="1", role=role, text=text, at=now) for role in Role]
 

@@ -43,7 +43,6 @@ def store(entry: MockConfigEntry) -> Conversations:
 
 
 def a_round() -> list[StoredMessage]:
-    """Return a question and its answer."""
     now = dt_util.utcnow()
     return [StoredMessage(id="1", role=role, text="hello", at=now) for role in Role]
 

@@ -26,13 +26,11 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 @pytest.fixture
 def anna(hass_admin_user: MockUser) -> Context:
-    """Somebody."""
     return Context(user_id=hass_admin_user.id)
 
 
 @pytest.fixture
 def bert(hass_read_only_user: MockUser) -> Context:
-    """Somebody else, who is no administrator."""
     return Context(user_id=hass_read_only_user.id)
 
 

@@ -27,7 +27,6 @@ OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 
 @pytest.fixture
 async def pipeline(hass: HomeAssistant, demo_house: None) -> None:
-    """Set the pipelines up."""
     assert await async_setup_component(hass, "assist_pipeline", {})
     await hass.async_block_till_done()
 

@@ -20,13 +20,11 @@ from .conftest import QUESTION, process, state_of
 
 
 async def fix(client: Any, issue_id: str) -> tuple[int, dict[str, Any]]:
-    """Start the flow of an issue."""
     answer = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": issue_id})
     return answer.status, await answer.json() if answer.status == HTTPStatus.OK else {}
 
 
 async def go_on(client: Any, flow_id: str, **data: Any) -> dict[str, Any]:
-    """Send the next step."""
     answer = await client.post(f"/api/repairs/issues/fix/{flow_id}", json=data)
     assert answer.status == HTTPStatus.OK, await answer.text()
     return dict(await answer.json())

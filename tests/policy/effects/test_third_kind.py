@@ -38,14 +38,12 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
 
 @pytest.fixture
 def notes(hass: HomeAssistant) -> Iterator[dict[str, str]]:
-    """The notes of the home."""
     hass.data[NOTES] = {}
     yield hass.data[NOTES]
     del hass.data[NOTES]
 
 
 async def write(hass: HomeAssistant, server: LLMServer, context: Context, words: str, **arguments: Any) -> str:
-    """Have the model write a note; return what is said."""
     server.plan(tool_call("write_note", arguments), text("I wrote that."))
     return speech(await say(hass, "Please note something", "c1", context=context))
 

@@ -34,7 +34,6 @@ home_agent:
 
 
 def tool(service: str, handler: str, more: str = "") -> str:
-    """Return the YAML of a tool; `handler` are further lines."""
     lines = [f"service: {service}", *handler.strip().splitlines()]
     return f"""
 home_agent:

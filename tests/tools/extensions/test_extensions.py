@@ -40,8 +40,6 @@ def configuration(hass: HomeAssistant) -> None:
 
 @pytest.fixture
 def act(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
-    """Return a function that calls an action as an administrator."""
-
     async def act(action: str, **data: Any) -> dict[str, Any]:
         context = data.pop("context", Context(user_id=hass_admin_user.id))
         response = await hass.services.async_call(

@@ -160,11 +160,9 @@ async def test_names_that_come_to_the_same_are_numbered(hass: HomeAssistant, hos
     profile = entry.runtime_data.profiles["profile-1"]
     found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
     assert {tool.name: tool.remote.name for tool in found} == {
-        f"library_{'x' * 56}": names[0],
-        f"library_{'x' * 53}_2": names[1],
-        "library_cha_xun": "查询",
+        f"library_{'x' * 56}": names[0], f"library_{'x' * 53}_2": names[1], "library_cha_xun": "查询",
         "library_cha_xun_2": "cha_xun",
-    }
+    }  # fmt: skip
 
 
 async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostile) -> None:
