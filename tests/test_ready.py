@@ -194,9 +194,8 @@ async def test_only_a_few_times_an_hour(
     assert all(later - earlier >= APART // 61 for earlier, later in pairwise(minutes)), "never all at once"
 
 
-async def test_a_question_comes_first(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str, socket_enabled: None
-) -> None:
+@pytest.mark.usefixtures("socket_enabled")
+async def test_a_question_comes_first(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     llm_server.plan(silence(), text("Hello!"))
     await set_up(hass, llm_server, llm=KEPT)
     while not llm_server.requests:

@@ -197,13 +197,9 @@ async def test_a_storyteller_has_no_tools_and_knows_nothing_of_the_home(
 
 
 @pytest.mark.parametrize("key", ["guest", "kids"])
+@pytest.mark.usefixtures("llm_server")
 async def test_nothing_that_was_said_to_it_is_kept_on_the_disk(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    hass_storage: dict[str, Any],
-    entry: MockConfigEntry,
-    anna: MockUser,
-    key: str,
+    hass: HomeAssistant, hass_storage: dict[str, Any], entry: MockConfigEntry, anna: MockUser, key: str
 ) -> None:
     agent = await add(hass, entry, key)
     await say(hass, "my secret is marzipan", agent_id=agent, context=Context(user_id=anna.id))

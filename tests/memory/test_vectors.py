@@ -14,7 +14,6 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from tests.embedding_server import EmbeddingServer
 from tests.house import set_up
-from tests.search.chroma import ChromaServer
 from tests.search.conftest import chroma_process, chroma_server, chroma_settings
 
 from .conftest import HOUSE, said
@@ -119,11 +118,9 @@ async def test_an_outage_costs_only_itself(hass: HomeAssistant, embedding_server
     assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
 
 
+@pytest.mark.usefixtures("chroma_server")
 async def test_they_stand_in_a_collection_of_a_chroma_server(
-    hass: HomeAssistant,
-    embedding_server: EmbeddingServer,
-    chroma_server: ChromaServer,
-    chroma_settings: RetrievalSettings,
+    hass: HomeAssistant, embedding_server: EmbeddingServer, chroma_settings: RetrievalSettings
 ) -> None:
     where = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port}
     entry = await set_up(hass, options={"retrieval": retrieval(embedding_server, **where)})

@@ -186,12 +186,9 @@ async def test_places_are_found_by_their_new_name_and_lose_it_again(hass: HomeAs
     assert (area.aliases, level.aliases) == ({"galley"}, {"bottom"})
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_others_propose_and_an_administrator_approves_after_a_restart(
-    hass: HomeAssistant,
-    hass_storage: dict[str, Any],
-    alice: Context,
-    hass_client: ClientSessionGenerator,
-    socket_enabled: None,
+    hass: HomeAssistant, hass_storage: dict[str, Any], alice: Context, hass_client: ClientSessionGenerator
 ) -> None:
     entry = await set_up(hass)
     before = aliases(hass)
@@ -466,12 +463,9 @@ async def test_an_approval_that_cannot_be_any_more_says_why(
     assert "moon lamp" not in aliases(hass)
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_repairs_is_for_administrators(
-    hass: HomeAssistant,
-    alice: Context,
-    hass_client: ClientSessionGenerator,
-    hass_read_only_access_token: str,
-    socket_enabled: None,
+    hass: HomeAssistant, alice: Context, hass_client: ClientSessionGenerator, hass_read_only_access_token: str
 ) -> None:
     await set_up(hass)
     await say(hass, TEACH, "c1", context=alice)

@@ -110,9 +110,8 @@ async def test_a_recreated_collection_is_found(chroma: ChromaStore, chroma_serve
     assert len(await chroma.async_query("manuals", [1.0, 0.0, 0.0], 5) or []) == 2
 
 
-async def test_killed_between_two_turns(
-    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer, quick: None
-) -> None:
+@pytest.mark.usefixtures("quick")
+async def test_killed_between_two_turns(hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     await fill(chroma)
     chroma_server.kill()
     for number in range(1, 4):

@@ -269,9 +269,8 @@ async def test_what_the_model_asked_wrongly_is_no_failure(hass: HomeAssistant, s
 
 
 @pytest.mark.filterwarnings("ignore:A test tried")  # of the two addresses of localhost only one is open to tests
-async def test_home_assistant_itself_finds_addresses(
-    disable_mock_zeroconf_resolver: None, mock_async_zeroconf: object, hass: HomeAssistant, server: RestServer
-) -> None:
+@pytest.mark.usefixtures("disable_mock_zeroconf_resolver", "mock_async_zeroconf")
+async def test_home_assistant_itself_finds_addresses(hass: HomeAssistant, server: RestServer) -> None:
     http = Http(hass, EgressPolicy())
     assert (await http.async_send(get(server, url=URL(f"http://localhost:{server.port}/v1")))).status == 200
     await http.async_close()

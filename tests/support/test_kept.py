@@ -139,9 +139,7 @@ async def test_listeners_learn_what_was_added_changed_and_dropped(hass: HomeAssi
     ]
 
 
-async def test_a_file_of_an_older_version_is_migrated(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_file_of_an_older_version_is_migrated(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     old = {"version": 1, "minor_version": 1, "key": file.name, "data": {"lines": ["apples", "bread"]}}

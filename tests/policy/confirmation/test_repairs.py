@@ -57,9 +57,8 @@ async def test_repairs_shows_the_question_to_administrators_and_runs_it(
     assert not ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
 
 
-async def test_repairs_rejects(
-    hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator, socket_enabled: None
-) -> None:
+@pytest.mark.usefixtures("socket_enabled")
+async def test_repairs_rejects(hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator) -> None:
     await set_up(hass, llm_server)
     issue_id = await ask_in_repairs(hass, llm_server)
     client = await hass_client()
@@ -69,12 +68,9 @@ async def test_repairs_rejects(
     assert not ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_repairs_is_for_administrators(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    hass_client: ClientSessionGenerator,
-    hass_read_only_access_token: str,
-    socket_enabled: None,
+    hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator, hass_read_only_access_token: str
 ) -> None:
     await set_up(hass, llm_server)
     issue_id = await ask_in_repairs(hass, llm_server)

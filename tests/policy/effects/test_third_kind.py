@@ -93,9 +93,8 @@ async def test_it_is_asked_run_verified_kept_over_a_restart_and_undone(
     assert speech(await say(hass, "undo", "c2", context=admin)) == "There is nothing to undo."
 
 
-async def test_why_it_is_asked_comes_from_the_kind(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+@pytest.mark.usefixtures("notes")
+async def test_why_it_is_asked_comes_from_the_kind(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("write_note", {"note": "diary", "text": "Hello"}))
     asked = speech(await say(hass, "Please note something", "c1", context=admin))
@@ -175,9 +174,8 @@ async def test_it_goes_together_with_an_action(
     assert (notes, state_of(hass, BED)) == ({}, "off")
 
 
-async def test_a_failure_belongs_to_its_subject(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+@pytest.mark.usefixtures("notes")
+async def test_a_failure_belongs_to_its_subject(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     await set_up(hass, llm_server)
     await hass.services.async_call("light", "turn_off", {"entity_id": BED}, blocking=True)
     await write(hass, llm_server, admin, "", note="list", text="???", lamp=BED)

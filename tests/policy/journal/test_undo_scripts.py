@@ -234,9 +234,8 @@ async def test_a_change_after_a_scene_is_left_alone(hass: HomeAssistant, hass_ad
     assert (await newest(hass))["undone"] is None
 
 
-async def test_what_is_not_exposed_is_counted_and_never_named(
-    hass: HomeAssistant, hass_admin_user: MockUser, hass_storage: dict[str, Any]
-) -> None:
+@pytest.mark.usefixtures("hass_storage")
+async def test_what_is_not_exposed_is_counted_and_never_named(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     async_expose_entity(hass, ASSISTANT, SWITCH, False)
     await control(hass, hass_admin_user, "turn_on", "scene.movie")
     action = await newest(hass)

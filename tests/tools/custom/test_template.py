@@ -232,9 +232,8 @@ async def test_a_number_of_a_model_makes_nothing_huge(
     ("{{ 'a1b22' | regex_replace('[0-9]+', '#') ~ ('a1' is match('[a-z]')) }}", "a#b#True"),
     ("{{ 'a1b22' | regex_findall('[0-9]+') }}", ["1", "22"]),
 ])  # fmt: skip
-async def test_ordinary_calculations(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, expected: object
-) -> None:
+@pytest.mark.usefixtures("hass")
+async def test_ordinary_calculations(write_yaml: WriteYaml, run: Run, template: str, expected: object) -> None:
     await write_yaml(tool(template))
     assert (await run("compute"))["result"] == expected
 

@@ -134,14 +134,9 @@ async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
     pytest.param("unsaid", {"read_only": False}, False, id="the owner says that it writes"),
     pytest.param("find_book", {"destructive": True}, False, id="the owner says that it can do harm"),
 ])  # fmt: skip
+@pytest.mark.usefixtures("hass")
 async def test_what_does_more_than_read_needs_a_yes(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    says: dict[str, Any],
-    runs: bool,
+    library: McpServer, write_yaml: WriteYaml, run: Run, method: str, says: dict[str, Any], runs: bool
 ) -> None:
     await write_yaml(page(library, method, **says), secrets=SECRETS)
     answer = await run("query_knowledge_base", title="Emil")
@@ -178,14 +173,9 @@ async def test_a_second_call_has_to_wait_as_long_as_the_owner_says(
     pytest.param("ha-query", [], "dotted"),
     pytest.param("cover", [], "The cover:\n[image, image/png, 3 bytes: not shown]"),
 ])  # fmt: skip
+@pytest.mark.usefixtures("hass")
 async def test_what_is_sent_and_what_comes_back(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    lines: list[str],
-    expected: object,
+    library: McpServer, write_yaml: WriteYaml, run: Run, method: str, lines: list[str], expected: object
 ) -> None:
     await write_yaml(page(library, method, *lines), secrets=SECRETS)
     answer = await run("query_knowledge_base", title="Emil")
@@ -248,9 +238,8 @@ async def test_restart_between(hass: HomeAssistant, start_server: StartServer, w
     assert [call["title"] for call in server.calls] == ["Emil", "Lotta"]
 
 
-async def test_a_wrong_key(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run, impatient: None
-) -> None:
+@pytest.mark.usefixtures("impatient")
+async def test_a_wrong_key(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library), secrets="mcp_token: wrong-key-1")
     answer = await run("query_knowledge_base", title="Emil")
     assert answer["error"].endswith("cannot be used now (AuthError).")

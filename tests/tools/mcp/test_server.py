@@ -80,13 +80,9 @@ async def test_the_key_is_in_no_log(
 
 
 @pytest.mark.parametrize("transport", ["streamable_http", "sse"])
+@pytest.mark.usefixtures("impatient")
 async def test_a_quiet_server_that_stops_is_noticed_and_found_again(
-    hass: HomeAssistant,
-    start_server: StartServer,
-    impatient: None,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    transport: str,
+    hass: HomeAssistant, start_server: StartServer, run: Run, monkeypatch: pytest.MonkeyPatch, transport: str
 ) -> None:
     monkeypatch.setattr(server_module, "CHECK", 0.1)
     server = start_server(transport=transport)
