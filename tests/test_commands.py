@@ -71,9 +71,7 @@ def script(server: LLMServer, *replies: Reply) -> None:
     server.respond(lambda body: left.pop(0) if left else text(f"{asked(body)} speaking."))
 
 
-async def test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_own(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_command_takes_the_rest_to_its_agent(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server)
     first = await say(hass, "my name is Anna", context=anna)
     result = await say(hass, "/kids tell me a story", first.conversation_id, context=anna)
@@ -222,9 +220,7 @@ async def test_nobody_can_be_asked_where_nobody_is_known(hass: HomeAssistant, ll
     assert not llm_server.requests
 
 
-async def test_the_yes_to_a_question_of_the_other_agent_is_said_where_the_command_was(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_the_yes_is_said_at_the_command(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server, SECURE)
     script(llm_server, UNLOCK)
     result = await say(hass, "/secure unlock the front door", "a", context=anna)

@@ -105,9 +105,7 @@ async def test_three_failures_in_a_row_raise_an_issue_whatever_they_are(
     assert "Scripted is available again" in caplog.text
 
 
-async def test_success_between_failures_starts_the_count_again(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_success_restarts(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
     await set_up(hass, llm_server)
     for reply in (server_error(), server_error(), text("Hello."), server_error(), server_error()):
@@ -236,9 +234,7 @@ async def test_what_a_model_began_is_not_done_again_when_it_dies(hass: HomeAssis
     assert "Scripted" in speech(result)
 
 
-async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_dead_model_still_asks(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server)
     context = Context(user_id=hass_admin_user.id)
     llm_server.respond(lambda body: server_error())

@@ -136,9 +136,7 @@ async def test_it_is_offered_with_whom_it_reaches(hass: HomeAssistant, llm_serve
 
 
 @pytest.mark.parametrize("names", [[], ["profile-1"], ["gone"], ["profile-2"], ["none"]])
-async def test_it_is_not_offered_where_there_is_nobody_to_ask(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, names: list[str]
-) -> None:
+async def test_nobody_to_ask(hass: HomeAssistant, llm_server: LLMServer, alice: Context, names: list[str]) -> None:
     await two(hass, llm_server, "blocked", first={"delegate_to": names})
     llm_server.plan(text("Hello."))
     await say(hass, "hello", context=alice)
@@ -518,9 +516,7 @@ async def with_another(hass: HomeAssistant, server: LLMServer, **options: Any) -
     )
 
 
-async def test_an_agent_of_others_only_where_the_owner_adds_it(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_foreign_agent_the_owner_added(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, profile={"delegate_to": [OTHER]})
     llm_server.plan(text("Hello."))
     await say(hass, "hello", context=alice)

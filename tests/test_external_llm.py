@@ -67,9 +67,7 @@ async def test_a_key_name_has_no_personal_data(hass: HomeAssistant, llm_server: 
     assert message["content"].endswith('{"guests":{"[email]":"comes at 8","sensor.door":"closed"}}')
 
 
-async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_asked(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
+async def test_what_was_read_goes_to_the_expert(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     """`ha_query`, then `query_external_llm`, then the answer."""
     await set_up_both(hass, llm_server, expert)
 
@@ -139,9 +137,7 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
     assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
 
 
-async def test_an_expert_that_is_being_loaded_is_told_so_in_time_and_is_no_outage(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
+async def test_a_loading_expert_is_no_outage(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert, tool_timeout=2)
     expert.loading = -1
     for _ in range(3):

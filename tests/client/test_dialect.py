@@ -37,9 +37,7 @@ def pydantic_refusal(name: str) -> Reply:
     (error(400, "response_format is not supported"), "response_format"),
     (pydantic_refusal("keep_alive"), "keep_alive"),
 ])  # fmt: skip
-async def test_a_refused_parameter_is_left_out_from_then_on(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Reply, gone: str
-) -> None:
+async def test_a_refused_one_is_gone(llm_server: LLMServer, make_client: MakeClient, refusal: Reply, gone: str) -> None:
     llm_server.plan(refusal, text("On."), text("Off."))
     client = make_client(**EVERYTHING)
     assert said(await ask(client, RICH)) == "On."
@@ -235,9 +233,7 @@ async def test_others_get_messages_as_they_are(llm_server: LLMServer, make_clien
 @pytest.mark.parametrize(
     ("preset", "in_words"), [("anthropic", True), ("deepseek", True), ("gemini", False), ("groq", False)]
 )
-async def test_a_schema_is_told_in_words_to_who_does_not_obey_it(
-    llm_server: LLMServer, make_client: MakeClient, preset: str, in_words: bool
-) -> None:
+async def test_schema_in_words(llm_server: LLMServer, make_client: MakeClient, preset: str, in_words: bool) -> None:
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "title": "Room"}}}
     llm_server.plan(text("{}"))
     await ask(make_client(preset=preset), ChatRequest(messages=REQUEST.messages, response_format=schema))

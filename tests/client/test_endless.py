@@ -52,9 +52,7 @@ async def listen(client: ChatCompletionsClient) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("pieces", ENDLESS.values(), ids=ENDLESS.keys())
-async def test_an_answer_without_an_end_is_left(
-    make_client: MakeClient, llm_server: LLMServer, pieces: tuple[Piece, ...]
-) -> None:
+async def test_an_endless_one_ends(make_client: MakeClient, llm_server: LLMServer, pieces: tuple[Piece, ...]) -> None:
     llm_server.plan(endless(*pieces))
     heard = await listen(make_client())
     assert len(llm_server.requests) == 1  # it is not asked again for the same
@@ -160,9 +158,7 @@ async def test_a_list_of_models_without_an_end(hass: HomeAssistant, socket_enabl
         await server.stop()
 
 
-async def test_a_server_that_is_merely_busy_is_left_as_well(
-    make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_busy_server(make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "MAX_SECONDS", 0.2)
     llm_server.plan(endless(0.02, b": working\n\n"))
     await listen(make_client())

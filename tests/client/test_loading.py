@@ -47,9 +47,7 @@ async def test_loading_servers_are_recognized(llm_server: LLMServer, make_client
     error(503, "Service Unavailable"),
     error(503, "server busy, please try again.  maximum pending requests exceeded"),
 ])  # fmt: skip
-async def test_a_model_that_cannot_be_loaded_is_not_waited_for(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Planned
-) -> None:
+async def test_a_failed_load_is_no_waiting(llm_server: LLMServer, make_client: MakeClient, refusal: Planned) -> None:
     llm_server.plan(refusal, refusal)
     with pytest.raises(LLMError) as caught:
         await ask(make_client())
@@ -82,9 +80,7 @@ async def test_patience_ends(llm_server: LLMServer, make_client: MakeClient) -> 
     assert len(llm_server.refused) == asked
 
 
-async def test_a_server_that_starts_over_does_not_begin_the_patience_anew(
-    llm_server: LLMServer, make_client: MakeClient, quick_retry: None
-) -> None:
+async def test_a_restart_keeps_the_patience(llm_server: LLMServer, make_client: MakeClient, quick_retry: None) -> None:
     llm_server.plan(*(loading() for _ in range(5)), error(503, "Bad gateway"))
     llm_server.respond(lambda body: loading())
     began = time.perf_counter()
@@ -131,9 +127,7 @@ async def test_models_are_listed_once_the_server_is_ready(hass: HomeAssistant, l
     assert len(llm_server.refused) == 2
 
 
-async def test_who_asks_for_models_is_told_that_one_is_loading(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_list_is_loading(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "TIMEOUT", 0.5)
     llm_server.loading = -1
     with pytest.raises(LLMLoadingError):

@@ -148,9 +148,7 @@ async def test_a_certificate_nobody_vouches_for_is_told_apart(hass: HomeAssistan
     assert await async_list_models(hass, endpoint_of(tls_server.base_url, verify_ssl=False)) == ["scripted"]
 
 
-async def test_openrouter_lists_its_models_to_everybody_so_its_key_is_checked(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_openrouter_key_is_checked_apart_from_its_list(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.key_reply = unauthorized()
     with pytest.raises(LLMAuthError):
         await async_list_models(hass, endpoint_of(llm_server.base_url, "sk-wrong", preset="openrouter"))

@@ -123,9 +123,7 @@ async def refuse(hass: HomeAssistant, llm_server: LLMServer, limit: int) -> None
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_a_refusal_counts_for_a_day_while_the_server_tells_the_same(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_daily_refusal_counts(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     entry = await set_up(hass, llm_server, llm={"context_window": None, "model": MODEL})
     (endpoint,) = entry.runtime_data.endpoints.values()
     llm_server.told = {"/v1/models": row(max_model_len=16_384)}

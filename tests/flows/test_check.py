@@ -154,9 +154,7 @@ async def test_the_model_is_asked_and_a_failure_is_told(hass: HomeAssistant, llm
     assert "refused its API key" in answer["description_placeholders"]["answer"]
 
 
-async def test_a_model_that_does_not_come_to_an_end_is_not_waited_for(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_endless_model(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_page, "MAX_WAIT", 1)
     entry = await set_up(hass, llm_server)
     llm_server.plan(text("One two three four. " * 50, pause=0.1))

@@ -620,9 +620,7 @@ async def token(_request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize("key", REST_SEEN)
-async def test_an_option_of_a_request_changes_what_is_sent_or_comes_back(
-    hass: HomeAssistant, hass_admin_user: MockUser, server: RestServer, key: str
-) -> None:
+async def test_an_option_is_sent(hass: HomeAssistant, hass_admin_user: MockUser, server: RestServer, key: str) -> None:
     given, value, look, before, after = REST_SEEN[key]
     server.answers |= {"/slow": slow, "/long": answer("x" * 3000), "/token": token, "/other": token}
     entry = await set_up(hass)

@@ -175,9 +175,7 @@ async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, l
     assert issue.translation_placeholders == {"endpoint": "foo Q4 (127.0.0.1)", "model": "foo Q4"}
 
 
-async def test_files_of_one_name_are_told_apart_and_an_id_may_be_typed(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_files_of_one_name_are_numbered_or_have_typed_ids(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = ["/a/foo-Q4.gguf", "/b/foo-Q4.gguf", "/b/bar.gguf"]
     form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
     assert options(form, "model") == ["/a/foo-Q4.gguf", "bar", "/b/foo-Q4.gguf"]

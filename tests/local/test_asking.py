@@ -192,9 +192,7 @@ async def test_ticking_off_ticks_off(hass: HomeAssistant, alice: Context) -> Non
     ("en", "remove honey from the Shopping list", "honey is not on Shopping list."),
     ("de", "Entferne Honig von der Einkaufsliste", "Honig steht nicht auf Shopping list."),
 ])  # fmt: skip
-async def test_what_is_not_on_the_list_is_said_and_not_asked(
-    hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
-) -> None:
+async def test_not_on_the_list(hass: HomeAssistant, alice: Context, language: str, said: str, answer: str) -> None:
     await set_up(hass)
     result = await say(hass, said, context=alice, language=language)
     assert (speech(result), result.response.error_code) == (answer, None)
@@ -273,9 +271,7 @@ async def test_another_user_ends_nothing(hass: HomeAssistant, alice: Context, ha
     ("en", "yes", "There is nothing to confirm."), ("de", "Ja", "Es gibt nichts zu bestätigen."),
     ("en", "Nevermind", "OK, never mind."), ("de", "Vergiss es", "In Ordnung, vergessen wir das."),
 ])  # fmt: skip
-async def test_words_that_nothing_was_asked_for_get_a_sentence(
-    hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
-) -> None:
+async def test_unasked_words(hass: HomeAssistant, alice: Context, language: str, said: str, answer: str) -> None:
     await set_up(hass)
     assert speech(await say(hass, said, context=alice, language=language)) == answer
 

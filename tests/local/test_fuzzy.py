@@ -166,9 +166,7 @@ async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited:
     "turn off the bed light and the {}", "switch the bed light and the {} off", "turn off {} and turn off bed light",
     "turn the bed light off and the {} on", "could you please turn off the {} for me",
 ])  # fmt: skip
-async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_called(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+async def test_unknown_to_a_user_is_as_if_not_there(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     outcomes = []
     for name in ("ceiling lights", "sealing lights", "zorp glims"):
         await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)

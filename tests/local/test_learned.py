@@ -164,9 +164,7 @@ def repairs(hass: HomeAssistant, hass_client: ClientSessionGenerator) -> Repairs
 PROPOSED, DOUBTED = "phrases_proposed_home", "phrases_doubted_home"
 
 
-async def test_what_the_model_did_twice_is_approved_and_done_without_it(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_what_is_done_twice(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     entry = await start(hass, llm_server)
     await talk(COSY, LIT)
     assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
@@ -236,9 +234,7 @@ async def test_what_does_not_follow_is_named(
     assert (row.used, row.trust) == (1, TRUST)
 
 
-async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_repairs_decide_several(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     for words in ("film evening", "reading corner", "pyjama party", "early bird"):
         await dark(hass)
@@ -346,9 +342,7 @@ async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_ser
     assert state_of(hass, BED) == state_of(hass, CEILING) == "off"
 
 
-async def test_one_room_after_the_other_is_no_repetition_and_every_light_can_be_off(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_rooms_in_a_row_are_no_repetition(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """Whoever goes through the rooms within a minute is content; the same room twice is what counts."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
@@ -366,9 +360,7 @@ async def test_one_room_after_the_other_is_no_repetition_and_every_light_can_be_
     assert (row.used, row.trust) == (2, MOST_TRUST - COST)
 
 
-async def test_what_is_taken_back_or_said_again_counts_against_it(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_undone_or_repeated(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     await start(hass, llm_server)
     # not yet approved: dropped at once
     await talk(COSY, LIT, conversation_id="one")
@@ -569,9 +561,7 @@ async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory
     assert len(phrases.rows(ProposalStatus.PROPOSED)) == MAX_WAITING
 
 
-async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_in_german_without_a_model_or_with_a_yes(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     entry = await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     await talk("Filmabend, wenn es dunkel ist", LIT, language="de")
     for words in ("visit http://evil.example", "film from www.evil", "cosy as on evil.example"):

@@ -164,9 +164,7 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
     ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
-async def test_what_would_help_is_an_example_in_words_of_home_assistant(
-    hass: HomeAssistant, limited: MakeContext, language: str, answer: str
-) -> None:
+async def test_the_example_that_helps(hass: HomeAssistant, limited: MakeContext, language: str, answer: str) -> None:
     assert speech(await say(hass, "qwertz", language=language)) == answer
     blind = speech(await say(hass, "qwertz", language=language, context=limited(read=False)))
     assert "Bed Light" not in blind

@@ -176,9 +176,7 @@ DECLINED = {
 }
 
 
-async def test_what_is_surely_meant_runs_and_all_else_goes_to_the_model(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_sure_routes_run_and_others_go_on(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     answers = {}
@@ -475,9 +473,7 @@ async def test_an_automation_that_did_not_run_is_told(hass: HomeAssistant, home:
     hass.bus.async_fire("never")
 
 
-async def test_with_routing_off_only_tools_with_examples_run_and_the_model_keeps_all_tools(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_with_routing_off_only_examples_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, routing="off", local_first=True)
     response = await process(hass, "how is the scanner doing")
     assert (response["answer"], response["answered_by"]) == ("The scanner is idle.", "local")
@@ -523,9 +519,7 @@ async def test_each_bound_is_read(hass: HomeAssistant, home: None, llm_server: L
     assert (await said("good night", routing_gap=50))[:2] == ("high", None)
 
 
-async def test_small_talk_has_no_tools_where_the_owner_says_so_and_orders_keep_them(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_small_talk_has_no_tools_and_orders_do(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, smalltalk_without_tools=True)
     await process(hass, "tell me a joke about cats")
     assert offered(llm_server) == []

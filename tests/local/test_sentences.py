@@ -256,9 +256,7 @@ async def test_an_unreadable_state_is_not_told(hass: HomeAssistant, limited: Mak
     ("turn on the frobnicator", False), ("turn on the fans in the kitchen", False),
     ("could you make the bed light glow", False),
 ])  # fmt: skip
-async def test_local_first_leaves_the_rest_to_the_model(
-    hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool
-) -> None:
+async def test_local_first(hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     if not is_local:
         llm_server.plan(text("The model says."))

@@ -316,9 +316,7 @@ async def test_another_model_gets_the_words_alone_and_no_personal_data(
 
 
 @pytest.mark.parametrize("chosen", ["profile", "llm-2"])
-async def test_what_two_say_in_one_conversation_is_asked_about_apart(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str
-) -> None:
+async def test_two_speakers_apart(hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str) -> None:
     """Neither model request has the words of both, and each memory is that of who said it."""
     options = {"memory": {"extraction": True, "extraction_llm": chosen, "scope": "user"}}
     await set_up(hass, llm_server, options=options, more=[other(llm_server)])
@@ -358,9 +356,7 @@ async def test_what_came_from_outside_is_marked(hass: HomeAssistant, llm_server:
     assert [memory.tainted for memory in kept] == [["query_external_llm"]]
 
 
-async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_the_model_sees_what_is_known(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options=ON)
     memories = memories_of(hass)

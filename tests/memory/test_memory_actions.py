@@ -314,9 +314,7 @@ async def test_a_script_has_its_user(hass: HomeAssistant, llm_server: LLMServer,
     assert COFFEE not in of_the_house
 
 
-async def test_a_script_that_an_agent_without_memory_starts_reads_none(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context
-) -> None:
+async def test_no_memory_no_reading(hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context) -> None:
     """Nor does it store or delete any; what a voice device clears is the home's."""
     await build_house(hass)
     entry = await set_up(hass, llm_server, profile={"memory": "off"}, options={"never_confirm": ["script.do"]})

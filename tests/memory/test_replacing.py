@@ -75,9 +75,7 @@ async def test_what_is_untrue_is_kept_as_history_and_not_used(hass: HomeAssistan
     ("de", "Tante Ulla mag Fisch zum Abendbrot", "Tante Ulla mag keinen Fisch zum Abendbrot"),
     ("ru", "Оля не пьёт кофе после обеда", "Юля не пьёт кофе после обеда"),
 ])  # fmt: skip
-async def test_what_is_alike_and_not_the_same_stays_apart(
-    hass: HomeAssistant, memories: Memories, language: str, one: str, other: str
-) -> None:
+async def test_alike_is_not_equal(hass: HomeAssistant, memories: Memories, language: str, one: str, other: str) -> None:
     added = await memories.async_add([said(one, language=language), said(other, language=language)])
     assert [item.outcome for item in added] == ["added", "added"]
 
@@ -89,9 +87,7 @@ async def test_what_is_alike_and_not_the_same_stays_apart(
     ("de", "Oma kommt zum Essen", "Oma kommt am Sonntag zum Essen"),
     ("de", "Opa Heinz hat am 22. März Geburtstag", "Opa Heinz hat am 22.3. Geburtstag"),
 ])  # fmt: skip
-async def test_another_preposition_in_one_alone_is_no_other_fact(
-    hass: HomeAssistant, memories: Memories, language: str, one: str, other: str
-) -> None:
+async def test_preposition_only(hass: HomeAssistant, memories: Memories, language: str, one: str, other: str) -> None:
     added = await memories.async_add([said(one, language=language), said(other, language=language)])
     assert [item.outcome for item in added] == ["added", "merged"]
 

@@ -175,9 +175,7 @@ async def test_they_outlive_a_restart_and_wait_again(hass: HomeAssistant, entry:
 @pytest.mark.parametrize(
     ("users", "more"), [(["anna"], MAX_WAITING_OF_USER), (["anna", "ben", None, "leo"], MAX_WAITING)]
 )
-async def test_no_more_wait_than_an_administrator_reads(
-    hass: HomeAssistant, entry: MockConfigEntry, users: list[str | None], more: int
-) -> None:
+async def test_waiting_limit(hass: HomeAssistant, entry: MockConfigEntry, users: list[str | None], more: int) -> None:
     garden = kept_of(hass, Garden)
     for number in range(more):
         user_id = users[number % len(users)]

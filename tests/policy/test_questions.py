@@ -237,9 +237,7 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     call(("cover", "open_cover", ("cover.garage",))),
     call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
 ], ids=["unlock", "open", "disarm"])  # fmt: skip
-async def test_what_is_asked_about_most_is_asked_in_the_language(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str
-) -> None:
+async def test_questions_by_language(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str) -> None:
     question = await async_question(hass, make_turn(language=language), [waiting], with_pin=False)
     english = await async_question(hass, make_turn(language="en"), [waiting], with_pin=False)
     [entity_id] = waiting.plan.effects[0].entity_ids

@@ -476,9 +476,7 @@ async def test_repairs_is_for_administrators(
     assert started.status == HTTPStatus.UNAUTHORIZED
 
 
-async def test_removing_home_agent_leaves_names_and_forgets_who_taught_them(
-    hass: HomeAssistant, hass_storage: dict[str, Any], admin: Context
-) -> None:
+async def test_removal_leaves_names(hass: HomeAssistant, hass_storage: dict[str, Any], admin: Context) -> None:
     entry = await set_up(hass)
     await say(hass, TEACH, "c1", context=admin)
     await say(hass, "yes", "c1", context=admin)

@@ -297,9 +297,7 @@ async def test_passages_stand_below_the_states(hass: HomeAssistant, llm_server: 
     assert json.loads(passages)[0]["metadata"] is not None
 
 
-async def test_a_request_that_is_too_long_is_made_again_with_less_and_stays_short(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_a_request_too_long_becomes_shorter(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50)
     llm_server.plan(context_length(), text("It is."))
     conversation_id = (await say(hass, "Is it cold in the bedroom?")).conversation_id

@@ -207,9 +207,7 @@ async def test_only_what_a_request_is_about_is_told(conversation: Conversation, 
     assert (await conversation.tell(mode=FOUND, found=["switch.fan"]))["states"] == {"switch.fan": "off"}
 
 
-async def test_what_was_told_before_and_changed_is_told_where_there_is_room(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_changes_while_room(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     for name in ("desk", "shelf", "wall"):
         add_entity(f"light.{name}", "on")
     await conversation.tell(mode=FOUND, found=["light.desk", "light.shelf"])
@@ -220,9 +218,7 @@ async def test_what_was_told_before_and_changed_is_told_where_there_is_room(
     }
 
 
-async def test_changes_without_room_are_counted_and_told_when_they_are_asked_for(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_changes_without_room(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.wall")
     lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
     await conversation.tell(mode=FOUND, found=lights)
@@ -235,9 +231,7 @@ async def test_changes_without_room_are_counted_and_told_when_they_are_asked_for
     assert third["states"] == {"light.l0": "off"}
 
 
-async def test_what_the_model_believes_wrongly_comes_before_what_is_new(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_wrong_beliefs_first(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
     await conversation.tell(mode=FOUND, found=lights[7:])
     hass.states.async_set("light.l7", "off")
@@ -252,9 +246,7 @@ async def test_found_entities_first_lose_attributes(conversation: Conversation, 
     assert list(told["states"].values()) == ["on brightness=50%"] * 6 + ["on"] * 2
 
 
-async def test_found_entities_are_introduced_where_the_map_does_not_name_them(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_found_but_not_on_map(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.hue_3", "on", name="Big lamp", area="Attic")
     add_entity("light.attic_desk", "on", name="Attic desk", area="Attic")
     found = ["light.hue_3", "light.attic_desk"]
@@ -275,9 +267,7 @@ async def test_names_take_of_the_room_for_states(conversation: Conversation, add
     assert introduced["states_not_listed"] == 20 - len(introduced["states"])
 
 
-async def test_both_tells_the_list_and_what_a_request_is_about(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_both_lists_and_finds(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     for entity_id in ("climate.hall", "light.desk", "light.wall"):
         add_entity(entity_id)
     profile = Profile(name="A", context_entities=(ContextEntity(pattern="climate.*"),))
@@ -291,9 +281,7 @@ async def test_both_tells_the_list_and_what_a_request_is_about(
     }
 
 
-async def test_found_entities_are_told_whatever_the_update_interval(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_found_at_any_interval(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     add_entity("light.wall")
     profile = Profile(name="A", context_update_interval=3600)

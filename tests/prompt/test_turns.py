@@ -83,9 +83,7 @@ async def test_states_as_sentences(hass: HomeAssistant, llm_server: LLMServer) -
     assert "\nBed Light in Bedroom (light.bed_light) is off.\n" in system(llm_server)
 
 
-async def test_states_of_instructions_are_what_the_user_may_read(
-    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser
-) -> None:
+async def test_readable_states_only(hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser) -> None:
     hass_read_only_user.mock_policy({"entities": {"entity_ids": {"light.bed_light": {"read": True}}}})
     await set_up(hass, llm_server, profile={"prompt_additions": "{entity_context}"})
     llm_server.respond(lambda _body: text("ok"))

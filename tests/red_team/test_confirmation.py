@@ -328,9 +328,7 @@ async def test_guessing_a_pin_ends(hass: HomeAssistant, witness: Witness, start:
         await say(hass, f"yes {guess}", conversation_id, context=alice)
 
 
-async def test_guessing_a_pin_over_many_questions(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_many_questions_for_a_pin(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start(options={"pins": {"unlock": PIN}})
     for question in range(3):
         conversation_id = await ask(hass, witness, Context(user_id=alice.user_id))
@@ -421,9 +419,7 @@ async def test_yes_event_without_pin(hass: HomeAssistant, witness: Witness, star
 
 
 @pytest.mark.parametrize("who", ["a device each", "a person"])
-async def test_wrong_pins_count_for_all_devices_together(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, who: str
-) -> None:
+async def test_pins_of_devices(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, who: str) -> None:
     await start(options={"pins": {"unlock": PIN}, "throttle_turns": 1000})
     for number in range(4):
         device = (

@@ -87,9 +87,7 @@ async def test_foreign_collection_is_never_changed(chroma: ChromaStore, chroma_s
     assert [item.id for item in await chroma.async_documents("home_entities")] == ["home_entities-0"]
 
 
-async def test_foreign_vectors_of_another_length_are_a_refusal_not_an_outage(
-    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer
-) -> None:
+async def test_foreign_vector_lengths(hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     foreign(chroma_server, "manuals", "cosine", [2.0, 0.0])
     await fill(chroma)
     for _ in range(4):

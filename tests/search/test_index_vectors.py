@@ -238,9 +238,7 @@ async def test_a_slow_endpoint_costs_a_moment_once(
     assert (await finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
 
 
-async def test_reindex_makes_all_vectors_again_and_says_how_far_it_is(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_reindex_tells_progress(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     await start()
     heard = async_capture_events(hass, events.INDEX_PROGRESS)
     answer: Any = await hass.services.async_call(

@@ -91,9 +91,7 @@ async def test_another_store_takes_all(hass: HomeAssistant, server: Store, optio
     await hass.config_entries.async_remove(entry.entry_id)
 
 
-async def test_a_folder_in_place_of_the_file_keeps_nobody_from_removing(
-    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_folder_in_place_of_the_file_is_harmless(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
     await build_house(hass)
     entry = await set_up(hass)
     await hass.async_block_till_done(wait_background_tasks=True)

@@ -237,9 +237,7 @@ async def test_an_interval_between_requests(server: RestServer, http: Http) -> N
 
 
 @pytest.mark.parametrize("status", [500, 503, 401, 402, 403, 429])
-async def test_three_failures_in_a_row_are_told_and_a_success_takes_that_back(
-    hass: HomeAssistant, server: RestServer, http: Http, status: int
-) -> None:
+async def test_three_failures_and_a_success(hass: HomeAssistant, server: RestServer, http: Http, status: int) -> None:
     server.answers["/v1"] = in_turn(
         answer({}, status), answer({}, status), answer({}), *[answer({}, status)] * 3, answer({})
     )

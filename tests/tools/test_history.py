@@ -95,9 +95,7 @@ async def test_meter_reset(hass: HomeAssistant, query: Ask, put: Put, freezer: F
     assert result["entities"][0]["value"] == 9
 
 
-async def test_the_week_of_all_meters_comes_from_statistics_with_a_total(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_a_week_of_meters(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(START + timedelta(days=10))
     for number, name in enumerate("ab", 1):
         await put(f"sensor.energy_{name}", "500", **METER)
@@ -197,9 +195,7 @@ async def test_nothing_known_and_too_many(hass: HomeAssistant, query: Ask, put: 
         await query("sensor.t", history="soon")
 
 
-async def test_the_default_is_a_day_and_several_share_the_points(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_a_day_by_default(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     for name in "abcdefghijkl":
         await live(hass, put, freezer, f"sensor.{name}", [(float(minute), str(minute)) for minute in range(8)], 8)
     result = await query("sensor.*", history={"aggregate": None, "duration": ""})

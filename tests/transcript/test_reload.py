@@ -77,9 +77,7 @@ async def test_settings_in_mid_turn(hass: HomeAssistant, llm_server: LLMServer, 
     assert "two" in str(hass_storage[key(entry)])
 
 
-async def test_a_turn_that_outlives_the_entry_leaves_nothing_on_the_disk(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_outliving_turn(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(hass, llm_server)
     kept = (entry.runtime_data.conversations, entry.runtime_data.journal)
     llm_server.plan(replace(tool_call("ha_control", KITCHEN_ON), delay=0.5), text("Done."))

@@ -54,9 +54,7 @@ async def test_message_times(hass: HomeAssistant, llm_server: LLMServer, freezer
     assert later["content"] == '<house>{"time":"22:05"}</house>\n\nhow are you?'
 
 
-async def test_every_later_request_begins_with_the_whole_one_before(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_requests_grow(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     entry = await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
     conversation_id = (await say(hass, "bed light on")).conversation_id

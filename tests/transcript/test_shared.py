@@ -77,9 +77,7 @@ async def test_another_speaker_in_the_conversation(
 
 
 @pytest.mark.parametrize("agent", ["conversation.second", BUILT_IN])
-async def test_everybody_is_sent_what_they_said_to_another_assistant(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, agent: str
-) -> None:
+async def test_own_words_elsewhere(hass: HomeAssistant, llm_server: LLMServer, anna: Context, agent: str) -> None:
     await set_up(hass, llm_server, more=[SECOND])
     llm_server.respond(lambda _body: text("ok"))
     first = await say(hass, "turn on the bed light", context=anna, agent_id=agent)

@@ -68,9 +68,7 @@ async def run(
     return end.data["intent_output"], streamed
 
 
-async def test_the_microphone_stays_open_for_the_question_and_closes_after_the_answer(
-    hass: HomeAssistant, llm_server: LLMServer, pipeline: None
-) -> None:
+async def test_the_microphone_follows_the_question(hass: HomeAssistant, llm_server: LLMServer, pipeline: None) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK, content="Just a moment."))
     asked, streamed = await run(hass, "let me in", device_id="satellite")

@@ -18,9 +18,7 @@ from .steps import QUICK, call, control, do, look, ticks
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 
 
-async def test_slow_shutter_is_as_it_was_wanted_when_it_arrives(
-    hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_slow_shutter(hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass)
     assert look(hass, "cover.living_room_window", "current_position") == ["open", 70]
     told = await control(hass, hass_admin_user, "set_value", "cover.living_room_window", position=30)

@@ -103,9 +103,7 @@ async def test_the_rest_is_restored_without_theirs(hass: HomeAssistant, another_
     assert [look(hass, light) for light in lights] == [["off"], ["on"]]
 
 
-async def test_what_is_done_while_the_entry_is_loaded_anew_can_be_undone(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_undone_while_reloading(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     entry = await set_up(hass, llm_server)
     await do(hass, "light.turn_off", "light.bed_light")

@@ -96,9 +96,7 @@ async def test_script_that_still_runs_is_waited_for(hass: HomeAssistant, hass_ad
     assert (await newest(hass))["undone"]
 
 
-async def test_script_that_runs_on_is_named_and_stays_open(
-    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_script(hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undo, "PATIENCE", 0.1)
     await control(hass, hass_admin_user, "turn_on", "script.long")
     answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
@@ -113,9 +111,7 @@ async def test_script_that_runs_on_is_named_and_stays_open(
     await do(hass, "lock.unlock", DOOR)  # not by the script
 
 
-async def test_what_a_script_did_after_it_was_watched_is_not_passed_over(
-    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_after_watching(hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "SECONDS", 0.05)
     monkeypatch.setattr(following, "MOST", 0.1)
     await control(hass, hass_admin_user, "turn_on", "script.slow")
@@ -207,9 +203,7 @@ async def test_an_automation_held_back_leaves_nothing_to_undo(hass: HomeAssistan
     assert look(hass, "automation.held") == ["on"]
 
 
-async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(
-    hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_moving_shutter(hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory) -> None:
     before = look(hass, "cover.living_room_window", "current_position")
     await control(hass, hass_admin_user, "turn_on", "script.window")
     await ticks(hass, freezer, 7)

@@ -152,9 +152,7 @@ async def test_missing_collections(others: Others, start: StartKnowledge, caplog
     assert len(await knowledge.async_find(QUESTION)) == 2
 
 
-async def test_collections_of_another_model_are_skipped_and_told_once(
-    others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_other_models_skipped(others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     others.fill("cellar", NEARER)
     others.fill("other", "x", vectors=[[1.0, 2.0, 3.0]])
     knowledge = await start(**others.settings("cellar", "other"))
@@ -171,9 +169,7 @@ async def test_the_header_and_metadata_to_the_letter(others: Others, start: Star
     assert found == [{"text": NEARER, "source": "cellar", "metadata": {"page": 7, "shelf": "left"}}]
 
 
-async def test_own_documents_are_in_the_same_pool_and_are_no_text_of_others(
-    hass: HomeAssistant, others: Others, start: StartKnowledge, folder: Path
-) -> None:
+async def test_documents_in_the_pool(hass: HomeAssistant, others: Others, start: StartKnowledge, folder: Path) -> None:
     others.fill("cellar", NEAR)
     (folder / "wine.md").write_text(NEARER)
     knowledge = await start(**others.settings("cellar"))
@@ -224,9 +220,7 @@ async def test_without_the_server_words_find_documents(others: Others, start: St
     assert (await knowledge._vectors.store.async_collections())["knowledge"] == 6
 
 
-async def test_own_documents_that_the_server_lost_are_written_again(
-    hass: HomeAssistant, others: Others, folder: Path, start: StartKnowledge
-) -> None:
+async def test_lost_documents_return(hass: HomeAssistant, others: Others, folder: Path, start: StartKnowledge) -> None:
     knowledge = await start(**others.settings())
     assert await knowledge._vectors.store.async_collections() == {"knowledge": 4}
     others.chroma.clear()

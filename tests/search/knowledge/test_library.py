@@ -209,9 +209,7 @@ async def test_files_beyond_the_limit_are_told_once(
     assert caplog.text.count("1 documents are left out") == 1
 
 
-async def test_what_went_while_home_assistant_was_off_leaves_the_store(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_what_went_meanwhile_leaves_the_store(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     await start()
     await call(hass, "add_document", title="Pump", text="The pump runs for four hours.", collection="garden")
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -285,9 +283,7 @@ async def test_removing_the_integration_keeps_the_folder_alone(
     assert (folder / "wifi.txt").exists()
 
 
-async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
-    hass: HomeAssistant, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_added_while_loading(hass: HomeAssistant, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = (await start())._entry
     reading, goes_on = Event(), Event()
 

@@ -95,9 +95,7 @@ async def test_a_domain_argument_is_not_listed(add_entity: AddEntity, write_yaml
     "{{ states | groupby('domain') | string }}",
     "{{ (states | list | random).entity_id }}{{ states | list }}",
 ])  # fmt: skip
-async def test_whoever_walks_through_all_states_meets_only_what_is_exposed(
-    add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
-) -> None:
+async def test_all_states_exposed_only(add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str) -> None:
     add_entity("light.desk", "secret")
     add_entity("light.hidden", "secret", exposed=False)
     await write_yaml(tool(template))

@@ -94,9 +94,7 @@ async def test_without_entities(hass: HomeAssistant, llm_server: LLMServer, hass
     assert len(called) == 1
 
 
-async def test_templates_and_names_of_the_whole_home_are_not_offered(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_whole_home_templates(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     hidden = "light.office_rgbw_lights"
     await set_up(hass, llm_server, profile=PROFILE)
     calls = {

@@ -103,9 +103,7 @@ async def test_connections_are_reused(hass: HomeAssistant, library: McpServer, w
     assert not server.connected
 
 
-async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_outliving_call(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library, "slow", "min_interval: 0"), secrets=SECRETS)
     [entry] = hass.config_entries.async_entries("home_agent")
     shared = tools(hass)._servers
@@ -156,9 +154,7 @@ async def test_a_yes_lets_it_happen(
     assert library.calls == [{"name": "lend_book", "title": "Emil"}]
 
 
-async def test_a_second_call_has_to_wait_as_long_as_the_owner_says(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_second_call_waits(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library, "find_book", "min_interval: 3600"), secrets=SECRETS)
     assert (await run("query_knowledge_base", title="Emil"))["success"]
     assert not (await run("query_knowledge_base", title="Emil"))["success"]
