@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from homeassistant.components import conversation, demo
+from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
@@ -108,6 +109,19 @@ async def say(
         agent_id=fields.pop("agent_id", "conversation.home_agent"),
         **fields,
     )
+
+
+async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
+    """Call an action of ours; return its response."""
+    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
+    return dict(answer or {})
+
+
+async def voice(hass: HomeAssistant) -> Pipeline:
+    """Set voice assistants up and return the one that is there at first."""
+    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
+        assert await async_setup_component(hass, domain, {})
+    return async_get_pipelines(hass)[0]
 
 
 def speech(result: conversation.ConversationResult) -> str:

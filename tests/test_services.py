@@ -11,17 +11,12 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import CONVERSATION_FINISHED
-from tests.house import say, set_up, state_of
+from tests.house import act as call, say, set_up, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
-
-
-async def call(hass: HomeAssistant, service: str, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(DOMAIN, service, data, blocking=True, return_response=True)
-    return dict(response or {})
 
 
 async def test_process_returns_the_answer_and_what_it_took(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -3,13 +3,11 @@
 from typing import Any
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
-from homeassistant.components.assist_pipeline.pipeline import Pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId, FlowType
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
-from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -18,7 +16,7 @@ from custom_components.home_agent.flows.check import MAX_NAMED, counted, finding
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.flows.forms import Result, fields, options, shown
-from tests.house import EXPOSED, build_house, set_up, state_of
+from tests.house import EXPOSED, build_house, set_up, state_of, voice
 from tests.llm_server import LLMServer, text, unauthorized
 
 OURS = "conversation.home_agent"
@@ -27,12 +25,6 @@ OURS = "conversation.home_agent"
 @pytest.fixture(autouse=True)
 async def furnished(hass: HomeAssistant) -> None:
     await build_house(hass)
-
-
-async def voice(hass: HomeAssistant) -> Pipeline:
-    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
-        assert await async_setup_component(hass, domain, {})
-    return async_get_pipelines(hass)[0]
 
 
 async def check(hass: HomeAssistant, entry: MockConfigEntry) -> Result:

@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, label_registry as lr
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.profile import AS_YAML, CONF_YAML
-from tests.flows.forms import Result, arranged, shown
+from tests.flows.forms import Result, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
+
+from .test_inheritance import change, send
 
 TECHNICIAN = """
 name: Technician
@@ -33,18 +34,6 @@ STORED = {
     "prompt_additions": "Explain\neverything.\n", "tool_timeout": 60, "custom_tools": [],
     "always_ask": ["cover.*", "lock"],
 }  # fmt: skip
-
-
-async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    sent = arranged(form, shown(form) | changes)
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
-    await hass.async_block_till_done()
-    return result
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
 
 
 async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -37,8 +37,9 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import build_house, say as say_as, set_up, speech, state_of
+from tests.house import act, build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
+from tests.stored import hass_storage  # noqa: F401
 
 BED, CEILING, KITCHEN, DECO = (
     "light.bed_light", "light.ceiling_lights", "light.kitchen_lights", "switch.decorative_lights",
@@ -46,12 +47,6 @@ BED, CEILING, KITCHEN, DECO = (
 COSY = "Make it cosy, please!"
 LIT = {"action": "turn_on", "entity_id": BED, "parameters": {"brightness_pct": 30}}
 FILE = "home_agent.learned_phrases"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -127,12 +122,6 @@ def waiting(hass: HomeAssistant) -> dict[str, Any]:
 async def approve(hass: HomeAssistant) -> None:
     phrases = learned_phrases_of(hass)
     phrases.async_decide(phrases.rows(), ProposalStatus.APPROVED)
-
-
-async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    """Call an action of ours; return its response."""
-    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
-    return dict(answer or {})
 
 
 class Repairs:

@@ -25,17 +25,12 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import hass_storage  # noqa: F401
 
 from .conftest import HOUSE, asked, extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 KEY = "The spare key hangs on the hook behind the boiler"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture

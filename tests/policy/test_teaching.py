@@ -18,7 +18,7 @@ from custom_components.home_agent.policy.proposals import MAX_WAITING_OF_USER
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import say as say_as, set_up, speech, state_of
+from tests.house import act, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -47,11 +47,6 @@ def proposals(hass: HomeAssistant) -> int:
     """Return how many names wait, as the issue about them says; 0 without an issue."""
     issue = ir.async_get(hass).async_get_issue(DOMAIN, ISSUE)
     return int((issue.translation_placeholders or {})["count"]) if issue else 0
-
-
-async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
-    return dict(answer or {})
 
 
 async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, step: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Servers of tools that mean harm, tools of theirs that a model misuses, and programs that were lent ours."""
 
-from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Any
 
@@ -36,17 +35,6 @@ from .world import (
 
 LEND = {"name": "lend", "inputSchema": {"type": "object", "properties": {"book": {"type": "string"}}}}
 API = "home_agent-profile-1"
-
-
-@pytest.fixture
-async def hostile(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Hostile]:
-    """A server that means harm; it is left before the witness is asked, who waits for all that goes on."""
-    server = Hostile()
-    await server.start()
-    yield server
-    assert witness.entry is not None
-    assert await hass.config_entries.async_unload(witness.entry.entry_id)
-    await server.stop()
 
 
 async def start_with(start: SetUp, hostile: Hostile, *allowed: str, **options: Any) -> MockConfigEntry:

@@ -249,17 +249,6 @@ async def test_ordinary_after_strangers(hass: HomeAssistant, witness: Witness, s
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
 
 
-@pytest.fixture
-async def hostile(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Hostile]:
-    """A server of tools that means harm; it is left before the witness is asked."""
-    server = Hostile()
-    await server.start()
-    yield server
-    assert witness.entry is not None
-    assert await hass.config_entries.async_unload(witness.entry.entry_id)
-    await server.stop()
-
-
 type Enter = Callable[..., Any]
 
 

@@ -16,6 +16,10 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Change, Kept, kept_of, kept_things
 from custom_components.home_agent.support.storage import Content
 from tests.house import set_up
+from tests.stored import (
+    hass_storage,  # noqa: F401
+    restart,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +53,6 @@ class Diary(Kept[Note]):
 
 
 @pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
-
-
-@pytest.fixture
 def file(hass: HomeAssistant) -> Path:
     """Return where the diary is stored."""
     folder = Path(hass.config.path(".storage"))
@@ -80,14 +78,6 @@ def on_disk(file: Path) -> list[str]:
 
 async def texts(hass: HomeAssistant) -> list[str]:
     return [row["text"] for row in kept_of(hass, Diary).content()["notes"]]
-
-
-async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Load the entry again, with nothing in memory."""
-    assert await hass.config_entries.async_unload(entry.entry_id)
-    kept_things(hass).forget()
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
 
 
 async def test_it_is_read_at_setup_written_at_unload(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:

@@ -19,15 +19,10 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Kept, kept_of, kept_things
 from custom_components.home_agent.support.storage import Trouble
 from tests.house import set_up
+from tests.stored import hass_storage  # noqa: F401
 
 STORED = Path(__file__).parent / "stored"
 WRITTEN_ON = "2026-11-24T08:00:00+00:00"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture

@@ -20,15 +20,10 @@ from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble, async_sweep
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import hass_storage  # noqa: F401
 
 FILES = ("conversations", "journal", "models", "knowledge")
 NEWER = json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {"threads": ["hello"]}})
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture

@@ -29,17 +29,12 @@ from custom_components.home_agent.transcript.conversations import (
 from custom_components.home_agent.turn.turn import Turn
 from tests.house import set_up
 from tests.llm_server import LLMServer
+from tests.stored import hass_storage  # noqa: F401
 
 from .conftest import restart, say_all, words
 
 PROFILE = Profile(subentry_id="p", name="Anna")
 type Told = list[tuple[Trouble, str, bool]]
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture

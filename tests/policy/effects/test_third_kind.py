@@ -5,15 +5,15 @@ from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.effects import KINDS
 from custom_components.home_agent.policy.undo import UndoTools
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.events import ACTION_EXECUTED
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import restart
 
 from .notes import NOTES, NoteKind, WriteNote
 
@@ -52,14 +52,6 @@ async def actions(hass: HomeAssistant) -> list[dict[str, Any]]:
     """Return what the journal tells."""
     found: Any = await hass.services.async_call(DOMAIN, "list_actions", {}, blocking=True, return_response=True)
     return list(found["actions"])
-
-
-async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Unload the entry and load it with a journal that is read from the disk."""
-    assert await hass.config_entries.async_unload(entry.entry_id)
-    kept_things(hass).forget()
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
 
 
 async def test_it_is_asked_run_verified_kept_over_a_restart_and_undone(

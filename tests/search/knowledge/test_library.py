@@ -17,13 +17,9 @@ from custom_components.home_agent.search.knowledge import Knowledge
 from custom_components.home_agent.search.model import Document
 from custom_components.home_agent.search.passages import DocumentSection, documents_of
 from custom_components.home_agent.support.const import DOMAIN
+from tests.house import act as call
 
 from .conftest import StartKnowledge
-
-
-async def call(hass: HomeAssistant, service: str, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(DOMAIN, service, data, blocking=True, return_response=True)
-    return dict(response or {})
 
 
 async def test_files_are_found_with_their_source(folder: Path, start: StartKnowledge) -> None:
