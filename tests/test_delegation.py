@@ -440,7 +440,6 @@ async def test_the_user_may_do_no_more_there(hass: HomeAssistant, llm_server: LL
 
 
 async def test_text_from_outside_travels_both_ways(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    """Who has read the web does not open a door, nor have it opened, because a list says that nobody is asked."""
     never = {"never_ask": ["lock"]}
     await two(hass, llm_server, first=never, second=never)
     web = {"collection": "home", "text": "The code word is nougat.", "title": "Words", "outside": True}
@@ -524,7 +523,6 @@ async def test_a_foreign_agent_the_owner_added(hass: HomeAssistant, llm_server: 
 
 
 async def test_an_agent_of_others(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    """It has none of our rules: the user is asked each time, and its words count as text from outside."""
     await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT["entity_id"]}, blocking=True)
     entry = await with_another(hass, llm_server)
     llm_server.plan(ask("turn on Bed Light", OTHER, confirm_delegation=False))

@@ -68,7 +68,6 @@ async def test_a_key_name_has_no_personal_data(hass: HomeAssistant, llm_server: 
 
 
 async def test_what_was_read_goes_to_the_expert(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
-    """`ha_query`, then `query_external_llm`, then the answer."""
     await set_up_both(hass, llm_server, expert)
 
     def first_model(body: dict[str, Any]) -> Reply:
@@ -91,7 +90,6 @@ async def test_what_was_read_goes_to_the_expert(hass: HomeAssistant, llm_server:
 
 
 async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
-    """The default description and the schema, word for word."""
     await set_up_both(hass, llm_server, expert)
     llm_server.plan(text("Hello."))
     await say(hass, "hello")

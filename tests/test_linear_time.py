@@ -6,7 +6,7 @@ much. A place that looks at the two ends of a text alone takes no time at all.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.core import Context, State
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 import probatio
@@ -40,7 +40,7 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states
+from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as said_arguments,
@@ -72,6 +72,7 @@ from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.turn import Turn
+from tests.house import build_house, set_up
 
 pytestmark = pytest.mark.one_release
 
@@ -648,6 +649,12 @@ PLACES: Mapping[str, Place] = {
 }
 
 
+async def variables_of(hass: HomeAssistant, text: str) -> None:
+    """Read what a script is given, as what it names and as ids of many."""
+    list(targets.variables_name(hass, {"a": text, text: [text]}))
+    targets.refuse_broad_ids(hass, text)
+
+
 class TooSlow(AssertionError):
     """A text that takes longer than its length explains."""
 
@@ -753,3 +760,25 @@ def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: r
     place = Place(read=partial(METHODS[method], pattern), most=SHORT.get(name, LARGE))
     for text in (*KINDS.values(), pattern.pattern):
         check(place, text)
+
+
+async def test_a_home_is_searched_in_the_same_time_for_every_character(hass: HomeAssistant) -> None:
+    """By a search of its index, and by what a script is given."""
+    await build_house(hass)
+    finder = (await set_up(hass)).runtime_data.finder
+    readers: Mapping[str, Callable[[str], Awaitable[object]]] = {
+        "a search": lambda text: finder.async_find(Query(text=text, language="en", area_id=None, limit=20)),
+        "variables": partial(variables_of, hass),
+    }
+    slow: set[str] = set()
+    for kind in (*KINDS.values(), "kitchen lights kitchen ", "['light.bed_light', \"b\"]\\x ", "*[a-z]?."):
+        for name, read in readers.items():
+            took = []
+            for size in (LARGE // 80, LARGE // 10):
+                began = time.process_time()
+                with suppress(HomeAssistantError):
+                    await read((kind * (size // len(kind) + 1))[:size])
+                took.append(time.process_time() - began)
+            if is_slow(LARGE // 80, took[0], LARGE // 10, took[1]):
+                slow.add(f"{name}: {kind} {took}")
+    assert not slow

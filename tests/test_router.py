@@ -485,7 +485,6 @@ async def test_two_that_need_a_yes_are_one_question_in_the_order_of_the_message(
 
 @pytest.mark.parametrize("destructive", [True])
 async def test_a_phone_is_asked_once_for_all_parts(world: World) -> None:
-    """The owner of a phone answers what an automation began."""
     _, sent = add_phone(world.hass, world.alice)
     world.parts.plan(ROUTER, segments(**BOTH))
     world.parts.plan(CHEF, ADD)
@@ -606,7 +605,6 @@ async def test_one_extension_alone(world: World, settings: dict[str, Any]) -> No
     ),
 ], ids=["empty", "timeout", "500", "500 after a call", "cut", "slow"])  # fmt: skip
 async def test_one_extension_alone_that_fails(world: World, replies: list[Reply], told: str) -> None:
-    """Its failure is told once, and the answer counts as an error."""
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
     world.parts.plan(CHEF, *replies)
     result = await world.say("add milk")
@@ -764,7 +762,6 @@ async def test_what_was_done_before_it_was_cancelled_is_counted(world: World, re
 @pytest.mark.parametrize("settings", [{"routing_skips": True}])
 @pytest.mark.parametrize("place", ["kitchen", "gym"], ids=["one conversation", "two"])
 async def test_two_messages_at_once(world: World, place: str) -> None:
-    """One conversation answers one after the other, and says so; two do not touch each other."""
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
     world.parts.plan(CHEF, ADD, text("Milk: 1 gallon.", delay=0.3))
     first = asyncio.create_task(world.say("add milk", "kitchen"))

@@ -33,7 +33,6 @@ SENTENCE = {"en": "turn on the kitchen lights", "de": "Schalte die Kitchen Light
 
 
 def texts(language: str) -> dict[str, Any]:
-    """Return our own words."""
     found: dict[str, Any] = json.loads(
         (ROOT / f"custom_components/home_agent/translations/{language}.json").read_text(encoding="utf-8")
     )

@@ -107,7 +107,6 @@ class Api:
     """A session with one Home Assistant."""
 
     def __init__(self, url: str) -> None:
-        """Connect to nothing yet."""
         self.url = url
         self.client_id = f"{url}/"  # what the frontend uses: where it was loaded from
         self.tokens: dict[str, Any] = {}

@@ -162,7 +162,6 @@ async def test_what_changes_counts_at_once(hass: HomeAssistant, llm_server: LLMS
 
 
 async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """What one is told says nothing of what another one may be told."""
     second = ConfigSubentryDataWithId(
         subentry_type="profile",
         data={"local_first": False, "exposed_areas": ["kitchen"]},
@@ -180,7 +179,6 @@ async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMS
 
 
 async def test_a_group_reaching_out_of_the_part_is_not_controlled(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """As one that reaches what is not exposed; one that stays inside is."""
     for name, members in (("inside", ["light.bed_light"]), ("across", ["light.bed_light", "light.kitchen_lights"])):
         hass.states.async_set(f"group.{name}", "off", {"entity_id": members, "friendly_name": name})
         async_expose_entity(hass, ASSISTANT, f"group.{name}", True)

@@ -303,7 +303,6 @@ def lines_read(sentence: str, known: Things) -> int:
 
 
 def test_five_thousand_things() -> None:
-    """A sentence costs what it is about, not what there is besides."""
     sizes = (500, 5000)
     homes = [
         things("en", {f"light.far_{n}": (f"Building {n} Light", f"building_{n // 10}") for n in range(size)})

@@ -305,7 +305,6 @@ def test_what_is_certain_is_done(
 
 
 def test_a_side_that_was_left_out_is_not_guessed() -> None:
-    """Not even where nothing else is called like it."""
     alone = _home("de", without="light.h2")
     assert not said("Mach das Flurlicht an", "de", alone).wishes
     assert said("Mach das hintere Flurlicht an", "de", alone).wishes[0].targets == ("light.h1",)

@@ -35,7 +35,6 @@ async def keep(hass: HomeAssistant, content: str, owner: str | None = None, *, t
 async def test_a_memory_that_is_an_order(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, arguments: dict[str, Any]
 ) -> None:
-    """It arrives as data, as the text that it is, and the model that obeys it opens no door."""
     await start()
     await keep(hass, f"Our order: {ORDER}")
     witness.server.respond(lambda body: text("Done as it said."))

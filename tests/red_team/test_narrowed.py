@@ -166,7 +166,6 @@ SENTENCES = (
 
 @pytest.mark.parametrize("words", SENTENCES)
 async def test_sentences(hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context, words: str) -> None:
-    """What lies outside is answered as what is not exposed at all."""
     await narrowed(model=False)
     said = []
     for hidden in (False, True):

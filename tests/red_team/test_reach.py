@@ -112,11 +112,15 @@ async def test_script_by_model(hass: HomeAssistant, witness: Witness, start: Set
     await ask(hass, witness, alice, "ha_control", {"action": "turn_on", "entity_id": f"script.{slug(name)}"})
 
 
-@pytest.mark.parametrize("name", SEQUENCES)
-async def test_script_in_words(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
+@pytest.mark.parametrize(("order", "name"), [
+    *(("run {} script", name) for name in SEQUENCES), *(("activate {} scene", name) for name in SCENES),
+])  # fmt: skip
+async def test_a_script_or_scene_in_words(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, order: str, name: str
+) -> None:
     await start(model=False)
     for who in (alice, Context()):
-        await say(hass, f"run {name} script", context=who)
+        await say(hass, order.format(name), context=who)
         said = await say(hass, f"turn on {name}", context=who)
         assert "?" in speech(said) or who is not alice
 
@@ -127,15 +131,6 @@ async def test_a_scene(hass: HomeAssistant, witness: Witness, start: SetUp, alic
     witness.server.respond(lambda body: text("I cannot do that."))
     for action in ("turn_on", "activate"):
         await ask(hass, witness, alice, "ha_control", {"action": action, "entity_id": f"scene.{slug(name)}"})
-
-
-@pytest.mark.parametrize("name", SCENES)
-async def test_scene_in_words(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
-    await start(model=False)
-    for who in (alice, Context()):
-        await say(hass, f"activate {name} scene", context=who)
-        said = await say(hass, f"turn on {name}", context=who)
-        assert "?" in speech(said) or who is not alice
 
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {

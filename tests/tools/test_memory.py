@@ -434,7 +434,6 @@ async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMSe
 
 
 async def test_the_tools_are_short(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """All of them stand in each prompt."""
     await set_up(hass, llm_server)
     llm_server.respond(lambda _body: text("Hello."))
 
