@@ -192,7 +192,6 @@ def streamed_call(text: str) -> None:
 
 
 def in_one_piece(text: str, *, begins_inside: bool) -> None:
-    """Let an answer arrive whole."""
     stream = DeltaStream(ModelReply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
     stream.feed({"choices": [{"message": {"content": text[:-1]}}]})
     stream.finish()
@@ -285,7 +284,6 @@ def announced(text: str) -> None:
 
 
 def routed(text: str) -> None:
-    """Read what a router says."""
     segments.segments_of(text, ("Chef", "Garden (back)"))
     segments.segments_of(f"Chef ({text}", ("Chef", "Garden (back)"))
 
@@ -365,13 +363,11 @@ def refusal(text: str) -> None:
 
 
 def request_of(text: str) -> None:
-    """Read a request as words of a home."""
     for language in REQUEST_LANGUAGES:
         request.request_of(text, language, LEXICON)
 
 
 def shortened(text: str) -> None:
-    """Cut what a server refused as too long."""
     sent = [{"role": "user", "content": text}, {"role": "tool", "content": text}]
     messages.shortened(sent, 1000, TokenEstimator().estimate)
 
