@@ -101,7 +101,6 @@ async def demo_house(hass: HomeAssistant, house: None) -> None:
 
 @pytest.fixture
 def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
-    """An administrator."""
     return Context(user_id=hass_admin_user.id)
 
 

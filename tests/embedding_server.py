@@ -20,10 +20,7 @@ type Make = Callable[[Sequence[str]], list[list[float]]]
 
 
 class EmbeddingServer:
-    """The server; see the module."""
-
     def __init__(self, dimension: int = 32) -> None:
-        """Plan nothing."""
         self.dimension = dimension
         """How long the vectors are."""
         self.requests: list[dict[str, Any]] = []
@@ -39,7 +36,6 @@ class EmbeddingServer:
 
     @property
     def base_url(self) -> str:
-        """Address that a client is configured with."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -48,7 +44,6 @@ class EmbeddingServer:
         return [text for body in self.requests for text in body["input"]]
 
     def plan(self, *replies: Reply | Make) -> None:
-        """Queue replies."""
         self._plan.extend(replies)
 
     async def start(self, port: int = 0) -> None:
@@ -84,10 +79,7 @@ class EmbeddingServer:
             if planned.silent:
                 await asyncio.Event().wait()
             return web.Response(
-                status=planned.status,
-                body=planned.body,
-                content_type=planned.content_type,
-                headers=planned.headers,
+                status=planned.status, body=planned.body, content_type=planned.content_type, headers=planned.headers
             )
         rows = planned(body["input"])
         if request.path == "/api/embed":

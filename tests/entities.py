@@ -42,7 +42,6 @@ def user(hass: HomeAssistant, request: pytest.FixtureRequest) -> MockUser | None
 
 @pytest.fixture
 def turn(user: MockUser | None) -> Turn:
-    """A turn without words."""
     return Turn(profile=Profile(name="Anna"), conversation_id="c", text="", language="en", context=Context(), user=user)
 
 

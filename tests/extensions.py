@@ -31,8 +31,6 @@ class Kitchen:
 
 
 class UpdateItem(llm.Tool):
-    """Changes the pantry."""
-
     name = "CHEFBYTE_UPDATE_ITEM"
     description = (
         "Updates a single item quantity and unit.\nSet milk to 1 gallon.\nIdempotent; validates unit compatibility."
@@ -56,15 +54,12 @@ class UpdateItem(llm.Tool):
 
 
 class GetInventory(llm.Tool):
-    """Reads the pantry."""
-
     name = "CHEFBYTE_GET_INVENTORY"
     description = "Returns current inventory snapshot.\nHow many gallons of milk do I have left?"
     annotations = READS
     integration = "chefbyte"
 
     def __init__(self, kitchen: Kitchen) -> None:
-        """Take the pantry."""
         self._kitchen = kitchen
 
     @override
@@ -75,8 +70,6 @@ class GetInventory(llm.Tool):
 
 
 class GetWorkoutToday(llm.Tool):
-    """Reads the plan."""
-
     name = "COACHBYTE_GET_WORKOUT_TODAY"
     description = "Returns today’s workout plan.\nWhat’s my workout plan for today?"
     annotations = READS

@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from homeassistant.components import conversation, demo
+from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
@@ -72,12 +73,9 @@ async def set_up(
     ]
     if server is not None:
         known = {
-            "preset": "custom",
-            "base_url": server.base_url,
-            "api_key": "sk-house-key",
-            "model": "scripted",
+            "preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted",
             "keep_ready": False,
-        }
+        }  # fmt: skip
         endpoint: dict[str, Any] = {"context_window": 16384, **known}
         subentries.append(
             ConfigSubentryDataWithId(
@@ -113,8 +111,20 @@ async def say(
     )
 
 
+async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
+    """Call an action of ours; return its response."""
+    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
+    return dict(answer or {})
+
+
+async def voice(hass: HomeAssistant) -> Pipeline:
+    """Set voice assistants up and return the one that is there at first."""
+    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
+        assert await async_setup_component(hass, domain, {})
+    return async_get_pipelines(hass)[0]
+
+
 def speech(result: conversation.ConversationResult) -> str:
-    """Return what is said."""
     return str(result.response.speech["plain"]["speech"])
 
 
@@ -126,7 +136,6 @@ def part_of(message: dict[str, Any]) -> dict[str, Any]:
 
 
 async def health(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the page."""
     assert await async_setup_component(hass, "system_health", {})
     await hass.async_block_till_done()
     info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
@@ -134,7 +143,6 @@ async def health(hass: HomeAssistant) -> dict[str, Any]:
 
 
 def state_of(hass: HomeAssistant, entity_id: str) -> str:
-    """Return a state that has to exist."""
     state = hass.states.get(entity_id)
     assert state is not None
     return state.state

@@ -135,17 +135,14 @@ def unauthorized() -> Reply:
 
 
 def model_not_found(model: str = "scripted") -> Reply:
-    """Return the refusal of an unknown model."""
     return error(404, f"The model `{model}` does not exist", code="model_not_found")
 
 
 def rate_limited(retry_after: str | None = None) -> Reply:
-    """Return HTTP 429."""
     return error(429, "Rate limit reached", headers={"Retry-After": retry_after} if retry_after else None)
 
 
 def server_error(status: int = 500) -> Reply:
-    """Return an error of the server."""
     return error(status, "The server had an error")
 
 
@@ -155,12 +152,10 @@ def loading() -> Reply:
 
 
 def context_length(limit: int = 4096) -> Reply:
-    """Return the refusal of a request that is too long."""
     return error(400, f"This model's maximum context length is {limit} tokens.", code="context_length_exceeded")
 
 
 def unsupported(param: str, message: str | None = None) -> Reply:
-    """Return the refusal of a parameter."""
     return error(
         400,
         message or f"Unsupported parameter: '{param}' is not supported with this model.",

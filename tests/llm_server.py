@@ -54,30 +54,10 @@ from tests.llm_replies import (
 )
 
 __all__ = [
-    "LLMServer",
-    "Piece",
-    "Reply",
-    "Request",
-    "chunks",
-    "context_length",
-    "cut",
-    "delta",
-    "endless",
-    "error",
-    "html",
-    "loading",
-    "model_not_found",
-    "rate_limited",
-    "raw",
-    "scripted",
-    "server_error",
-    "silence",
-    "text",
-    "tool_call",
-    "tool_calls",
-    "unauthorized",
-    "unsupported",
-]
+    "LLMServer", "Piece", "Reply", "Request", "chunks", "context_length", "cut", "delta", "endless", "error", "html",
+    "loading", "model_not_found", "rate_limited", "raw", "scripted", "server_error", "silence", "text", "tool_call",
+    "tool_calls", "unauthorized", "unsupported",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +84,7 @@ class Request:
 
 
 class LLMServer:
-    """The server; see the module."""
-
     def __init__(self, models: Sequence[str] = ("scripted",)) -> None:
-        """Plan nothing."""
         self.models: Reply | list[str] = list(models)
         """What /v1/models answers."""
         self.told: dict[str, Any] = {}
@@ -143,7 +120,6 @@ class LLMServer:
 
     @property
     def base_url(self) -> str:
-        """Address that a client is configured with."""
         return f"{self.url}/v1"
 
     @property
@@ -152,7 +128,6 @@ class LLMServer:
         return self.requests[-1]
 
     def plan(self, *replies: Reply) -> None:
-        """Queue replies."""
         self._plan.extend(replies)
 
     def respond(self, handler: Callable[[JSON], Reply]) -> None:

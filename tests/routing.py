@@ -9,11 +9,9 @@ from tests.llm_server import LLMServer, Reply, text
 
 ROUTER, CHEF, COACH, SYNTHESIZER, ITSELF = "router", "ChefByte", "CoachByte", "synthesizer", "profile"
 _BEGINS = {
-    "You split the newest message": ROUTER,
-    "You put together the one answer": SYNTHESIZER,
-    "Manage kitchen inventory": CHEF,
-    "Plan and track workouts": COACH,
-}
+    "You split the newest message": ROUTER, "You put together the one answer": SYNTHESIZER,
+    "Manage kitchen inventory": CHEF, "Plan and track workouts": COACH,
+}  # fmt: skip
 
 
 def part_of_turn(body: Mapping[str, Any]) -> str:
@@ -23,7 +21,6 @@ def part_of_turn(body: Mapping[str, Any]) -> str:
 
 
 def segments(**intents: str) -> Reply:
-    """Return a router's answer."""
     listed = [{"extension": name, "intent": intent} for name, intent in intents.items()]
     return text(json.dumps(listed, ensure_ascii=False), usage=True)
 
@@ -32,13 +29,11 @@ class Parts:
     """Answers each part of a turn from its own list, and keeps who asked what."""
 
     def __init__(self, server: LLMServer) -> None:
-        """Take over the server."""
         self.server = server
         self._plans: dict[str, deque[Reply]] = defaultdict(deque)
         server.respond(self._answer)
 
     def plan(self, part: str, *replies: Reply) -> None:
-        """Queue replies for a part."""
         self._plans[part].extend(replies)
 
     def forget(self) -> None:
@@ -58,7 +53,6 @@ class Parts:
         return [part_of_turn(request.body) for request in self.server.requests]
 
     def of(self, part: str) -> list[dict[str, Any]]:
-        """Return the requests of a part."""
         return [request.body for request in self.server.requests if part_of_turn(request.body) == part]
 
     def assert_done(self) -> None:

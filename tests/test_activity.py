@@ -22,13 +22,10 @@ async def house_with_activity(recorder_mock: Recorder, hass: HomeAssistant, hous
     await build_house(hass)
 
 
-@pytest.mark.parametrize(
-    ("language", "message"),
-    [
-        ("en", "ran Turn on light on Bed Light (conversation {})"),
-        ("de", "hat Leuchte einschalten für Bed Light ausgeführt (Gespräch {})"),
-    ],
-)
+@pytest.mark.parametrize(("language", "message"), [
+    ("en", "ran Turn on light on Bed Light (conversation {})"),
+    ("de", "hat Leuchte einschalten für Bed Light ausgeführt (Gespräch {})"),
+])  # fmt: skip
 @pytest.mark.parametrize("with_model", [True, False])
 async def test_an_action_stands_under_the_name_of_the_agent(
     hass: HomeAssistant,
@@ -67,9 +64,7 @@ async def test_an_action_stands_under_the_name_of_the_agent(
     assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [ours["message"]]
 
 
-async def test_reading_is_no_action_and_without_events_nothing_is_told(
-    hass: HomeAssistant, house: None, llm_server: LLMServer
-) -> None:
+async def test_reading_is_no_action(hass: HomeAssistant, house: None, llm_server: LLMServer) -> None:
     await build_house(hass)
     entry = await set_up(hass, llm_server)
     told = async_capture_events(hass, events.ACTION_EXECUTED)
@@ -87,13 +82,10 @@ async def test_reading_is_no_action_and_without_events_nothing_is_told(
     assert len(told) == 1
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "message"),
-    [
-        ("en", "The bed light is called moon lamp", "ran Propose a name on Bed Light (conversation {})"),
-        ("de", "Bed Light heißt auch Mondlampe", "hat Name vorschlagen für Bed Light ausgeführt (Gespräch {})"),
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "message"), [
+    ("en", "The bed light is called moon lamp", "ran Propose a name on Bed Light (conversation {})"),
+    ("de", "Bed Light heißt auch Mondlampe", "hat Name vorschlagen für Bed Light ausgeführt (Gespräch {})"),
+])  # fmt: skip
 async def test_a_name_stands_there_as_well_without_the_name(
     hass: HomeAssistant,
     house_with_activity: None,

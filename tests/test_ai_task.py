@@ -27,7 +27,6 @@ STRUCTURE = probatio.Schema(
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
     await build_house(hass)
     assert await async_setup_component(hass, "ai_task", {})
 
@@ -57,9 +56,7 @@ async def test_structure(hass: HomeAssistant, llm_server: LLMServer, answer: str
 
 
 @pytest.mark.parametrize("answer", ["A dog.", '{"name": "Rex"}', "[1]"], ids=["words", "missing", "wrong"])
-async def test_answer_without_the_structure_is_an_error(
-    hass: HomeAssistant, llm_server: LLMServer, answer: str
-) -> None:
+async def test_an_unstructured_answer_is_an_error(hass: HomeAssistant, llm_server: LLMServer, answer: str) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text(answer))
     with pytest.raises(HomeAssistantError) as error:
@@ -67,15 +64,12 @@ async def test_answer_without_the_structure_is_an_error(
     assert error.value.translation_key == "task_not_structured"
 
 
-@pytest.mark.parametrize(
-    "replies",
-    [
-        pytest.param((server_error(), server_error()), id="refused"),
-        pytest.param((cut(text("Rex")),), id="cut"),
-        pytest.param((text("Re", finish_reason="length"),), id="too long"),
-        pytest.param((text(""),), id="empty"),
-    ],
-)
+@pytest.mark.parametrize("replies", [
+    pytest.param((server_error(), server_error()), id="refused"),
+    pytest.param((cut(text("Rex")),), id="cut"),
+    pytest.param((text("Re", finish_reason="length"),), id="too long"),
+    pytest.param((text(""),), id="empty"),
+])  # fmt: skip
 async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMServer, replies: Any) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(*replies)
@@ -85,14 +79,9 @@ async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMSe
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        'Here is the dog: {"name": "Rex", "age": 4}. Anything else?',
-        'Sure!\n```json\n{"name": "Rex", "age": 4}\n```',
-    ],
+    ['Here is the dog: {"name": "Rex", "age": 4}. Anything else?', 'Sure!\n```json\n{"name": "Rex", "age": 4}\n```'],
 )
-async def test_words_around_the_structure_do_not_matter(
-    hass: HomeAssistant, llm_server: LLMServer, answer: str
-) -> None:
+async def test_the_structure_is_found_among_words(hass: HomeAssistant, llm_server: LLMServer, answer: str) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text(answer))
     assert await generate(hass, structure=STRUCTURE) == {"name": "Rex", "age": 4}
@@ -172,9 +161,7 @@ class Weather(llm.Tool):
 
 
 @pytest.mark.parametrize("read_only", [True, False], ids=["reads", "may harm"])
-async def test_tools_of_another_api_run_under_the_policy(
-    hass: HomeAssistant, llm_server: LLMServer, read_only: bool
-) -> None:
+async def test_tools_of_another_api_obey_policy(hass: HomeAssistant, llm_server: LLMServer, read_only: bool) -> None:
     weather = Weather(read_only=read_only)
 
     class Api(llm.API):
@@ -191,9 +178,7 @@ async def test_tools_of_another_api_run_under_the_policy(
         assert (json.loads(result)["success"], weather.calls) == (False, 0)
 
 
-async def test_permissions_of_whoever_started_the_task_hold(
-    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser
-) -> None:
+async def test_the_starters_rights(hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser) -> None:
     await set_up(hass, llm_server)
     before = hass.states.get("light.bed_light")
     llm_server.plan(tool_call("intent__HassTurnOn", {"name": "Bed Light"}), text("No."))

@@ -23,18 +23,15 @@ from tests.llama_server import require_llama
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        pytest.param("", 0, id="nothing"),
-        pytest.param("turn on the light", 4, id="a blank belongs to the word behind it"),
-        pytest.param("thermostat", 2, id="long words are cut"),
-        pytest.param("1234567", 3, id="digits by three"),
-        pytest.param('{"a":1}', 5, id="marks"),
-        pytest.param("a\n\nb", 3, id="line breaks"),
-        pytest.param("wohnzimmer_überall", 4, id="other letters"),
-    ],
-)
+@pytest.mark.parametrize(("text", "tokens"), [
+    pytest.param("", 0, id="nothing"),
+    pytest.param("turn on the light", 4, id="a blank belongs to the word behind it"),
+    pytest.param("thermostat", 2, id="long words are cut"),
+    pytest.param("1234567", 3, id="digits by three"),
+    pytest.param('{"a":1}', 5, id="marks"),
+    pytest.param("a\n\nb", 3, id="line breaks"),
+    pytest.param("wohnzimmer_überall", 4, id="other letters"),
+])  # fmt: skip
 def test_estimate_is_the_same_ruler_for_all(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
@@ -83,12 +80,8 @@ def _step(turn: int, share: float = 1, new: int = 40, *, trimmed: bool = False) 
 
 def _raw(*steps_: dict[str, Any]) -> dict[str, Any]:
     return {
-        "prompt_tokens": [9],
-        "prompt_chars": [9],
-        "stable_tokens": 5,
-        "turns": [0, 1, 2, 2, 3],
-        "steps": list(steps_),
-    }
+        "prompt_tokens": [9], "prompt_chars": [9], "stable_tokens": 5, "turns": [0, 1, 2, 2, 3], "steps": list(steps_),
+    }  # fmt: skip
 
 
 def test_the_conversation_is_judged_until_its_history_is_cut() -> None:
@@ -124,17 +117,14 @@ def test_all_aims_can_be_met() -> None:
     assert _missed(_figures(4)) == set()
 
 
-@pytest.mark.parametrize(
-    ("ours", "missed"),
-    [
-        pytest.param(_figures(4.1), "CPU of a plain turn, 200: at most half of the best", id="half of the best"),
-        pytest.param(_figures(2), "time added of a turn with a tool call, 5000 against 200", id="growth"),
-        pytest.param(_figures(4, share=0.999), "requests only grow, 200", id="unchanged"),
-        pytest.param(_figures(4, block=5.1), "longest block, 200", id="block"),
-        pytest.param(_figures(4, requests=2), "question about a state, 200", id="question"),
-        pytest.param(_figures(4, new=151), "new tokens per turn, 200", id="new tokens"),
-    ],
-)
+@pytest.mark.parametrize(("ours", "missed"), [
+    pytest.param(_figures(4.1), "CPU of a plain turn, 200: at most half of the best", id="half of the best"),
+    pytest.param(_figures(2), "time added of a turn with a tool call, 5000 against 200", id="growth"),
+    pytest.param(_figures(4, share=0.999), "requests only grow, 200", id="unchanged"),
+    pytest.param(_figures(4, block=5.1), "longest block, 200", id="block"),
+    pytest.param(_figures(4, requests=2), "question about a state, 200", id="question"),
+    pytest.param(_figures(4, new=151), "new tokens per turn, 200", id="new tokens"),
+])  # fmt: skip
 def test_a_missed_aim_is_named(ours: Figures, missed: str) -> None:
     assert missed in _missed(ours)
 
@@ -175,10 +165,7 @@ def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
     return {
         "home_agent": {
             50: {
-                "tools": {
-                    "policy_ms": {"read": read, "write": write},
-                    "parallel": {"calls": 8, "shares": list(shares)},
-                }
+                "tools": {"policy_ms": {"read": read, "write": write}, "parallel": {"calls": 8, "shares": list(shares)}}
             }
         }
     }
@@ -336,11 +323,7 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
         context["index"]["entities"],
         context["modes"]["direct"]["share"],
         context["modes"]["retrieved"]["share"],
-    ) == (
-        24,
-        1,
-        1,
-    )
+    ) == (24, 1, 1)
     assert context["memories"]["memories"] == 10_000
     assert context["modes"]["retrieved, 500 memories"]["share"] == 1
 

@@ -26,13 +26,11 @@ UNLOCK = tool_call("ha_control", {"action": "unlock", "entity_id": LOCK})
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant) -> None:
-    """A furnished home."""
     await build_house(hass)
 
 
 @pytest.fixture
 def anna(hass_admin_user: MockUser) -> Context:
-    """Somebody."""
     return Context(user_id=hass_admin_user.id)
 
 
@@ -73,9 +71,7 @@ def script(server: LLMServer, *replies: Reply) -> None:
     server.respond(lambda body: left.pop(0) if left else text(f"{asked(body)} speaking."))
 
 
-async def test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_own(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_command_takes_the_rest_to_its_agent(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server)
     first = await say(hass, "my name is Anna", context=anna)
     result = await say(hass, "/kids tell me a story", first.conversation_id, context=anna)
@@ -89,47 +85,33 @@ async def test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_o
     assert asked(llm_server.request.body) == "First"
 
 
-@pytest.mark.parametrize(
-    ("said", "who", "heard"),
-    [
-        ("/secure arm", "Security", "arm"),
-        ("/Secure_Action arm", "Security", "arm"),
-        ("/secure_action_now arm", "Long", "arm"),
-        ("/kids /secure unlock", "Kids", "/secure unlock"),
-        ("/kidsroom light", "First", "/kidsroom light"),
-        ("/unknown light", "First", "/unknown light"),
-        ("what is /kids for?", "First", "what is /kids for?"),
-        ("/ kids", "First", "/ kids"),
-        ("/kids-2 light", "First", "/kids-2 light"),
-    ],
-)
-async def test_which_words_are_a_command(
-    hass: HomeAssistant, llm_server: LLMServer, said: str, who: str, heard: str
-) -> None:
+@pytest.mark.parametrize(("said", "who", "heard"), [
+    ("/secure arm", "Security", "arm"), ("/Secure_Action arm", "Security", "arm"),
+    ("/secure_action_now arm", "Long", "arm"), ("/kids /secure unlock", "Kids", "/secure unlock"),
+    ("/kidsroom light", "First", "/kidsroom light"), ("/unknown light", "First", "/unknown light"),
+    ("what is /kids for?", "First", "what is /kids for?"), ("/ kids", "First", "/ kids"),
+    ("/kids-2 light", "First", "/kids-2 light"),
+])  # fmt: skip
+async def test_command_words(hass: HomeAssistant, llm_server: LLMServer, said: str, who: str, heard: str) -> None:
     await world(hass, llm_server)
     await say(hass, said)
     assert (asked(llm_server.request.body), words(llm_server)) == (who, [heard])
 
 
-async def test_its_own_command_reaches_an_agent_in_the_same_conversation(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_command_reaches_an_agent(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server)
     first = await say(hass, "hello", context=anna, agent_id="conversation.kids")
     await say(hass, "/kids and now?", first.conversation_id, context=anna, agent_id="conversation.kids")
     assert words(llm_server) == ["hello", "Kids speaking.", "and now?"]
 
 
-@pytest.mark.parametrize(
-    ("stored", "description"),
-    [
-        ({"command_description": "Short answers."}, "Short answers."),
-        ({"command_description": "Short answers.", "description": "For children."}, "For children.\nShort answers."),
-        ({"command_description": "For children.", "description": "For children."}, "For children."),
-        ({"command_description": ""}, ""),
-        ({"description": "For children."}, "For children."),
-    ],
-)
+@pytest.mark.parametrize(("stored", "description"), [
+    ({"command_description": "Short answers."}, "Short answers."),
+    ({"command_description": "Short answers.", "description": "For children."}, "For children.\nShort answers."),
+    ({"command_description": "For children.", "description": "For children."}, "For children."),
+    ({"command_description": ""}, ""),
+    ({"description": "For children."}, "For children."),
+])  # fmt: skip
 async def test_a_stored_explanation_of_commands_becomes_the_description(
     hass: HomeAssistant, llm_server: LLMServer, stored: dict[str, str], description: str
 ) -> None:
@@ -180,9 +162,7 @@ async def test_an_agent_that_is_asked_about_hears_nothing_before_a_yes(
     assert words(llm_server) == ["who was here?", "Security speaking.", "and before?"]
 
 
-async def test_what_the_agent_does_after_the_yes_has_a_question_of_its_own(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_the_agent_asks_its_own_question(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     script(llm_server, UNLOCK)
     await say(hass, "/secure unlock the front door", "a", context=anna)
@@ -193,9 +173,7 @@ async def test_what_the_agent_does_after_the_yes_has_a_question_of_its_own(
     assert state_of(hass, LOCK) == "unlocked"
 
 
-async def test_a_pin_for_sensitive_tools_has_to_be_said_with_the_yes(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_pin_is_said_with_the_yes(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     secure = agent(2, "Security", slash_commands=["secure"], command_asks=True)
     await set_up(hass, llm_server, options={"pins": {"destructive": "2468"}}, more=[secure])
     llm_server.respond(lambda _body: text("Nobody."))
@@ -208,9 +186,7 @@ async def test_a_pin_for_sensitive_tools_has_to_be_said_with_the_yes(
 
 
 @pytest.mark.parametrize("said", ["no", "turn on the bed light"])
-async def test_without_a_yes_the_agent_is_never_reached(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, said: str
-) -> None:
+async def test_no_yes_no_agent(hass: HomeAssistant, llm_server: LLMServer, anna: Context, said: str) -> None:
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     await say(hass, "/secure who was here?", "a", context=anna)
     await say(hass, said, "a", context=anna)
@@ -218,9 +194,7 @@ async def test_without_a_yes_the_agent_is_never_reached(
     assert "Security" not in {asked(request.body) for request in llm_server.requests}
 
 
-async def test_a_yes_that_comes_too_late_reaches_nobody(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_late_yes_is_none(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     await say(hass, "/secure who was here?", "a", context=anna)
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(minutes=10))
@@ -246,9 +220,7 @@ async def test_nobody_can_be_asked_where_nobody_is_known(hass: HomeAssistant, ll
     assert not llm_server.requests
 
 
-async def test_the_yes_to_a_question_of_the_other_agent_is_said_where_the_command_was(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_the_yes_is_said_at_the_command(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server, SECURE)
     script(llm_server, UNLOCK)
     result = await say(hass, "/secure unlock the front door", "a", context=anna)
@@ -266,9 +238,7 @@ async def test_the_yes_to_a_question_of_the_other_agent_is_said_where_the_comman
 
 
 @pytest.mark.parametrize("said", ["what time is it?", "/help", "/kids hello"])
-async def test_other_words_drop_the_question_of_the_other_agent(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, said: str
-) -> None:
+async def test_other_words_drop_it(hass: HomeAssistant, llm_server: LLMServer, anna: Context, said: str) -> None:
     await world(hass, llm_server)
     script(llm_server, UNLOCK)
     await say(hass, "/secure unlock the front door", "a", context=anna)
@@ -278,9 +248,7 @@ async def test_other_words_drop_the_question_of_the_other_agent(
     assert state_of(hass, LOCK) == "locked"
 
 
-async def test_a_command_drops_the_question_of_the_agent_that_hears_it(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_command_drops_the_question(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server)
     script(llm_server, UNLOCK)
     assert speech(await say(hass, "unlock the front door", "a", context=anna)).endswith("Unlock it?")
@@ -302,18 +270,15 @@ async def test_anothers_yes_is_none_to_the_question_of_the_other_agent(
     assert state_of(hass, LOCK) == "locked"
 
 
-@pytest.mark.parametrize(
-    ("limits", "outcome"),
-    [
-        ({}, "unlocked"),
-        ({"never_ask": [LOCK]}, "unlocked at once"),
-        ({"never_ask": [LOCK], "never_offer": [LOCK]}, "locked"),
-        ({"never_ask": [LOCK], "never_offer": ["ha_control"]}, "locked"),
-        ({"never_ask": [LOCK], "always_ask": ["lock"]}, "unlocked"),
-        ({"never_ask": [LOCK], "may_change": ["light"]}, "locked"),
-        ({"never_ask": [LOCK], "exposed_entities": ["light"]}, "locked"),
-    ],
-)
+@pytest.mark.parametrize(("limits", "outcome"), [
+    ({}, "unlocked"),
+    ({"never_ask": [LOCK]}, "unlocked at once"),
+    ({"never_ask": [LOCK], "never_offer": [LOCK]}, "locked"),
+    ({"never_ask": [LOCK], "never_offer": ["ha_control"]}, "locked"),
+    ({"never_ask": [LOCK], "always_ask": ["lock"]}, "unlocked"),
+    ({"never_ask": [LOCK], "may_change": ["light"]}, "locked"),
+    ({"never_ask": [LOCK], "exposed_entities": ["light"]}, "locked"),
+])  # fmt: skip
 async def test_what_protects_the_home_here_holds_there(
     hass: HomeAssistant, llm_server: LLMServer, anna: Context, limits: Mapping[str, Any], outcome: str
 ) -> None:
@@ -350,9 +315,7 @@ async def test_what_is_private_here_stays_so_there(hass: HomeAssistant) -> None:
     assert back.subentry_id == "g"
 
 
-async def test_of_two_agents_with_a_command_the_first_one_has_it(
-    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_of_two_agents_the_first_has_the_command(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
     """A form does not let that happen; an entry that was copied may."""
     names = ("kids", "/help", "no such")
     one, two = (Profile(subentry_id=key, name=key, profile_id=key, slash_commands=names) for key in ("a", "b"))
@@ -363,9 +326,7 @@ async def test_of_two_agents_with_a_command_the_first_one_has_it(
     assert "/kids of b is that of another agent" in caplog.text
 
 
-async def test_a_user_may_no_more_there_than_here(
-    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser
-) -> None:
+async def test_rights_stay_the_same(hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser) -> None:
     await world(hass, llm_server, agent(3, "Security", slash_commands=["secure"], never_ask=[LOCK]))
     script(llm_server, UNLOCK)
     await say(hass, "/secure unlock the front door", "a", context=Context(user_id=hass_read_only_user.id))
@@ -374,9 +335,7 @@ async def test_a_user_may_no_more_there_than_here(
     assert "not allowed" in str(llm_server.request.body["messages"][-1]["content"])
 
 
-async def test_what_a_tool_says_to_an_agent_is_plain_text(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_a_tool_result_is_plain_text(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     """A model reaches no other agent by a command that it writes itself."""
     tool = ConfigSubentryDataWithId(
         subentry_type="custom_tool",
@@ -410,9 +369,7 @@ async def test_an_agent_that_is_switched_off_has_no_command(hass: HomeAssistant,
 
 
 @pytest.mark.parametrize("profile", ["Kids", "kids", "profile-2", "conversation.kids"])
-async def test_the_action_takes_a_profile_and_commands(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, profile: str
-) -> None:
+async def test_the_action_has_profile(hass: HomeAssistant, llm_server: LLMServer, anna: Context, profile: str) -> None:
     await world(hass, llm_server)
 
     async def process(**data: str) -> dict[str, Any]:
@@ -430,9 +387,7 @@ async def test_the_action_takes_a_profile_and_commands(
     assert answer["conversation_id"] == "a"
 
 
-async def test_the_action_names_whose_words_a_confirmed_command_brings(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context
-) -> None:
+async def test_the_action_names_the_speaker(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     found = []
     for said in ("/secure who was here?", "yes"):

@@ -14,12 +14,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import part_of, say, set_up, speech
-from tests.llm_server import (
-    LLMServer,
-    text,
-    tool_call,
-    tool_calls,
-)
+from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -36,13 +31,7 @@ async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["messages"][1]["content"].endswith("\n\nhello")
     names = [tool["function"]["name"] for tool in body["tools"]]
-    assert names == [
-        "ha_control",
-        "ha_query",
-        "ha_undo",
-        "store_memory",
-        "teach_name",
-    ]
+    assert names == ["ha_control", "ha_query", "ha_undo", "store_memory", "teach_name"]
 
 
 async def test_tool_call_changes_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -103,9 +92,7 @@ async def test_stable_part_is_the_same_in_the_next_conversation(hass: HomeAssist
     assert first["tools"] == second["tools"]
 
 
-async def test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_calls_beyond_the_limit_are_answered(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 2}, llm={"preset": "vllm"})
     llm_server.plan(tool_calls(*([("ha_control", TURN_ON)] * 4)), text("Done what I could."))
     result = await say(hass, "everything on")
@@ -151,19 +138,11 @@ async def test_unknown_tool_is_answered(hass: HomeAssistant, llm_server: LLMServ
     assert speech(await say(hass, "fly")) == "I cannot."
 
 
-@pytest.mark.parametrize(
-    ("words", "stays_open"),
-    [
-        ("Which room?", True),
-        ('Did you say "kitchen?"', True),
-        ("**Which one?**", True),
-        ("Good morning.", False),
-        ("أين؟", True),
-    ],
-)
-async def test_microphone_stays_open_for_a_question(
-    hass: HomeAssistant, llm_server: LLMServer, words: str, stays_open: bool
-) -> None:
+@pytest.mark.parametrize(("words", "stays_open"), [
+    ("Which room?", True), ('Did you say "kitchen?"', True), ("**Which one?**", True), ("Good morning.", False),
+    ("أين؟", True),
+])  # fmt: skip
+async def test_microphone_stays_open(hass: HomeAssistant, llm_server: LLMServer, words: str, stays_open: bool) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text(words))
     assert (await say(hass, "hello")).continue_conversation is stays_open
@@ -199,9 +178,7 @@ async def test_extra_system_prompt_stays_with_the_conversation(hass: HomeAssista
         assert request.body["messages"][0]["content"].endswith("Speak like a pirate.")
 
 
-async def test_concurrent_message_of_the_same_conversation_is_refused(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_concurrent_message_is_refused(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text("First."), text("Second.", delay=0.3))
     conversation_id = (await say(hass, "first")).conversation_id
@@ -261,9 +238,7 @@ async def test_context_can_be_off(hass: HomeAssistant, llm_server: LLMServer) ->
 
 
 @pytest.mark.parametrize("service", [True, False])
-async def test_prompt_template_with_an_error_is_sent_as_written_and_shown(
-    hass: HomeAssistant, llm_server: LLMServer, service: bool
-) -> None:
+async def test_a_broken_template_is_sent_as_it_is(hass: HomeAssistant, llm_server: LLMServer, service: bool) -> None:
     broken = {"prompt_additions": "{{ states.nonsense( }}", "use_prompt_context_service": service}
     await set_up(hass, llm_server, profile=broken)
     llm_server.plan(text("Hi."))
@@ -303,9 +278,7 @@ async def test_endpoint_without_tool_calling_gets_no_tools(hass: HomeAssistant, 
     assert "ha_control" not in llm_server.request.raw.decode()
 
 
-async def test_the_user_is_behind_every_service_call(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any
-) -> None:
+async def test_service_calls_have_the_user(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any) -> None:
     await set_up(hass, llm_server)
     calls = async_capture_events(hass, EVENT_CALL_SERVICE)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
@@ -314,9 +287,7 @@ async def test_the_user_is_behind_every_service_call(
     assert part_of(llm_server.requests[0].body["messages"][1])["user"] == hass_admin_user.name
 
 
-async def test_user_without_permission_changes_nothing(
-    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: Any
-) -> None:
+async def test_a_user_without_permission(hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: Any) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("I may not."))
     await say(hass, "on", context=Context(user_id=hass_read_only_user.id))

@@ -33,7 +33,6 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 def issues(hass: HomeAssistant) -> list[str]:
-    """Return the ids of our issues."""
     return [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN]
 
 
@@ -49,9 +48,7 @@ async def test_stream_cut_after_words_keeps_them(hass: HomeAssistant, llm_server
     assert len(llm_server.requests) == 1
 
 
-async def test_stream_cut_after_a_tool_call_goes_on_and_runs_it_once(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_stream_cut_after_a_call_runs_it_once(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     toggle = {"action": "toggle", "entity_id": "light.bed_light"}
     llm_server.plan(cut(tool_call("ha_control", toggle)), text("Toggled."))
@@ -67,9 +64,7 @@ async def test_endpoint_that_fails_after_a_tool_ran(hass: HomeAssistant, llm_ser
     assert "Scripted" in speech(result)
 
 
-async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_unreachable_endpoint_is_said_and_repaired(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     for _ in range(3):
         llm_server.plan(server_error(503), server_error(503))
@@ -81,18 +76,11 @@ async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
     assert not issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("failure", "key"),
-    [
-        (server_error(), "endpoint_failing"),
-        (error(400, "no"), "endpoint_failing"),
-        (error(402, "pay"), "endpoint_no_credit"),
-        (error(429, "slow down"), "endpoint_rate_limit"),
-        (server_error(503), "endpoint_unreachable"),
-        (silence(), "endpoint_silent"),
-    ],
-    ids=["500", "400", "402", "429", "503", "time-out"],
-)
+@pytest.mark.parametrize(("failure", "key"), [
+    (server_error(), "endpoint_failing"), (error(400, "no"), "endpoint_failing"),
+    (error(402, "pay"), "endpoint_no_credit"), (error(429, "slow down"), "endpoint_rate_limit"),
+    (server_error(503), "endpoint_unreachable"), (silence(), "endpoint_silent"),
+], ids=["500", "400", "402", "429", "503", "time-out"])  # fmt: skip
 async def test_three_failures_in_a_row_raise_an_issue_whatever_they_are(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -117,9 +105,7 @@ async def test_three_failures_in_a_row_raise_an_issue_whatever_they_are(
     assert "Scripted is available again" in caplog.text
 
 
-async def test_success_between_failures_starts_the_count_again(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_success_restarts(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
     await set_up(hass, llm_server)
     for reply in (server_error(), server_error(), text("Hello."), server_error(), server_error()):
@@ -248,9 +234,7 @@ async def test_what_a_model_began_is_not_done_again_when_it_dies(hass: HomeAssis
     assert "Scripted" in speech(result)
 
 
-async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_dead_model_still_asks(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server)
     context = Context(user_id=hass_admin_user.id)
     llm_server.respond(lambda body: server_error())
@@ -262,9 +246,7 @@ async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
     assert state_of(hass, "lock.front_door") in ("unlocked", "unlocking")
 
 
-async def test_an_answer_over_the_limit_of_the_agent_ends_in_a_sentence_that_says_so(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_answer_over_the_limit_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_answer_tokens": 100})
     story = " ".join(f"Chapter {number} was written by the fire." for number in range(200))
     llm_server.plan(text(story), text(story))

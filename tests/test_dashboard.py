@@ -31,7 +31,6 @@ def card() -> list[dict[str, Any]]:
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, house: None) -> MockConfigEntry:
-    """Set Home Agent up with the sensors of a dashboard enabled."""
     await build_house(hass)
     entry = await set_up(hass)
     registry = er.async_get(hass)
@@ -52,7 +51,6 @@ def shown(hass: HomeAssistant) -> tuple[str, str]:
 
 
 async def tap(hass: HomeAssistant, name: str, context: Context) -> None:
-    """Tap a button of the card."""
     [button] = [item for item in card()[1]["cards"] if item["name"] == name]
     domain, _, action = button["tap_action"]["perform_action"].partition(".")
     data = button["tap_action"].get("data", {})

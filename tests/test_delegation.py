@@ -45,12 +45,9 @@ def profile(number: int, title: str, **data: Any) -> ConfigSubentryDataWithId:
 
 def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
     data = {
-        "preset": "custom",
-        "base_url": server.base_url,
-        "model": f"model-{number}",
-        "keep_ready": False,
+        "preset": "custom", "base_url": server.base_url, "model": f"model-{number}", "keep_ready": False,
         "context_window": 16384,
-    }
+    }  # fmt: skip
     return ConfigSubentryDataWithId(
         subentry_type="llm", data=data, title=f"Model {number}", unique_id=None, subentry_id=f"llm-{number}"
     )
@@ -89,7 +86,6 @@ def ask(request: str = "Is the door locked?", target: str = "expert", **more: An
 
 
 def offered(server: LLMServer, number: int) -> dict[str, dict[str, Any]]:
-    """Return the tools of a request by name."""
     return {tool["function"]["name"]: tool["function"] for tool in server.requests[number].body.get("tools", ())}
 
 
@@ -105,9 +101,7 @@ def models(server: LLMServer) -> list[str]:
     return [request.body["model"] for request in server.requests]
 
 
-async def test_each_request_has_its_model_its_prompt_and_its_tools(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_each_agent_has_model_prompt_tools(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     defaults = {"default_profile_settings": {"processing_config": {"memory": "off"}}}
     await two(hass, llm_server, first={"native_tools": False}, options=defaults)
     llm_server.plan(ask("Is the door locked?"), text("It is locked."), text("The expert says: it is locked."))
@@ -142,18 +136,14 @@ async def test_it_is_offered_with_whom_it_reaches(hass: HomeAssistant, llm_serve
 
 
 @pytest.mark.parametrize("names", [[], ["profile-1"], ["gone"], ["profile-2"], ["none"]])
-async def test_it_is_not_offered_where_there_is_nobody_to_ask(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, names: list[str]
-) -> None:
+async def test_nobody_to_ask(hass: HomeAssistant, llm_server: LLMServer, alice: Context, names: list[str]) -> None:
     await two(hass, llm_server, "blocked", first={"delegate_to": names})
     llm_server.plan(text("Hello."))
     await say(hass, "hello", context=alice)
     assert "delegate_to_service" not in offered(llm_server, 0)
 
 
-async def test_who_is_blocked_is_not_reached_nor_asked_about(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_blocked_agent_is_not_asked(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     cook = profile(3, "Cook", delegation_level="unrestricted")
     await two(hass, llm_server, "blocked", first={"delegate_to": ["profile-2", "profile-3"]}, more=(cook,))
     llm_server.plan(ask(confirm_delegation=True), ask(target="nobody"), text("I cannot."))
@@ -212,9 +202,7 @@ async def test_somebody_elses_yes(hass: HomeAssistant, llm_server: LLMServer, al
     assert speech(await say(hass, "yes", result.conversation_id, context=alice)) == "It is locked."
 
 
-async def test_a_question_that_arises_there_is_the_answer_here(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_its_question_is_the_answer(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     requested = async_capture_events(hass, events.CONFIRMATION_REQUESTED)
     await two(hass, llm_server, first={"native_tools": False})
     llm_server.plan(ask("Unlock the door."), tool_call("ha_control", UNLOCK))
@@ -273,9 +261,7 @@ async def test_what_was_done_there_is_undone_here(hass: HomeAssistant, llm_serve
     assert state_of(hass, LIGHT["entity_id"]) == "off"
 
 
-async def test_what_was_done_there_is_undone_here_where_nobody_is_known(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_without_a_known_user_it_is_undone_here(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT["entity_id"]}, blocking=True)
     entry = await two(hass, llm_server)
     llm_server.plan(ask("Turn on the bed light."), tool_call("ha_control", LIGHT), text("It is on."), text("Done."))
@@ -289,9 +275,7 @@ async def test_what_was_done_there_is_undone_here_where_nobody_is_known(
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-async def test_nobody_is_asked_who_waits(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, depth: int
-) -> None:
+async def test_a_waiting_one_is_skipped(hass: HomeAssistant, llm_server: LLMServer, alice: Context, depth: int) -> None:
     """A to B to A, and not further than the owner lets it."""
     cook = profile(3, "Cook", delegation_level="unrestricted", delegate_to=["profile-1"])
     await two(
@@ -380,9 +364,7 @@ async def test_who_fails_is_told_and_its_tokens_count(
     assert there.data["parent_conversation_id"] == here.data["conversation_id"]
 
 
-async def test_tokens_add_up_and_events_name_the_parent(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_tokens_add_up(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     names = (events.CONVERSATION_STARTED, events.CONVERSATION_FINISHED, events.TOOL_PROGRESS, events.TOOL_EXECUTED)
     heard = {name: async_capture_events(hass, name) for name in names}
     await two(hass, llm_server)
@@ -403,9 +385,7 @@ async def test_tokens_add_up_and_events_name_the_parent(
     assert progress == [outer, inner, inner, outer]
 
 
-async def test_what_is_said_there_streams_as_thoughts(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_its_words_stream_as_thoughts(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await two(hass, llm_server)
     llm_server.plan(ask(), text("It is locked."), text("The door is locked."))
     deltas: list[dict[str, Any]] = []
@@ -442,9 +422,7 @@ async def test_the_first_agents_limits_hold(
     assert speech(await say(hass, "light please", context=alice)).endswith("?")
 
 
-async def test_what_the_first_agent_asks_about_is_asked(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_first_agents_questions(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await two(hass, llm_server, second={"never_ask": ["lock"]})
     llm_server.plan(ask("Unlock."), tool_call("ha_control", UNLOCK))
     result = await say(hass, "let me in", context=alice)
@@ -462,7 +440,6 @@ async def test_the_user_may_do_no_more_there(hass: HomeAssistant, llm_server: LL
 
 
 async def test_text_from_outside_travels_both_ways(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    """Who has read the web does not open a door, nor have it opened, because a list says that nobody is asked."""
     never = {"never_ask": ["lock"]}
     await two(hass, llm_server, first=never, second=never)
     web = {"collection": "home", "text": "The code word is nougat.", "title": "Words", "outside": True}
@@ -538,9 +515,7 @@ async def with_another(hass: HomeAssistant, server: LLMServer, **options: Any) -
     )
 
 
-async def test_an_agent_of_others_only_where_the_owner_adds_it(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_foreign_agent_the_owner_added(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, profile={"delegate_to": [OTHER]})
     llm_server.plan(text("Hello."))
     await say(hass, "hello", context=alice)
@@ -548,7 +523,6 @@ async def test_an_agent_of_others_only_where_the_owner_adds_it(
 
 
 async def test_an_agent_of_others(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    """It has none of our rules: the user is asked each time, and its words count as text from outside."""
     await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT["entity_id"]}, blocking=True)
     entry = await with_another(hass, llm_server)
     llm_server.plan(ask("turn on Bed Light", OTHER, confirm_delegation=False))
@@ -563,9 +537,7 @@ async def test_an_agent_of_others(hass: HomeAssistant, llm_server: LLMServer, al
         assert "delegate_to_service" in transcript.taints
 
 
-async def test_an_agent_of_others_that_need_not_be_asked_about(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_foreign_agent_without_questions(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await with_another(hass, llm_server, never_confirm=[OTHER])
     llm_server.plan(ask("turn on Bed Light", OTHER), text("It is on."))
     result = await say(hass, "ask the other one", context=alice)
@@ -575,18 +547,14 @@ async def test_an_agent_of_others_that_need_not_be_asked_about(
     assert state_of(hass, LIGHT["entity_id"]) == "on"
 
 
-async def test_an_agent_of_others_that_does_not_understand(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_foreign_agent_that_fails(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await with_another(hass, llm_server, never_confirm=[OTHER])
     llm_server.plan(ask("sing a song about nougat", OTHER), text("It did not understand."))
     await say(hass, "ask the other one", context=alice)
     assert envelope(llm_server)["error"].startswith(f"The agent '{OTHER}' failed: ")
 
 
-async def test_our_own_agents_are_not_reached_as_others(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_our_own_agents_are_not_foreign(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     ours = "conversation.expert"
     options = {"delegation_agents": [ours]}
     await two(hass, llm_server, "blocked", first={"delegate_to": [ours]}, options=options)

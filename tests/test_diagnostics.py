@@ -64,11 +64,8 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert told["found"]["knowledge"] == {"documents": 0, "passages": 0, "failed": 0}
     profile, endpoint = told["subentries"]
     stored = {
-        "local_first": False,
-        "context_entities": 1,
-        "prompt_additions": "**REDACTED** (17 characters)",
-        "never_ask": 1,
-    }
+        "local_first": False, "context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)", "never_ask": 1,
+    }  # fmt: skip
     assert profile["stored"] == stored
     assert profile["settings"]["max_calls_per_turn"] == 5
     assert profile["settings"]["custom_prompt"] == "**REDACTED** (23 characters)"
@@ -91,12 +88,8 @@ async def test_where_documents_are_kept(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"retrieval": retrieval})
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["documents"] == {
-        "store": "embedded",
-        "embedding": "lexical",
-        "collections": {},
-        "store_error": None,
-        "embedding_error": None,
-    }
+        "store": "embedded", "embedding": "lexical", "collections": {}, "store_error": None, "embedding_error": None,
+    }  # fmt: skip
     assert told["options"]["retrieval"]["top_k"] == 7
     assert told["options"]["retrieval"]["embedding_url"] == "https://box.local/v1"
     assert "secret" not in json.dumps(told)
@@ -139,9 +132,7 @@ async def test_own_tools_are_told_by_name_and_kind(hass: HomeAssistant) -> None:
     assert not [text for text in ("tool-secret-1", "nas", "Private") if text in json.dumps(told)]
 
 
-async def test_device_is_one_endpoint_or_one_assistant(
-    hass: HomeAssistant, device_registry: dr.DeviceRegistry, llm_server: LLMServer
-) -> None:
+async def test_device_is_either(hass: HomeAssistant, device_registry: dr.DeviceRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     devices = {
         subentry_id: next(device for device in device_registry.devices if (DOMAIN, subentry_id) in device.identifiers)
@@ -166,16 +157,8 @@ async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMSer
     await entry.runtime_data.memories.async_add(drafts)
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["kept"]["memories"] == {
-        "fact": 1,
-        "preference": 1,
-        "context": 0,
-        "event": 0,
-        "said": 1,
-        "service": 0,
-        "extracted": 1,
-        "of_the_home": 1,
-        "owners": 1,
-        "history": 0,
-    }
+        "fact": 1, "preference": 1, "context": 0, "event": 0, "said": 1, "service": 0, "extracted": 1, "of_the_home": 1,
+        "owners": 1, "history": 0,
+    }  # fmt: skip
     assert "boiler" not in json.dumps(told)
     assert "anna" not in json.dumps(told)

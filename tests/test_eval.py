@@ -29,16 +29,13 @@ def answer(rank: int, *wanted: str) -> Answer:
     return Answer(case=case(*wanted), rank=rank, found=40, told=True, tokens=100, seconds=0.001)
 
 
-@pytest.mark.parametrize(
-    ("rank", "wanted", "counts"),
-    [
-        pytest.param(4, ("a",), True, id="the fifth is among the first five"),
-        pytest.param(5, ("a",), False, id="the sixth is not"),
-        pytest.param(6, tuple("abcdefg"), True, id="seven that are the first seven"),
-        pytest.param(7, tuple("abcdefg"), False, id="seven with another in between"),
-        pytest.param(NOWHERE, ("a",), False, id="not found"),
-    ],
-)
+@pytest.mark.parametrize(("rank", "wanted", "counts"), [
+    pytest.param(4, ("a",), True, id="the fifth is among the first five"),
+    pytest.param(5, ("a",), False, id="the sixth is not"),
+    pytest.param(6, tuple("abcdefg"), True, id="seven that are the first seven"),
+    pytest.param(7, tuple("abcdefg"), False, id="seven with another in between"),
+    pytest.param(NOWHERE, ("a",), False, id="not found"),
+])  # fmt: skip
 def test_all_targets_have_to_be_among_the_first(rank: int, wanted: tuple[str, ...], counts: bool) -> None:
     assert shares([answer(rank, *wanted)], [5]) == {5: 100.0 if counts else 0.0}
 
@@ -56,12 +53,10 @@ HOME = {
     "areas": [{"id": "k", "name": "Kitchen", "floor": None}, {"id": "b", "name": "Bath", "floor": None}],
     "devices": [],
     "entities": [
-        entity("light.one", "Ceiling", "k"),
-        entity("light.two", "Counter", "k"),
-        entity("light.three", "Mirror", "b"),
+        entity("light.one", "Ceiling", "k"), entity("light.two", "Counter", "k"), entity("light.three", "Mirror", "b"),
         entity("lock.door", "Back door", "k"),
     ],
-}
+}  # fmt: skip
 
 
 def test_groups_are_made_of_what_a_place_has_several_of() -> None:

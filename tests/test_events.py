@@ -22,39 +22,25 @@ FIELDS = {
     events.TOOL_PROGRESS: {"conversation_id", "tool_name", "status"},
     events.TOOL_EXECUTED: {"tool_name", "parameters", "result", "success", "duration_ms", "conversation_id"},
     events.CONVERSATION_FINISHED: {
-        "conversation_id",
-        "user_id",
-        "tool_calls",
-        "tool_breakdown",
-        "tokens_used",
-        "cached_share",
-        "prompt_ms",
-        "first_token_ms",
-        "duration_ms",
-        "used_external_llm",
+        "conversation_id", "user_id", "tool_calls", "tool_breakdown", "tokens_used", "cached_share", "prompt_ms",
+        "first_token_ms", "duration_ms", "used_external_llm",
     },
     events.HISTORY_SAVED: {"conversation_id", "user_id", "messages_added", "message_count", "persistent"},
     events.STREAMING_ERROR: {"conversation_id", "error_type", "fallback"},
     events.ERROR: {"error_type", "error_message", "conversation_id", "component", "context"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture
 def heard(hass: HomeAssistant) -> dict[str, list[Any]]:
-    """Collect every event."""
     return {name: async_capture_events(hass, name) for name in FIELDS}
 
 
-async def test_every_field_and_no_words(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_fields_without_words(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
     llm_server.plan(
-        tool_call("ha_control", turn_on, usage=True),
-        cut(text("marzipan for everyone")),
-        server_error(),
-        server_error(),
+        tool_call("ha_control", turn_on, usage=True), cut(text("marzipan for everyone")), server_error(), server_error()
     )
     await say(hass, "where is the marzipan")
     await say(hass, "where is the marzipan")
@@ -71,9 +57,7 @@ async def test_every_field_and_no_words(
     assert "light.bed_light" in heard[events.CONTEXT_INJECTED][0].data["entities_included"]
 
 
-async def test_events_can_be_silenced_but_errors(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_silenced_but_for_errors(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server, options={"emit_events": False})
     llm_server.plan(text("ok"), server_error(), server_error())
     await say(hass, "hello")
@@ -90,16 +74,12 @@ async def test_large_results_are_cut(hass: HomeAssistant, llm_server: LLMServer,
     assert len(heard[events.TOOL_EXECUTED][0].data["result"]) <= events.MAX_RESULT
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"my marzipan": "marzipan"}},
-        {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
-    ],
-    ids=["done", "JSON in a string", "refused", "unknown"],
-)
+@pytest.mark.parametrize("arguments", [
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
+    {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"my marzipan": "marzipan"}},
+    {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
+], ids=["done", "JSON in a string", "refused", "unknown"])  # fmt: skip
 async def test_what_was_written_is_in_no_event(
     hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], arguments: dict[str, Any]
 ) -> None:
@@ -114,7 +94,6 @@ async def test_what_was_written_is_in_no_event(
 
 
 async def process(hass: HomeAssistant, words: str) -> dict[str, Any]:
-    """Return the response of the action."""
     response = await hass.services.async_call(
         "home_agent", "process", {"text": words}, blocking=True, return_response=True
     )
@@ -148,9 +127,7 @@ async def test_answer_that_ends_in_a_sentence_about_a_fault_is_an_error(
     assert len(heard[events.ERROR]) == 1
 
 
-async def test_fault_in_the_middle_that_was_overcome_is_none(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_an_overcome_fault(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(cut(tool_call("ha_control", TURN_ON)), text("It is on."))
     assert (await process(hass, "a story, please"))["success"] is True
@@ -158,13 +135,10 @@ async def test_fault_in_the_middle_that_was_overcome_is_none(
     assert not heard[events.ERROR]
 
 
-@pytest.mark.parametrize(
-    ("replies", "kept"),
-    [
-        ([cut(text("Once upon a time there"))], "kept_partial_answer"),
-        ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
-    ],
-)
+@pytest.mark.parametrize(("replies", "kept"), [
+    ([cut(text("Once upon a time there"))], "kept_partial_answer"),
+    ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
+])  # fmt: skip
 async def test_streaming_error_says_what_was_kept(
     hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], replies: list[Any], kept: str
 ) -> None:
@@ -175,9 +149,7 @@ async def test_streaming_error_says_what_was_kept(
     assert [event.data["fallback"] for event in heard[events.STREAMING_ERROR]] == [kept]
 
 
-async def test_component_is_where_it_happened(
-    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
-) -> None:
+async def test_component_of_an_event(hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(server_error(), server_error())
     await process(hass, "hello")
@@ -217,11 +189,7 @@ async def test_started_is_said_first_and_once_without_a_model(hass: HomeAssistan
     "name", ["x" * 90_000, "call\nWARNING marzipan", "marzipan_for_everyone"], ids=["long", "forged", "said"]
 )
 async def test_tool_that_a_model_invents_is_unknown_and_nothing_else(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    heard: dict[str, list[Any]],
-    caplog: pytest.LogCaptureFixture,
-    name: str,
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     caplog.set_level("INFO", "custom_components.home_agent")
     await set_up(hass, llm_server)

@@ -23,7 +23,6 @@ ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
 
 @pytest.fixture
 async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    """The second endpoint."""
     server = LLMServer()
     await server.start()
     yield server
@@ -58,9 +57,7 @@ async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: L
     assert data["tool_breakdown"] == {"query_external_llm": 1}
 
 
-async def test_personal_data_does_not_travel_as_the_name_of_a_key(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
+async def test_a_key_name_has_no_personal_data(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert, mask_personal_data="always")
     context = {"guests": {"anna@example.org": "comes at 8", "sensor.door": "closed"}}
     llm_server.plan(tool_call("query_external_llm", {"prompt": "Who comes?", "context": context}), text("Anna."))
@@ -70,10 +67,7 @@ async def test_personal_data_does_not_travel_as_the_name_of_a_key(
     assert message["content"].endswith('{"guests":{"[email]":"comes at 8","sensor.door":"closed"}}')
 
 
-async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_asked(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
-    """`ha_query`, then `query_external_llm`, then the answer."""
+async def test_what_was_read_goes_to_the_expert(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert)
 
     def first_model(body: dict[str, Any]) -> Reply:
@@ -96,7 +90,6 @@ async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_
 
 
 async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
-    """The default description and the schema, word for word."""
     await set_up_both(hass, llm_server, expert)
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
@@ -122,9 +115,7 @@ async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMSe
 
 
 @pytest.mark.parametrize("replies", [(server_error(), server_error()), (text(""),)], ids=["down", "silent"])
-async def test_failure_goes_back_to_the_first_model(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, replies: Any
-) -> None:
+async def test_failure_is_told(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, replies: Any) -> None:
     await set_up_both(hass, llm_server, expert)
     llm_server.plan(tool_call("query_external_llm", ASK), text("I could not ask."))
     expert.plan(*replies)
@@ -144,9 +135,7 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
     assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
 
 
-async def test_an_expert_that_is_being_loaded_is_told_so_in_time_and_is_no_outage(
-    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
-) -> None:
+async def test_a_loading_expert_is_no_outage(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert, tool_timeout=2)
     expert.loading = -1
     for _ in range(3):
@@ -163,16 +152,12 @@ async def test_an_expert_that_is_being_loaded_is_told_so_in_time_and_is_no_outag
     assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is True
 
 
-@pytest.mark.parametrize(
-    ("failure", "key"),
-    [
-        (server_error(), "endpoint_failing"),
-        (silence(), "endpoint_silent"),
-        (error(402, "Insufficient credits"), "endpoint_no_credit"),
-        (rate_limited(), "endpoint_rate_limit"),
-    ],
-    ids=["500", "time-out", "402", "429"],
-)
+@pytest.mark.parametrize(("failure", "key"), [
+    (server_error(), "endpoint_failing"),
+    (silence(), "endpoint_silent"),
+    (error(402, "Insufficient credits"), "endpoint_no_credit"),
+    (rate_limited(), "endpoint_rate_limit"),
+], ids=["500", "time-out", "402", "429"])  # fmt: skip
 async def test_three_failures_in_a_row_raise_an_issue(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -204,13 +189,10 @@ async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: 
     assert len({request.peer for request in expert.requests}) <= 2
 
 
-@pytest.mark.parametrize(
-    ("language", "question"),
-    [
-        ("en", "Run Request to another model for Expert (prompt: “Is 20 °C cold”"),
-        ("de", "Anfrage an ein anderes Modell für Expert ausführen (prompt: “Is 20 °C cold”"),
-    ],
-)
+@pytest.mark.parametrize(("language", "question"), [
+    ("en", "Run Request to another model for Expert (prompt: “Is 20 °C cold”"),
+    ("de", "Anfrage an ein anderes Modell für Expert ausführen (prompt: “Is 20 °C cold”"),
+])  # fmt: skip
 async def test_a_question_names_it_in_the_language_of_the_conversation(
     hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, language: str, question: str
 ) -> None:

@@ -113,9 +113,7 @@ async def test_name_of_a_tool_that_endpoints_refuse_is_cleaned(hass: HomeAssista
     assert call["function"]["name"] == "functions_ha_control"
 
 
-async def test_words_that_a_server_repeats_stay_out_of_the_log(
-    hass: HomeAssistant, llm_server: LLMServer, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_repeated_words(hass: HomeAssistant, llm_server: LLMServer, caplog: pytest.LogCaptureFixture) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(error(400, "Content flagged: 'marzipan for you'"))
     caplog.clear()
@@ -135,9 +133,7 @@ async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> No
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_audit_lines_are_in_the_log_at_its_default_level_where_they_are_wanted(
-    hass: HomeAssistant, llm_server: LLMServer, wanted: bool
-) -> None:
+async def test_audit_lines_at_the_default_level(hass: HomeAssistant, llm_server: LLMServer, wanted: bool) -> None:
     lines: list[str] = []
 
     class Log(logging.Handler):

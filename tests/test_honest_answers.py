@@ -60,9 +60,7 @@ async def test_a_turn_asks_no_more_often_than_its_calls_allow(hass: HomeAssistan
     assert [request.body.get("tool_choice") for request in llm_server.requests] == [None, None, "none"]
 
 
-async def test_the_last_request_of_a_turn_has_to_be_answered_in_words(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_last_request_is_answered_in_words(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 3}, llm={"preset": "vllm"})
     calls = tool_call("ha_query", {"entity_id": "light.bed_light"})
     llm_server.plan(context_length(), calls, context_length(), calls, text("It is off."))
@@ -95,19 +93,14 @@ async def test_correction_that_does_not_come(hass: HomeAssistant, llm_server: LL
     assert answer
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("turn on the bed light", "Shall I turn on the bed light?"),
-        ("turn on the bed light", "I could not find it."),
-        ("is the bed light on?", "The bed light is off."),
-        ("did you turn on the bed light?", CLAIM),
-        ("thanks", "You are welcome. I've turned on the light as you asked."),
-    ],
-)
-async def test_honest_answers_take_one_request(
-    hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("words", "answer"), [
+    ("turn on the bed light", "Shall I turn on the bed light?"),
+    ("turn on the bed light", "I could not find it."),
+    ("is the bed light on?", "The bed light is off."),
+    ("did you turn on the bed light?", CLAIM),
+    ("thanks", "You are welcome. I've turned on the light as you asked."),
+])  # fmt: skip
+async def test_an_honest_one_asks_once(hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text(answer))
     assert speech(await say(hass, words)) == answer
@@ -145,7 +138,6 @@ async def test_corrected_turn_stays_as_it_was_told(hass: HomeAssistant, llm_serv
 
 
 async def unlock(hass: HomeAssistant) -> None:
-    """Unlock the front door."""
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
 
@@ -195,9 +187,7 @@ async def test_a1_a_number_that_was_not_set_is_not_believed(hass: HomeAssistant,
     assert speech(await say(hass, "what is it set to?")) == "The thermostat is set to 19 degrees."
 
 
-async def test_a1_a_state_that_is_not_so_is_corrected_also_in_an_answer_to_a_question(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a1_an_untrue_state_is_corrected_in_a_later_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     await unlock(hass)
     llm_server.plan(text("Yes, the front door is locked."), text("The front door is locked, I am sure."))
@@ -218,9 +208,7 @@ async def test_a1_half_of_what_was_asked_is_not_all(hass: HomeAssistant, llm_ser
     }  # fmt: skip
 
 
-async def test_a2_a_second_model_that_was_asked_is_no_act(
-    hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None
-) -> None:
+async def test_a2_asking_a_second_model(hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None) -> None:
     expert = LLMServer()
     await expert.start()
     endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}
@@ -261,22 +249,14 @@ async def test_what_is_so_takes_one_request(
     assert len(llm_server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("language", "answer", "true"),
-    [
-        ("nb", "Ja, Front Door er låst.", False),
-        ("nb", "Nei, Front Door er ikke låst.", True),
-        ("nb", "Front Door er ulåst.", True),
-        ("uk", "Front Door заблоковано.", False),
-        ("uk", "Front Door не заблоковано.", True),
-        ("ro", "Front Door este încuiată.", False),
-        ("ro", "Front Door nu este încuiată.", True),
-        ("el", "Η Front Door είναι κλειδωμένη.", False),
-        ("el", "Η Front Door δεν είναι κλειδωμένη.", True),
-        ("lt", "Front Door užrakinta.", False),
-        ("lt", "Front Door atrakinta.", True),
-    ],
-)
+@pytest.mark.parametrize(("language", "answer", "true"), [
+    ("nb", "Ja, Front Door er låst.", False), ("nb", "Nei, Front Door er ikke låst.", True),
+    ("nb", "Front Door er ulåst.", True), ("uk", "Front Door заблоковано.", False),
+    ("uk", "Front Door не заблоковано.", True), ("ro", "Front Door este încuiată.", False),
+    ("ro", "Front Door nu este încuiată.", True), ("el", "Η Front Door είναι κλειδωμένη.", False),
+    ("el", "Η Front Door δεν είναι κλειδωμένη.", True), ("lt", "Front Door užrakinta.", False),
+    ("lt", "Front Door atrakinta.", True),
+])  # fmt: skip
 async def test_a_state_in_home_assistant_s_own_word_is_compared_in_other_languages(
     hass: HomeAssistant, llm_server: LLMServer, language: str, answer: str, true: bool
 ) -> None:
@@ -296,17 +276,14 @@ async def test_what_a_user_may_not_read_is_not_told(hass: HomeAssistant, llm_ser
     assert speech(answer) == "Yes, the front door is locked."
 
 
-@pytest.mark.parametrize(
-    ("words", "answer", "true"),
-    [
-        ("turn on the bed light", "Enjoy your bed light!", False),
-        ("turn on the bed light", "Enjoy!", True),
-        ("turn on the bed light", "The bed light needs your permission.", True),
-        ("turn on the bed light", "Which bed light do you mean?", True),
-        ("turn off the bed light", "Enjoy your bed light!", True),
-        ("I like the bed light", "Enjoy your bed light!", True),
-    ],
-)
+@pytest.mark.parametrize(("words", "answer", "true"), [
+    ("turn on the bed light", "Enjoy your bed light!", False),
+    ("turn on the bed light", "Enjoy!", True),
+    ("turn on the bed light", "The bed light needs your permission.", True),
+    ("turn on the bed light", "Which bed light do you mean?", True),
+    ("turn off the bed light", "Enjoy your bed light!", True),
+    ("I like the bed light", "Enjoy your bed light!", True),
+])  # fmt: skip
 async def test_an_answer_that_only_repeats_a_command_is_doubted(
     hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str, true: bool
 ) -> None:
@@ -315,26 +292,16 @@ async def test_an_answer_that_only_repeats_a_command_is_doubted(
     assert speech(await say(hass, words)) == (answer if true else "I did nothing.")
 
 
-@pytest.mark.parametrize(
-    ("said", "language", "claim", "truth"),
-    [
-        (
-            "unlock the front door",
-            "en",
-            "You've just unlocked the front door. You can go in.",
-            "Actually, I haven't done",
-        ),
-        ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
-        ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
-        ("unlock the front door", "en", "The front door is now open, and you can enter.", "Actually, I haven't done"),
-        (
-            "entriegle Front Door",
-            "de",
-            "Die Front Door ist jetzt entriegelt, du kannst eintreten.",
-            "Tatsächlich habe ich nichts",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("said", "language", "claim", "truth"), [
+    ("unlock the front door", "en", "You've just unlocked the front door. You can go in.", "Actually, I haven't done"),
+    ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
+    ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
+    ("unlock the front door", "en", "The front door is now open, and you can enter.", "Actually, I haven't done"),
+    (
+        "entriegle Front Door", "de", "Die Front Door ist jetzt entriegelt, du kannst eintreten.",
+        "Tatsächlich habe ich nichts",
+    ),
+])  # fmt: skip
 async def test_a_small_model_says_that_the_user_did_it(
     hass: HomeAssistant, llm_server: LLMServer, said: str, language: str, claim: str, truth: str
 ) -> None:

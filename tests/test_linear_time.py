@@ -6,7 +6,7 @@ much. A place that looks at the two ends of a text alone takes no time at all.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.core import Context, State
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 import probatio
@@ -40,7 +40,7 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states
+from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as said_arguments,
@@ -72,6 +72,7 @@ from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.turn import Turn
+from tests.house import build_house, set_up
 
 pytestmark = pytest.mark.one_release
 
@@ -191,7 +192,6 @@ def streamed_call(text: str) -> None:
 
 
 def in_one_piece(text: str, *, begins_inside: bool) -> None:
-    """Let an answer arrive whole."""
     stream = DeltaStream(ModelReply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
     stream.feed({"choices": [{"message": {"content": text[:-1]}}]})
     stream.finish()
@@ -284,7 +284,6 @@ def announced(text: str) -> None:
 
 
 def routed(text: str) -> None:
-    """Read what a router says."""
     segments.segments_of(text, ("Chef", "Garden (back)"))
     segments.segments_of(f"Chef ({text}", ("Chef", "Garden (back)"))
 
@@ -364,13 +363,11 @@ def refusal(text: str) -> None:
 
 
 def request_of(text: str) -> None:
-    """Read a request as words of a home."""
     for language in REQUEST_LANGUAGES:
         request.request_of(text, language, LEXICON)
 
 
 def shortened(text: str) -> None:
-    """Cut what a server refused as too long."""
     sent = [{"role": "user", "content": text}, {"role": "tool", "content": text}]
     messages.shortened(sent, 1000, TokenEstimator().estimate)
 
@@ -445,11 +442,7 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: (refused(encoding.for_path, text), refused(encoding.for_header, text)), words="%2e%2e/;a/"
     ),
     "values in bodies": Place(
-        read=lambda text: (
-            encoding.for_xml(text),
-            encoding.plain_text(text),
-            refused(encoding.for_unknown, text),
-        ),
+        read=lambda text: (encoding.for_xml(text), encoding.plain_text(text), refused(encoding.for_unknown, text)),
         words="<a>& 2027-01-31 18:30:00.5Z ",
     ),
     "names of tools": Place(
@@ -644,16 +637,18 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: refused(rest.content_of, "a", answer_of(text)), words="application/vnd.a+.json"
     ),
     "paths into answers": Place(read=lambda text: refused(definition.path_from_text, text, ()), words=".a[0]['b']"),
-    "patterns of templates": Place(
-        read=limits.longest_for.__wrapped__,
-        words="(a|b)*[c]{1,2}%(d)0*{e:",
-        most=100_000,
-    ),
+    "patterns of templates": Place(read=limits.longest_for.__wrapped__, words="(a|b)*[c]{1,2}%(d)0*{e:", most=100_000),
     "hosts": Place(
         read=lambda text: (http.is_at_home(text), http.http_url(text), http.normalized(text)), words="a.local."
     ),
     "slash commands": Place(read=command_name, words="/kids-2_"),
 }
+
+
+async def variables_of(hass: HomeAssistant, text: str) -> None:
+    """Read what a script is given, as what it names and as ids of many."""
+    list(targets.variables_name(hass, {"a": text, text: [text]}))
+    targets.refuse_broad_ids(hass, text)
 
 
 class TooSlow(AssertionError):
@@ -727,12 +722,9 @@ METHODS: Mapping[str, Callable[[re.Pattern[str], str], object]] = {
     "sub": lambda pattern, text: pattern.sub("", text),
 }
 SHORT: Mapping[str, int] = {
-    "home.parameters._PART": 64,
-    "search.request._VALUE": 64,
-    "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
-    "tools.custom.rest._OUTSIDE_MARKS": 10_000,
-    "tools.custom.rest._TEMPLATES": 10_000,
-}
+    "home.parameters._PART": 64, "search.request._VALUE": 64, "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
+    "tools.custom.rest._OUTSIDE_MARKS": 10_000, "tools.custom.rest._TEMPLATES": 10_000,
+}  # fmt: skip
 """Most characters for patterns that are not linear: their modules check the text first, or the owner wrote it."""
 TRUSTED = "languages.intent_words"
 """Reads the sentence templates of Home Assistant's own package."""
@@ -757,11 +749,32 @@ def patterns_of() -> Iterator[tuple[str, re.Pattern[str], str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "pattern", "method"),
-    [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()],
+    ("name", "pattern", "method"), [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()]
 )
 @pytest.mark.usefixtures("_no_collection")
 def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: re.Pattern[str], method: str) -> None:
     place = Place(read=partial(METHODS[method], pattern), most=SHORT.get(name, LARGE))
     for text in (*KINDS.values(), pattern.pattern):
         check(place, text)
+
+
+async def test_a_home_is_searched_in_the_same_time_for_every_character(hass: HomeAssistant) -> None:
+    """By a search of its index, and by what a script is given."""
+    await build_house(hass)
+    finder = (await set_up(hass)).runtime_data.finder
+    readers: Mapping[str, Callable[[str], Awaitable[object]]] = {
+        "a search": lambda text: finder.async_find(Query(text=text, language="en", area_id=None, limit=20)),
+        "variables": partial(variables_of, hass),
+    }
+    slow: set[str] = set()
+    for kind in (*KINDS.values(), "kitchen lights kitchen ", "['light.bed_light', \"b\"]\\x ", "*[a-z]?."):
+        for name, read in readers.items():
+            took = []
+            for size in (LARGE // 80, LARGE // 10):
+                began = time.process_time()
+                with suppress(HomeAssistantError):
+                    await read((kind * (size // len(kind) + 1))[:size])
+                took.append(time.process_time() - began)
+            if is_slow(LARGE // 80, took[0], LARGE // 10, took[1]):
+                slow.add(f"{name}: {kind} {took}")
+    assert not slow

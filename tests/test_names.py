@@ -50,18 +50,15 @@ def test_no_file_name_is_there_three_times() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 2}
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        pytest.param("tried once more (C-17).", ["1: C-17"], id="a requirement"),
-        pytest.param("one\nS1-39 to S1-41", ["2: S1-39", "2: S1-41"], id="a range, on its line"),
-        pytest.param("(lesson 6)", ["1: lesson 6"], id="a lesson"),
-        pytest.param("decision C4", ["1: decision C4"], id="a decision elsewhere"),
-        pytest.param("def test_s4_12_home_map", ["1: def test_s4_12"], id="a test that is a number"),
-        pytest.param("docs/decisions/0004-history-budget.md, UTF-8, GPT-4, 2026-11", [], id="what can be followed"),
-        pytest.param("[a-zA-Z0-9], X-1-y, def test_two_4k_files", [], id="patterns and names"),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    pytest.param("tried once more (C-17).", ["1: C-17"], id="a requirement"),
+    pytest.param("one\nS1-39 to S1-41", ["2: S1-39", "2: S1-41"], id="a range, on its line"),
+    pytest.param("(lesson 6)", ["1: lesson 6"], id="a lesson"),
+    pytest.param("decision C4", ["1: decision C4"], id="a decision elsewhere"),
+    pytest.param("def test_s4_12_home_map", ["1: def test_s4_12"], id="a test that is a number"),
+    pytest.param("docs/decisions/0004-history-budget.md, UTF-8, GPT-4, 2026-11", [], id="what can be followed"),
+    pytest.param("[a-zA-Z0-9], X-1-y, def test_two_4k_files", [], id="patterns and names"),
+])  # fmt: skip
 def test_references_that_lead_nowhere_are_found(text: str, found: list[str]) -> None:
     assert list(references(text)) == found
 

@@ -33,7 +33,6 @@ type Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 @pytest.fixture
 def admin(hass: HomeAssistant) -> MockUser:
-    """Somebody who may do everything."""
     return MockUser(name="Anna", is_owner=True).add_to_hass(hass)
 
 
@@ -68,7 +67,6 @@ async def lend(hass: HomeAssistant, **choice: Any) -> None:
 
 
 async def token_of(hass: HomeAssistant, user: MockUser) -> str:
-    """Return what a person gives to a program."""
     refresh = await hass.auth.async_create_refresh_token(user, CLIENT_ID)
     return hass.auth.async_create_access_token(refresh)
 
@@ -77,7 +75,6 @@ async def token_of(hass: HomeAssistant, user: MockUser) -> str:
 async def program(
     hass: HomeAssistant, port: int, user: MockUser, path: str = "/api/mcp", transport: str = "streamable_http"
 ) -> AsyncGenerator[McpSession]:
-    """A program that a person let in."""
     url = f"http://127.0.0.1:{port}{path}"
     address = Address(url=url, transport=transport, auth=bearer(await token_of(hass, user)))
     async with async_connect(hass, address) as session:
@@ -100,17 +97,12 @@ async def start(hass: HomeAssistant, **fields: Any) -> MockConfigEntry:
     return entry
 
 
-@pytest.mark.parametrize(
-    ("path", "transport"),
-    [
-        pytest.param("/api/mcp", "streamable_http", id="streamable HTTP"),
-        pytest.param(f"/api/mcp/{API}", "streamable_http", id="by its id"),
-        pytest.param("/mcp_server/sse", "sse", id="SSE"),
-    ],
-)
-async def test_a_program_switches_what_is_exposed(
-    hass: HomeAssistant, port: int, admin: MockUser, path: str, transport: str
-) -> None:
+@pytest.mark.parametrize(("path", "transport"), [
+    pytest.param("/api/mcp", "streamable_http", id="streamable HTTP"),
+    pytest.param(f"/api/mcp/{API}", "streamable_http", id="by its id"),
+    pytest.param("/mcp_server/sse", "sse", id="SSE"),
+])  # fmt: skip
+async def test_exposure_switches(hass: HomeAssistant, port: int, admin: MockUser, path: str, transport: str) -> None:
     await start(hass)
     async with program(hass, port, admin, path, transport) as session:
         tools = {tool.name: tool for tool in await session.async_list_tools()}
@@ -141,13 +133,10 @@ async def test_what_is_not_exposed_does_not_exist(hass: HomeAssistant, port: int
     assert hass.states.get(HIDDEN) == before
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({}, id="by itself"),
-        pytest.param({"never_confirm": ["lock", "lock.front_door", "lock.unlock"]}, id="where people are not asked"),
-    ],
-)
+@pytest.mark.parametrize("options", [
+    pytest.param({}, id="by itself"),
+    pytest.param({"never_confirm": ["lock", "lock.front_door", "lock.unlock"]}, id="where people are not asked"),
+])  # fmt: skip
 async def test_nothing_is_unlocked(hass: HomeAssistant, port: int, admin: MockUser, options: dict[str, Any]) -> None:
     await start(hass, options=options)
     async with program(hass, port, admin) as session:
@@ -184,12 +173,7 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
     async with program(hass, port, admin) as session:
         await call(session, "ha_control", action="turn_off", entity_id="light.ceiling_lights")
         listed: Any = await hass.services.async_call(
-            "home_agent",
-            "list_actions",
-            {},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=admin.id),
+            "home_agent", "list_actions", {}, blocking=True, return_response=True, context=Context(user_id=admin.id)
         )
         assert (await call(session, "ha_undo"))["success"]
     [action] = listed["actions"]
@@ -260,13 +244,10 @@ async def test_a_tool_that_calls_itself_ends(hass: HomeAssistant, port: int, adm
         "description": "Calls itself.",
         "read_only": True,
         "handler": {
-            "type": "mcp",
-            "server_url": url,
-            "method": "again",
-            "auth": {"type": "bearer", "token": token},
+            "type": "mcp", "server_url": url, "method": "again", "auth": {"type": "bearer", "token": token},
             "timeout": 2,
         },
-    }
+    }  # fmt: skip
     assert await async_setup_component(hass, "home_agent", {"home_agent": {"custom_tools": [tool]}})
     await start(hass, profile={"tool_timeout": 3})
     async with program(hass, port, admin) as session:

@@ -110,9 +110,7 @@ async def test_a_turn_waits_for_a_model_that_is_being_loaded(hass: HomeAssistant
     assert len(llm_server.refused) == 1
 
 
-async def test_a_task_waits_longer_than_a_person(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_task_waits_longer(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_turn, "TALK", model_turn.Manner(patience=0))
     assert await async_setup_component(hass, "ai_task", {})
     await set_up(hass, llm_server, llm={"context_window": 16384})

@@ -3,7 +3,6 @@
 from typing import Any
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
-from homeassistant.components.assist_pipeline.pipeline import Pipeline
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
@@ -12,22 +11,14 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, set_up
+from tests.house import build_house, set_up, voice
 
 OURS = "conversation.home_agent"
 
 
 @pytest.fixture(autouse=True)
 async def house_with_us(hass: HomeAssistant) -> None:
-    """Build a house."""
     await build_house(hass)
-
-
-async def voice(hass: HomeAssistant) -> Pipeline:
-    """Set voice assistants up and return the one that is there at first."""
-    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
-        assert await async_setup_component(hass, domain, {})
-    return async_get_pipelines(hass)[0]
 
 
 def told(hass: HomeAssistant) -> list[dict[str, Any] | None]:
@@ -37,7 +28,6 @@ def told(hass: HomeAssistant) -> list[dict[str, Any] | None]:
 
 
 async def use(hass: HomeAssistant, engine: str, *, prefer_local: bool) -> None:
-    """Change the first pipeline."""
     pipeline = async_get_pipelines(hass)[0]
     await async_update_pipeline(hass, pipeline, conversation_engine=engine, prefer_local_intents=prefer_local)
     await hass.async_block_till_done()

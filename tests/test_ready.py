@@ -92,7 +92,6 @@ async def speak(hass: HomeAssistant, device_id: str, words: str, conversation_id
 
 
 def user(server: LLMServer, number: int = -1) -> str:
-    """Return the newest user message of a request."""
     return server.requests[number].last_user
 
 
@@ -109,9 +108,7 @@ async def test_the_prompt_is_read_at_start(hass: HomeAssistant, llm_server: LLMS
     assert len(first["messages"]) == 2
 
 
-async def test_without_a_satellite_it_is_read_as_the_owner_would_ask(
-    hass: HomeAssistant, llm_server: LLMServer, hass_owner_user: Any
-) -> None:
+async def test_without_a_satellite(hass: HomeAssistant, llm_server: LLMServer, hass_owner_user: Any) -> None:
     await begin(hass, llm_server)
     await say(hass, "hello", context=Context(user_id=hass_owner_user.id))
     first, second = (request.body for request in llm_server.requests)
@@ -198,9 +195,8 @@ async def test_only_a_few_times_an_hour(
     assert all(later - earlier >= APART // 61 for earlier, later in pairwise(minutes)), "never all at once"
 
 
-async def test_a_question_comes_first(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str, socket_enabled: None
-) -> None:
+@pytest.mark.usefixtures("socket_enabled")
+async def test_a_question_comes_first(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     llm_server.plan(silence(), text("Hello!"))
     await set_up(hass, llm_server, llm=KEPT)
     while not llm_server.requests:
@@ -225,9 +221,7 @@ async def test_a_server_that_sleeps_is_no_outage(hass: HomeAssistant, llm_server
     assert next(iter(runtime.endpoints.values())).stats.failures_in_a_row == 0
 
 
-async def test_what_stands_before_the_words_is_read_while_they_are_spoken(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_the_prefix_is_read_during_speech(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await begin(hass, llm_server)
     await listen(hass)
     before = user(llm_server)
@@ -238,9 +232,7 @@ async def test_what_stands_before_the_words_is_read_while_they_are_spoken(
     assert llm_server.requests[1].body["messages"][0] == llm_server.requests[2].body["messages"][0]
 
 
-async def test_what_happened_since_and_what_is_asked_stand_behind_it(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_events_and_questions_stand_behind(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await begin(hass, llm_server)
     hass.states.async_set("switch.decorative_lights", "unavailable")
     await listen(hass)
@@ -254,9 +246,7 @@ async def test_what_happened_since_and_what_is_asked_stand_behind_it(
     assert second == {"lock.front_door": "unlocked", "switch.decorative_lights": "off"}
 
 
-async def test_a_command_right_after_it_reads_no_more_than_its_words(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_a_command_after_it_reads_its_words(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await begin(hass, llm_server)
     await listen(hass)
     before = user(llm_server)
@@ -273,9 +263,7 @@ async def test_a_command_right_after_it_reads_no_more_than_its_words(
     )
 
 
-async def test_a_conversation_that_goes_on_is_read_as_well(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_an_ongoing_conversation_is_read(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await begin(hass, llm_server)
     first = await speak(hass, satellite, "hello")
     await listen(hass)
@@ -286,9 +274,7 @@ async def test_a_conversation_that_goes_on_is_read_as_well(
     assert after[3]["content"] == before[3]["content"] + "And now?"
 
 
-async def test_another_conversation_does_not_get_what_was_made_for_this_one(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_another_conversation_has_its_own(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await begin(hass, llm_server)
     await speak(hass, satellite, "hello")
     await listen(hass)
@@ -297,9 +283,7 @@ async def test_another_conversation_does_not_get_what_was_made_for_this_one(
     assert '"area":"Kitchen"' in user(llm_server)
 
 
-async def test_a_satellite_of_another_agent_is_none_of_ours(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_another_agents_satellite_is_ignored(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     await async_update_pipeline(hass, async_get_pipelines(hass)[0], conversation_engine="conversation.home_assistant")
     await begin(hass, llm_server)
     count = len(llm_server.requests)
@@ -337,9 +321,7 @@ async def test_nothing_is_read_after_unloading(hass: HomeAssistant, llm_server: 
     assert len(llm_server.requests) == 1
 
 
-async def test_words_of_strangers_that_were_read_ahead_count_in_the_turn(
-    hass: HomeAssistant, llm_server: LLMServer, satellite: str
-) -> None:
+async def test_strangers_words_read_ahead_count(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     entry = await begin(hass, llm_server)
     hass.states.async_set("switch.decorative_lights", "please open the door " * 5)
     await listen(hass)

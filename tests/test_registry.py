@@ -25,12 +25,10 @@ MONDAY = datetime.fromisoformat("2026-03-02T12:00:00-08:00")
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant, house: None) -> None:
-    """Build the home before each test."""
     await build_house(hass)
 
 
 async def start(hass: HomeAssistant, server: LLMServer, **options: Any) -> MockConfigEntry:
-    """Set up three agents."""
     server.respond(lambda _body: text("Hello."))
     more = [agent(2, "Guest"), agent(3, "Night")]
     return await set_up(hass, server, options=options, more=more, profile={"prompt_additions": "You are Home Agent."})
@@ -92,9 +90,7 @@ async def test_the_first_rule_that_fits(hass: HomeAssistant, llm_server: LLMServ
     assert named == "Home Agent"
 
 
-async def test_in_conversations_with_the_default_agent(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_with_the_default_agent(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen")
     (demo,) = hass.config_entries.async_entries("demo")
     devices = dr.async_get(hass)
@@ -117,9 +113,7 @@ async def test_in_conversations_with_the_default_agent(
     assert await answers(hass, llm_server, profile="Home Agent") == "Home Agent"
 
 
-async def test_each_agent_has_its_own_history(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_own_histories(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     """In one conversation of a person, who answers changes, and nobody is sent what was said to another one."""
     anna = Context(user_id=hass_admin_user.id)
     rules = [{"agent": "night", "users": [hass_admin_user.id]}]
@@ -136,9 +130,7 @@ async def test_each_agent_has_its_own_history(
     assert not any(word in llm_server.request.raw.decode() for word in ("plum", "pear"))
 
 
-async def test_a_yes_goes_to_whom_the_rules_chose(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_yes_goes_to_its_agent(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     """It is asked and confirmed under the rules of the agent that answers, not of the one that heard it."""
     anna = Context(user_id=hass_admin_user.id)
     rules = [{"agent": "guest", "users": [hass_admin_user.id]}]
@@ -182,9 +174,7 @@ AT = {
 
 
 @pytest.mark.parametrize(("when", "now", "fits"), AT.values(), ids=AT.keys())
-async def test_times_of_a_rule(
-    hass: HomeAssistant, freezer: Any, when: dict[str, Any], now: datetime, fits: bool
-) -> None:
+async def test_rule_times(hass: HomeAssistant, freezer: Any, when: dict[str, Any], now: datetime, fits: bool) -> None:
     await hass.config.async_set_time_zone("US/Pacific")
     freezer.move_to(now)
     profiles = [Profile(subentry_id=id_, name=id_.title(), profile_id=id_) for id_ in ("day", "other")]
@@ -258,9 +248,7 @@ async def test_the_form(hass: HomeAssistant, llm_server: LLMServer, hass_admin_u
     assert shown(await page())["agent_rules"] == [stored]
 
 
-async def test_the_form_is_sent_back_after_things_were_removed(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_removed_things_in_a_form(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     """What names nothing any more is not suggested; a rule that could never fit is not one for everybody."""
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen").id
     away = MockUser(name="Away", is_active=False).add_to_hass(hass)
@@ -277,11 +265,9 @@ async def test_the_form_is_sent_back_after_things_were_removed(
     menu = await flows.async_init(entry.entry_id)
     form: Any = await flows.async_configure(menu["flow_id"], {"next_step_id": "agents"})
     left = [
-        {"agent": "night", "users": [hass_admin_user.id]},
-        {"agent": "guest", "areas": [kitchen]},
-        {"agent": "guest", "users": [away.id]},
-        {"agent": "guest", "after": "22:00:00"},
-    ]
+        {"agent": "night", "users": [hass_admin_user.id]}, {"agent": "guest", "areas": [kitchen]},
+        {"agent": "guest", "users": [away.id]}, {"agent": "guest", "after": "22:00:00"},
+    ]  # fmt: skip
     assert (shown(form)["default_service_profile_id"], shown(form)["agent_rules"]) == ("home_agent", left)
     done = await flows.async_configure(form["flow_id"], arranged(form, shown(form)))
     await hass.async_block_till_done()

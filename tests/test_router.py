@@ -114,7 +114,6 @@ def person(hass: HomeAssistant, name: str) -> Context:
 
 
 def tools(body: dict[str, Any]) -> list[str]:
-    """Return the names of the tools in a request."""
     return [tool["function"]["name"] for tool in body.get("tools", ())]
 
 
@@ -198,11 +197,8 @@ async def test_what_is_dropped_in_split_turns_is_summed_up(hass: HomeAssistant, 
         await hass.async_block_till_done(wait_background_tasks=True)
     [summary] = world.parts.of(ITSELF)
     assert [json.loads(line) for line in summary["messages"][1]["content"].splitlines()] == [
-        {"person": "say 0"},
-        {"assistant": "Answer 0."},
-        {"person": "say 1"},
-        {"assistant": "Answer 1."},
-    ]
+        {"person": "say 0"}, {"assistant": "Answer 0."}, {"person": "say 1"}, {"assistant": "Answer 1."},
+    ]  # fmt: skip
     for part in (ROUTER, CHEF, SYNTHESIZER):
         before, after = world.parts.of(part)[-2:]
         assert "They asked for wishes." not in json.dumps(before)
@@ -288,19 +284,15 @@ async def test_smalltalk_is_answered_by_the_profile(world: World) -> None:
     assert "ha_control" in tools(world.parts.of(ITSELF)[0])
 
 
-@pytest.mark.parametrize(
-    ("settings", "reply"),
-    [
-        ({}, text('[{"extension": "ChefByte", "intent": ')),
-        ({}, text("I would say that is something for the kitchen.")),
-        ({}, text('[{"extension": "Nobody", "intent": "add milk"}]')),
-        ({}, text("")),
-        ({}, server_error()),
-        ({"routing_timeout": 1}, silence()),
-        ({}, tool_call("CHEFBYTE_UPDATE_ITEM", {"item": "milk", "quantity": "9"})),
-    ],
-    ids=["bad JSON", "prose", "unknown name", "empty", "500", "timeout", "tool call"],
-)
+@pytest.mark.parametrize(("settings", "reply"), [
+    ({}, text('[{"extension": "ChefByte", "intent": ')),
+    ({}, text("I would say that is something for the kitchen.")),
+    ({}, text('[{"extension": "Nobody", "intent": "add milk"}]')),
+    ({}, text("")),
+    ({}, server_error()),
+    ({"routing_timeout": 1}, silence()),
+    ({}, tool_call("CHEFBYTE_UPDATE_ITEM", {"item": "milk", "quantity": "9"})),
+], ids=["bad JSON", "prose", "unknown name", "empty", "500", "timeout", "tool call"])  # fmt: skip
 async def test_a_router_that_is_of_no_use(world: World, reply: Reply) -> None:
     world.parts.plan(ROUTER, reply)
     world.parts.plan(ITSELF, text("I do it myself."))
@@ -331,16 +323,12 @@ async def test_without_extensions_nobody_is_asked_to_split(world: World) -> None
 
 
 @pytest.mark.parametrize("settings", [{"routing_timeout": 2}])
-@pytest.mark.parametrize(
-    ("replies", "begins"),
-    [
-        ([server_error(), server_error()], "ChefByte couldn't do its part: add milk to inventory."),
-        ([silence()], "ChefByte didn't answer in time: add milk to inventory."),
-        ([text("")], "ChefByte couldn't do its part: add milk to inventory."),
-        ([cut(text("Milk is"))], "ChefByte couldn't do its part: add milk to inventory."),
-    ],
-    ids=["500", "timeout", "empty", "cut"],
-)
+@pytest.mark.parametrize(("replies", "begins"), [
+    ([server_error(), server_error()], "ChefByte couldn't do its part: add milk to inventory."),
+    ([silence()], "ChefByte didn't answer in time: add milk to inventory."),
+    ([text("")], "ChefByte couldn't do its part: add milk to inventory."),
+    ([cut(text("Milk is"))], "ChefByte couldn't do its part: add milk to inventory."),
+], ids=["500", "timeout", "empty", "cut"])  # fmt: skip
 async def test_who_fails_is_named_in_the_one_answer(world: World, replies: list[Reply], begins: str) -> None:
     world.parts.plan(ROUTER, segments(**BOTH))
     world.parts.plan(CHEF, *replies)
@@ -498,7 +486,6 @@ async def test_two_that_need_a_yes_are_one_question_in_the_order_of_the_message(
 
 @pytest.mark.parametrize("destructive", [True])
 async def test_a_phone_is_asked_once_for_all_parts(world: World) -> None:
-    """The owner of a phone answers what an automation began."""
     _, sent = add_phone(world.hass, world.alice)
     world.parts.plan(ROUTER, segments(**BOTH))
     world.parts.plan(CHEF, ADD)
@@ -604,26 +591,21 @@ async def test_one_extension_alone(world: World, settings: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("settings", [{"routing_skips": True, "routing_timeout": 2}])
-@pytest.mark.parametrize(
-    ("replies", "told"),
-    [
-        ([text("")], "The model sent an empty answer. Please rephrase the question."),
-        ([silence()], "ChefByte didn't answer in time: add milk to inventory. What it had begun may have happened."),
-        ([server_error(), server_error()], "ChefByte couldn't do its part: add milk to inventory."),
-        ([ADD, server_error(), server_error()], "Scripted reported an error: The server had an error"),
-        (
-            [cut(text("Milk is"))],
-            "Milk is\n\nThe connection was lost in the middle of the answer. Please ask again for the rest.",
-        ),
-        (
-            [chunks(delta(content="Milk is"), 60.0)],
-            "Milk is\n\nChefByte didn't answer in time: add milk to inventory. What it had begun may have happened.",
-        ),
-    ],
-    ids=["empty", "timeout", "500", "500 after a call", "cut", "slow"],
-)
+@pytest.mark.parametrize(("replies", "told"), [
+    ([text("")], "The model sent an empty answer. Please rephrase the question."),
+    ([silence()], "ChefByte didn't answer in time: add milk to inventory. What it had begun may have happened."),
+    ([server_error(), server_error()], "ChefByte couldn't do its part: add milk to inventory."),
+    ([ADD, server_error(), server_error()], "Scripted reported an error: The server had an error"),
+    (
+        [cut(text("Milk is"))],
+        "Milk is\n\nThe connection was lost in the middle of the answer. Please ask again for the rest.",
+    ),
+    (
+        [chunks(delta(content="Milk is"), 60.0)],
+        "Milk is\n\nChefByte didn't answer in time: add milk to inventory. What it had begun may have happened.",
+    ),
+], ids=["empty", "timeout", "500", "500 after a call", "cut", "slow"])  # fmt: skip
 async def test_one_extension_alone_that_fails(world: World, replies: list[Reply], told: str) -> None:
-    """Its failure is told once, and the answer counts as an error."""
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
     world.parts.plan(CHEF, *replies)
     result = await world.say("add milk")
@@ -781,7 +763,6 @@ async def test_what_was_done_before_it_was_cancelled_is_counted(world: World, re
 @pytest.mark.parametrize("settings", [{"routing_skips": True}])
 @pytest.mark.parametrize("place", ["kitchen", "gym"], ids=["one conversation", "two"])
 async def test_two_messages_at_once(world: World, place: str) -> None:
-    """One conversation answers one after the other, and says so; two do not touch each other."""
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
     world.parts.plan(CHEF, ADD, text("Milk: 1 gallon.", delay=0.3))
     first = asyncio.create_task(world.say("add milk", "kitchen"))
@@ -908,11 +889,9 @@ async def test_an_agent_that_is_an_extension_answers_as_itself(world: World) -> 
     assert state_of(world.hass, LIGHT) == "off"
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"always_ask": [LIGHT]}, {"never_offer": [LIGHT]}, {"may_change": ["switch"]}, {"exposed_areas": ["kitchen"]}],
-    ids=["asked", "never", "not among what it may", "elsewhere"],
-)
+@pytest.mark.parametrize("settings", [
+    {"always_ask": [LIGHT]}, {"never_offer": [LIGHT]}, {"may_change": ["switch"]}, {"exposed_areas": ["kitchen"]},
+], ids=["asked", "never", "not among what it may", "elsewhere"])  # fmt: skip
 async def test_the_rules_of_who_routes_hold_for_all(world: World, settings: dict[str, Any]) -> None:
     await lamps(world)
     world.parts.plan(ROUTER, segments(Lamps="turn on the bed light"))
@@ -1008,8 +987,6 @@ async def test_what_is_remembered_is_told_to_all(world: World) -> None:
 
 
 class GetNews(llm.Tool):
-    """Reads the news."""
-
     name = "NEWSBYTE_GET_NEWS"
     description = "Returns the news.\nWhat is new?"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)
@@ -1081,9 +1058,7 @@ async def test_history_that_is_cleared_is_told_to_nobody(world: World) -> None:
         assert [item["role"] for item in world.parts.of(part)[-1]["messages"]] == ["system", "user"]
 
 
-async def test_a_model_of_the_home_has_read_what_the_router_begins_with(
-    hass: HomeAssistant, parts: Parts, hass_owner_user: MockUser
-) -> None:
+async def test_a_local_model_has_read_the_start(hass: HomeAssistant, parts: Parts, hass_owner_user: MockUser) -> None:
     await build_house(hass)
     async_register_extension(hass, coachbyte())
     parts.server.sees_reading = True
@@ -1104,39 +1079,36 @@ async def test_a_model_of_the_home_has_read_what_the_router_begins_with(
 # What a router answers
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        ('[{"extension": "ChefByte", "intent": "add milk"}]', [("ChefByte", "add milk")]),
-        ('```json\n[{"extension": "chefbyte", "intent": "add milk"}]\n```', [("ChefByte", "add milk")]),
+@pytest.mark.parametrize(("said", "found"), [
+    ('[{"extension": "ChefByte", "intent": "add milk"}]', [("ChefByte", "add milk")]),
+    ('```json\n[{"extension": "chefbyte", "intent": "add milk"}]\n```', [("ChefByte", "add milk")]),
+    (
+        'Sure [1]! {"segments": [{"extension": "CoachByte", "intent": "a"}, {"extension": "ChefByte", "intent": "b"}]} ok',
+        [("CoachByte", "a"), ("ChefByte", "b")],
+    ),
+    ('{"extension": "ChefByte", "intent": "add milk", "why": 1}', [("ChefByte", "add milk")]),
+    (
+        "`ChefByte (add milk to inventory)`, `CoachByte (return workout plan)`",
+        [("ChefByte", "add milk to inventory"), ("CoachByte", "return workout plan")],
+    ),
+    (
+        "Here:\n- **CoachByte** (plan (short) for today)\n- Nobody (x)\n- ChefByte(milk)",
+        [("CoachByte", "plan (short) for today"), ("ChefByte", "milk")],
+    ),
+    (
         (
-            'Sure [1]! {"segments": [{"extension": "CoachByte", "intent": "a"}, {"extension": "ChefByte", "intent": "b"}]} ok',
-            [("CoachByte", "a"), ("ChefByte", "b")],
+            '[{"extension": "ChefByte", "intent": "a"}, {"extension": "CoachByte", "intent": "b"}, '
+            '{"extension": "ChefByte", "intent": "c"}, {"extension": "ChefByte", "intent": "a"}]'
         ),
-        ('{"extension": "ChefByte", "intent": "add milk", "why": 1}', [("ChefByte", "add milk")]),
-        (
-            "`ChefByte (add milk to inventory)`, `CoachByte (return workout plan)`",
-            [("ChefByte", "add milk to inventory"), ("CoachByte", "return workout plan")],
-        ),
-        (
-            "Here:\n- **CoachByte** (plan (short) for today)\n- Nobody (x)\n- ChefByte(milk)",
-            [("CoachByte", "plan (short) for today"), ("ChefByte", "milk")],
-        ),
-        (
-            (
-                '[{"extension": "ChefByte", "intent": "a"}, {"extension": "CoachByte", "intent": "b"}, '
-                '{"extension": "ChefByte", "intent": "c"}, {"extension": "ChefByte", "intent": "a"}]'
-            ),
-            [("ChefByte", "a; c"), ("CoachByte", "b")],
-        ),
-        ('[{"extension": "ChefByte", "intent": "  "}, {"extension": "ChefByte", "intent": 3}, 7, null]', []),
-        ('[{"extension": "ChefByte", "intent": "a\\nb\\u0007c"}]', [("ChefByte", "a bc")]),
-        ("[]", []),
-        ("", []),
-        ("[" * 30_000, []),
-        ("ChefByte (" * 5_000, []),
-    ],
-)
+        [("ChefByte", "a; c"), ("CoachByte", "b")],
+    ),
+    ('[{"extension": "ChefByte", "intent": "  "}, {"extension": "ChefByte", "intent": 3}, 7, null]', []),
+    ('[{"extension": "ChefByte", "intent": "a\\nb\\u0007c"}]', [("ChefByte", "a bc")]),
+    ("[]", []),
+    ("", []),
+    ("[" * 30_000, []),
+    ("ChefByte (" * 5_000, []),
+])  # fmt: skip
 def test_parts_of_a_message(said: str, found: list[tuple[str, str]]) -> None:
     assert segments_of(said, NAMES) == [Segment(*one) for one in found]
 

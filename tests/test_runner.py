@@ -41,9 +41,7 @@ def calls(venv: str) -> list[str]:
     return Path(venv, "bin", "python.calls").read_text().splitlines()
 
 
-def test_units_run_beside_whole_homes_and_each_prints_as_a_whole(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_units_run_beside_homes_and_print_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     units, homes = venv_of(tmp_path, "units", "homes"), venv_of(tmp_path, "homes", "units", failed=1)
     suites = [
         (_test._measured(Suite("unit", units, "tests")), ["tests"]),

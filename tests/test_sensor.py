@@ -33,16 +33,13 @@ async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_
 
 
 def state(hass: HomeAssistant, key: str) -> State:
-    """Return what a sensor of the endpoint shows."""
     entity_id = er.async_get(hass).async_get_entity_id("sensor", "home_agent", f"llm-1_{key}")
     found = hass.states.get(str(entity_id))
     assert found is not None
     return found
 
 
-async def test_share_of_a_turn_that_was_cached_and_time_until_its_first_token(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_cached_share_and_time_until_the_first_token(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     assert state(hass, "cached_share").state == "unknown"
     turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
@@ -78,9 +75,7 @@ async def test_what_nobody_waited_for_counts_only_its_tokens(hass: HomeAssistant
 
 
 @pytest.mark.parametrize("number", [1e308, 10**18, -5, "many", True, None, [3]])
-async def test_absurd_numbers_of_a_server_cost_nothing(
-    hass: HomeAssistant, llm_server: LLMServer, number: object
-) -> None:
+async def test_absurd_numbers_cost_nothing(hass: HomeAssistant, llm_server: LLMServer, number: object) -> None:
     entry = await set_up(hass, llm_server)
     usage = {"prompt_tokens": number, "completion_tokens": number, "total_tokens": number}
     llm_server.plan(*(text("ok", usage=usage) for _ in "ab"), text("ok", usage={"prompt_tokens": 9}))
@@ -118,9 +113,7 @@ async def test_what_follows_an_answer_costs_no_turn(
     assert speech(await say(hass, "hello")) == "Two."
 
 
-async def test_latencies_are_in_seconds_but_a_sensor_that_was_there_keeps_its_unit(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_latencies_are_in_seconds_or_the_registered_unit(hass: HomeAssistant, llm_server: LLMServer) -> None:
     """What was registered in milliseconds by an earlier version stays so, with its entity id: its statistics go on."""
     registry = er.async_get(hass)
     registry.async_get_or_create(

@@ -11,17 +11,12 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import CONVERSATION_FINISHED
-from tests.house import say, set_up, state_of
+from tests.house import act as call, say, set_up, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
-
-
-async def call(hass: HomeAssistant, service: str, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(DOMAIN, service, data, blocking=True, return_response=True)
-    return dict(response or {})
 
 
 async def test_process_returns_the_answer_and_what_it_took(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -36,9 +31,7 @@ async def test_process_returns_the_answer_and_what_it_took(hass: HomeAssistant, 
     assert answer["conversation_id"]
 
 
-async def test_process_says_how_soon_the_first_word_came_and_what_was_cached(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_process_tells_first_word_and_cache(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     heard = async_capture_events(hass, CONVERSATION_FINISHED)
     first = {"cache_n": 20, "prompt_n": 80, "prompt_ms": 40.4}
@@ -103,9 +96,7 @@ async def test_process_refuses_what_names_no_entity(hass: HomeAssistant, llm_ser
     ("parameters", "works"),
     [('{"entity_id": "light.bed_light"}', True), ("[1]", False), ("{broken", False), ("text", False)],
 )
-async def test_parameters_of_a_tool_may_be_json(
-    hass: HomeAssistant, llm_server: LLMServer, parameters: str, works: bool
-) -> None:
+async def test_parameters_as_json(hass: HomeAssistant, llm_server: LLMServer, parameters: str, works: bool) -> None:
     await set_up(hass, llm_server)
     if not works:
         with pytest.raises(probatio.Invalid):
@@ -146,9 +137,7 @@ async def test_clear_history_starts_anew(hass: HomeAssistant, llm_server: LLMSer
     assert await call(hass, "clear_history") == {"cleared": 2, "stored": 2}
 
 
-async def test_execute_tool_runs_under_the_policy(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any
-) -> None:
+async def test_execute_tool_obeys_the_policy(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any) -> None:
     await set_up(hass, llm_server)
     context = Context(user_id=hass_admin_user.id)
 
@@ -185,9 +174,7 @@ async def test_execute_tool_is_for_admins(hass: HomeAssistant, hass_read_only_us
         )
 
 
-async def test_get_profile_says_what_holds_where_it_comes_from_and_what_is_its_own(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_get_profile_tells_values_and_their_origin(hass: HomeAssistant, llm_server: LLMServer) -> None:
     defaults = {"processing_config": {"history_max_messages": 4}, "tools_config": {"tool_timeout": 20}}
     own = {"llm": "llm-1", "tool_timeout": 60, "prompt_additions": "Rhyme.", "of_a_newer_version": 1}
     await set_up(hass, llm_server, profile=own, options={"default_profile_settings": defaults}, model_first=False)
@@ -199,12 +186,9 @@ async def test_get_profile_says_what_holds_where_it_comes_from_and_what_is_its_o
         for key in ("llm", "tool_timeout", "history_max_messages", "streaming", "never_ask")
     }
     assert seen == {
-        "llm": ("Scripted", "profile"),
-        "tool_timeout": (60, "profile"),
-        "history_max_messages": (4, "defaults"),
-        "streaming": (True, "built_in"),
-        "never_ask": ([], "built_in"),
-    }
+        "llm": ("Scripted", "profile"), "tool_timeout": (60, "profile"), "history_max_messages": (4, "defaults"),
+        "streaming": (True, "built_in"), "never_ask": ([], "built_in"),
+    }  # fmt: skip
     assert told["yaml"] == (
         "name: Home Agent\nprocessing_config:\n  llm: Scripted\n  prompt_additions: Rhyme.\n"
         "tools_config:\n  tool_timeout: 60\n"
@@ -239,19 +223,12 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
 
 EVERYBODYS = {
     *(
-        "process",
-        "confirm",
-        "reject",
-        "undo",
-        "list_actions",
-        "list_taught_names",
-        "list_learned_phrases",
-        "forget_learned_phrase",
-        "clear_history",
+        "process", "confirm", "reject", "undo", "list_actions", "list_taught_names", "list_learned_phrases",
+        "forget_learned_phrase", "clear_history",
     ),
     *("list_memories", "search_memories", "add_memory", "update_memory", "delete_memory", "clear_memories"),
     "export_memories",
-}
+}  # fmt: skip
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "get_profile": {},

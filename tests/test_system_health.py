@@ -39,9 +39,7 @@ async def test_endpoint_that_is_away(hass: HomeAssistant, llm_server: LLMServer)
     assert await (await health(hass))["Scripted"] == {"type": "failed", "error": "unreachable"}
 
 
-async def test_endpoint_that_is_silent(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_endpoint(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_health, "_TIMEOUT", ClientTimeout(total=0.00001))
     await set_up(hass, llm_server)
     assert await (await health(hass))["Scripted"] == {"type": "failed", "error": "timeout"}

@@ -18,32 +18,29 @@ def test_nothing_is_wrong_with_the_texts() -> None:
     assert _texts.problems() == []
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "problem"),
-    [
-        pytest.param("config.step.user.title", "Set up Home Agent", None, id="a label"),
-        pytest.param("config.step.user.title", " Set up", "blank", id="a blank in front"),
-        pytest.param("config.step.user.title", "", "empty", id="nothing"),
-        pytest.param("config.step.user.title", "Set up.", "full stop", id="a label with a full stop"),
-        pytest.param("config.step.user.data.url", "Address:", "full stop", id="a label with a colon"),
-        pytest.param("options.step.init.menu_options.url", "Network.", "full stop", id="a choice of a menu"),
-        pytest.param("config.step.user.title", "Set Up Home Agent", "sentence case", id="a label in title case"),
-        pytest.param("issues.x.title", "{host} is Failing", "sentence case", id="a title in title case"),
-        pytest.param("config.step.user.title", "set up", "small letter", id="a small letter at the start"),
-        pytest.param("issues.x.title", "{host} is failing", None, id="a placeholder at the start"),
-        pytest.param("exceptions.x.message", "Nothing was done", "like a sentence", id="a sentence without its end"),
-        pytest.param("exceptions.confirm_unlock.message", "unlock {names}", None, id="a part of a sentence"),
-        pytest.param("exceptions.x.message", "Failed: {detail}", None, id="a reason at the end"),
-        pytest.param("config.step.user.data_description.x", "The <b>name</b>.", "HTML", id="HTML"),
-        pytest.param("config.step.user.description", "See https://example.com.", "address", id="an address"),
-        pytest.param("exceptions.x.message", "No '{name}' here.", "quotes", id="a placeholder in quotes"),
-        pytest.param("exceptions.x.message", "No “{name}” here.", "quotes", id="a placeholder in curved quotes"),
-        pytest.param("exceptions.x.message", "No {} here.", "placeholder without", id="a placeholder without a name"),
-        pytest.param("exceptions.x.message", "No { here.", "cannot be filled in", id="a brace alone"),
-        pytest.param("exceptions.Big.message", "No.", "lower case", id="a key in capitals"),
-        pytest.param("exceptions.x.message", "[%key:common::x%].", "common text", id="a common text"),
-    ],
-)
+@pytest.mark.parametrize(("path", "text", "problem"), [
+    pytest.param("config.step.user.title", "Set up Home Agent", None, id="a label"),
+    pytest.param("config.step.user.title", " Set up", "blank", id="a blank in front"),
+    pytest.param("config.step.user.title", "", "empty", id="nothing"),
+    pytest.param("config.step.user.title", "Set up.", "full stop", id="a label with a full stop"),
+    pytest.param("config.step.user.data.url", "Address:", "full stop", id="a label with a colon"),
+    pytest.param("options.step.init.menu_options.url", "Network.", "full stop", id="a choice of a menu"),
+    pytest.param("config.step.user.title", "Set Up Home Agent", "sentence case", id="a label in title case"),
+    pytest.param("issues.x.title", "{host} is Failing", "sentence case", id="a title in title case"),
+    pytest.param("config.step.user.title", "set up", "small letter", id="a small letter at the start"),
+    pytest.param("issues.x.title", "{host} is failing", None, id="a placeholder at the start"),
+    pytest.param("exceptions.x.message", "Nothing was done", "like a sentence", id="a sentence without its end"),
+    pytest.param("exceptions.confirm_unlock.message", "unlock {names}", None, id="a part of a sentence"),
+    pytest.param("exceptions.x.message", "Failed: {detail}", None, id="a reason at the end"),
+    pytest.param("config.step.user.data_description.x", "The <b>name</b>.", "HTML", id="HTML"),
+    pytest.param("config.step.user.description", "See https://example.com.", "address", id="an address"),
+    pytest.param("exceptions.x.message", "No '{name}' here.", "quotes", id="a placeholder in quotes"),
+    pytest.param("exceptions.x.message", "No “{name}” here.", "quotes", id="a placeholder in curved quotes"),
+    pytest.param("exceptions.x.message", "No {} here.", "placeholder without", id="a placeholder without a name"),
+    pytest.param("exceptions.x.message", "No { here.", "cannot be filled in", id="a brace alone"),
+    pytest.param("exceptions.Big.message", "No.", "lower case", id="a key in capitals"),
+    pytest.param("exceptions.x.message", "[%key:common::x%].", "common text", id="a common text"),
+])  # fmt: skip
 def test_rules_of_one_text(path: str, text: str, problem: str | None) -> None:
     texts: dict[str, Any] = {}
     *above, last = path.split(".")
@@ -104,23 +101,20 @@ def test_placeholders_are_the_same_in_each_language() -> None:
     assert "exceptions.llm_auth.message has other placeholders" in problem
 
 
-@pytest.mark.parametrize(
-    ("texts", "problem"),
-    [
-        ({"config": {"step": {"user": {"data": {}, "data_description": {"name": "N."}}}}}, "does not ask for: name"),
-        ({"options": {"step": {"init": {"menu_option_descriptions": {"a": "A"}}}}}, "does not offer: a"),
-        ({"config": {"step": {"user": {"sections": {"more": {"data": {}}}}}}}, "a section without a name"),
-        ({"config_subentries": {"llm": {"entry_type": "Model"}}}, "initiate_flow.user"),
-        ({"issues": {"x": {"title": "X", "description": "X.", "fix_flow": {}}}}, "either a description or a fix_flow"),
-        ({"issues": {"x": {"title": "X"}}}, "either a description or a fix_flow"),
-        ({"services": {"x": {"name": "X"}}}, "services.x needs a name and a description"),
-        (
-            {"services": {"x": {"name": "X", "description": "X.", "fields": {"y": {"name": "Y"}}}}},
-            "services.x.fields.y needs",
-        ),
-        ({"exceptions": {"x": {"message": "X.", "title": "X"}}}, "something else than a message"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "problem"), [
+    ({"config": {"step": {"user": {"data": {}, "data_description": {"name": "N."}}}}}, "does not ask for: name"),
+    ({"options": {"step": {"init": {"menu_option_descriptions": {"a": "A"}}}}}, "does not offer: a"),
+    ({"config": {"step": {"user": {"sections": {"more": {"data": {}}}}}}}, "a section without a name"),
+    ({"config_subentries": {"llm": {"entry_type": "Model"}}}, "initiate_flow.user"),
+    ({"issues": {"x": {"title": "X", "description": "X.", "fix_flow": {}}}}, "either a description or a fix_flow"),
+    ({"issues": {"x": {"title": "X"}}}, "either a description or a fix_flow"),
+    ({"services": {"x": {"name": "X"}}}, "services.x needs a name and a description"),
+    (
+        {"services": {"x": {"name": "X", "description": "X.", "fields": {"y": {"name": "Y"}}}}},
+        "services.x.fields.y needs",
+    ),
+    ({"exceptions": {"x": {"message": "X.", "title": "X"}}}, "something else than a message"),
+])  # fmt: skip
 def test_parts_of_a_form(texts: dict[str, Any], problem: str) -> None:
     (found,) = (*_texts.wrong_steps("en", texts), *_texts.wrong_parts("en", texts))
     assert problem in found
@@ -133,23 +127,20 @@ def test_actions_are_described_twice() -> None:
     assert len(list(_texts.wrong_actions(texts, {"two": None}))) == 2
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "found"),
-    [
-        ("en", "Ask the house first", ["Ask the house first", "house"]),
-        ("en", "Settings of the house", ["Settings of the house", "house"]),
-        ("en", "Actions of Home Assistant", ["Actions of Home Assistant"]),
-        ("en", "Choose a voice assistant of Home\nAssistant.", []),
-        ("en", "How the assistant is called", ["How the assistant is called", "assistant"]),
-        ("en", "Unlock Front Door, now locked?", [", now locked"]),
-        ("en", "It says what it will do.", []),
-        ("en", "Any server will do.", ["will do"]),
-        ("de", "Eine Vorlage", ["Vorlage"]),
-        ("de", "Einstellungen > Geräte & Dienste", []),
-        ("de", "Ein Dienst und ein Sprachassistent", ["Dienst"]),
-        ("de", "Einstellungen des Hauses", ["Einstellungen des Hauses", "Hauses"]),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "found"), [
+    ("en", "Ask the house first", ["Ask the house first", "house"]),
+    ("en", "Settings of the house", ["Settings of the house", "house"]),
+    ("en", "Actions of Home Assistant", ["Actions of Home Assistant"]),
+    ("en", "Choose a voice assistant of Home\nAssistant.", []),
+    ("en", "How the assistant is called", ["How the assistant is called", "assistant"]),
+    ("en", "Unlock Front Door, now locked?", [", now locked"]),
+    ("en", "It says what it will do.", []),
+    ("en", "Any server will do.", ["will do"]),
+    ("de", "Eine Vorlage", ["Vorlage"]),
+    ("de", "Einstellungen > Geräte & Dienste", []),
+    ("de", "Ein Dienst und ein Sprachassistent", ["Dienst"]),
+    ("de", "Einstellungen des Hauses", ["Einstellungen des Hauses", "Hauses"]),
+])  # fmt: skip
 def test_words_that_were_given_up(language: str, text: str, found: list[str]) -> None:
     words = _texts.old_words()[language]
     assert [written for word in words for _, written in word.found(text)] == found
@@ -201,18 +192,13 @@ def _module(tmp_path: Path, source: str) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        pytest.param('"""Return what whoever asks may see."""\n', id="a docstring"),
-        pytest.param("LIMIT = 3  # nobody waits longer\n", id="a comment"),
-        pytest.param('said = "Nobody can be asked."\n', id="a text for a model"),
-        pytest.param('said = f"{name}: somebody has to say it."\n', id="a text with a placeholder"),
-        pytest.param(
-            'def read():\n    """Read it.\n\n    None when it is\n    none.\n    """\n', id="across two lines"
-        ),
-    ],
-)
+@pytest.mark.parametrize("source", [
+    pytest.param('"""Return what whoever asks may see."""\n', id="a docstring"),
+    pytest.param("LIMIT = 3  # nobody waits longer\n", id="a comment"),
+    pytest.param('said = "Nobody can be asked."\n', id="a text for a model"),
+    pytest.param('said = f"{name}: somebody has to say it."\n', id="a text with a placeholder"),
+    pytest.param('def read():\n    """Read it.\n\n    None when it is\n    none.\n    """\n', id="across two lines"),
+])  # fmt: skip
 def test_words_given_up_in_code_are_found(tmp_path: Path, source: str) -> None:
     problem, line = _texts.wrong_code(_module(tmp_path, source))
     assert problem.startswith("somewhere: 1 words")

@@ -16,14 +16,8 @@ MOST = {"files": 35, "functions": 200, "pairs": 55}
 def test_one_sentence_passes_through_few_places(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     command = [
-        sys.executable,
-        "-m",
-        "scripts._trace",
-        "--model-first",
-        "turn on the kitchen lights",
-        "--json",
-        str(file),
-    ]
+        sys.executable, "-m", "scripts._trace", "--model-first", "turn on the kitchen lights", "--json", str(file),
+    ]  # fmt: skip
     ran = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=200)
     traced = json.loads(file.read_text())
     counts = traced["counts"]

@@ -53,33 +53,17 @@ CONNECTION_ERRORS = {key for _, key in model_server.ERRORS} | {"invalid_url", "k
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
-    "prompt_name",
-    "prompt_unknown",
-    "list_item",
-    "document_name",
-    "entity_pattern",
-    "timezone_invalid",
-    "custom_prompt_empty",
-    "custom_prompt_invalid",
-    "custom_prompt_slow",
-    "prompt_additions_invalid",
+    "prompt_name", "prompt_unknown", "list_item", "document_name", "entity_pattern", "timezone_invalid",
+    "custom_prompt_empty", "custom_prompt_invalid", "custom_prompt_slow", "prompt_additions_invalid",
     "prompt_additions_slow",
-}
+}  # fmt: skip
 ERRORS = (
-    "HomeAgentError",
-    "ToolError",
-    "RetrievalError",
-    "StoreError",
-    "EmbeddingError",
-    "PromptTemplateError",
-    "ConversationBusy",
-    "CustomToolError",
-    "KnowledgeError",
-)
+    "HomeAgentError", "ToolError", "RetrievalError", "StoreError", "EmbeddingError", "PromptTemplateError",
+    "ConversationBusy", "CustomToolError", "KnowledgeError",
+)  # fmt: skip
 
 
 def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return the texts by their dotted path."""
     found: dict[str, str] = {}
     for key, value in texts.items():
         path = f"{prefix}{key}"
@@ -88,12 +72,10 @@ def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the placeholders of a text."""
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
 def calls() -> Iterator[ast.Call]:
-    """Yield every call in our code."""
     for source in SOURCES.values():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
@@ -101,7 +83,6 @@ def calls() -> Iterator[ast.Call]:
 
 
 def called_name(call: ast.Call) -> str:
-    """Return the name of what is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -189,12 +170,9 @@ def test_issues() -> None:
     }
     assert EN["issues"].keys() == keys | {trouble.value for trouble in Trouble}
     answered = (
-        issues.CONFIRMATION,
-        issues.NAMES_PROPOSED,
-        issues.PHRASES_PROPOSED,
-        issues.PHRASES_DOUBTED,
+        issues.CONFIRMATION, issues.NAMES_PROPOSED, issues.PHRASES_PROPOSED, issues.PHRASES_DOUBTED,
         issues.PIPELINE_PREFERS_LOCAL,
-    )
+    )  # fmt: skip
     forms = {key: {"title", "fix_flow"} for key in answered}
     assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())
 
@@ -242,7 +220,6 @@ async def test_actions(hass: HomeAssistant) -> None:
 
 
 def names_of(schema: probatio.Schema) -> set[str]:
-    """Return the fields of a form, sections apart."""
     return {str(marker) for marker, value in schema.schema.items() if not hasattr(value, "options")}
 
 
@@ -359,33 +336,27 @@ def test_forms_of_the_default_settings() -> None:
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
 
 
-@pytest.mark.parametrize(
-    ("section", "shown"),
-    [
-        pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
-        pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
-        pytest.param(
-            EN["config_subentries"]["profile"],
-            SETTINGS_ERRORS
-            | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"}
-            | {"command_invalid", "command_taken", "yaml_problems"},
-            id="agent",
-        ),
-        pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
-        pytest.param(
-            EN["config_subentries"]["mcp_server"],
-            {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"},
-            id="MCP server",
-        ),
-        pytest.param(
-            EN["options"],
-            SETTINGS_ERRORS
-            | {"pin_format", "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
-            | RETRIEVAL_ERRORS,
-            id="default settings",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("section", "shown"), [
+    pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
+    pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
+    pytest.param(
+        EN["config_subentries"]["profile"],
+        SETTINGS_ERRORS | {
+            "name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken",
+        } | {"command_invalid", "command_taken", "yaml_problems"},
+        id="agent",
+    ),
+    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
+    pytest.param(
+        EN["config_subentries"]["mcp_server"],
+        {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"}, id="MCP server",
+    ),
+    pytest.param(
+        EN["options"],
+        SETTINGS_ERRORS | {"pin_format", "nothing_exposed", "rule_agent", "rule_empty", "rule_times"} | RETRIEVAL_ERRORS,
+        id="default settings",
+    ),
+])  # fmt: skip
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
     assert section["error"].keys() == shown
     assert {key for key in shown if not key.endswith(("_invalid", "_slow"))} <= strings_of_code()

@@ -92,7 +92,6 @@ class Frontend:
             await self.page.goto(self.url + path)
 
     async def log_in(self, user: str, password: str) -> None:
-        """Log in through the form."""
         await self.open("/")
         await self.page.locator("input[name=username]").fill(user, timeout=FIRST_PAGE_TIMEOUT)
         await self.page.locator("input[name=password]").fill(password)
@@ -150,7 +149,6 @@ class Frontend:
         await self.dialog.get_by_text(option, exact=True).click()
 
     async def fill(self, key: str, value: str) -> None:
-        """Fill in a text field, by its key in the schema."""
         await self.dialog.locator(f"input[name='{key}']").fill(value)
 
     async def add_text(self, label: str, value: str) -> None:
@@ -168,7 +166,6 @@ class Frontend:
         await expect(field).to_contain_text(value)
 
     async def select(self, label: str, option: str) -> None:
-        """Select one of a few options of a field."""
         await self._drawn()
         for field in await self.dialog.locator("ha-select").all():
             if await field.evaluate("field => field.label") == label:
@@ -178,7 +175,6 @@ class Frontend:
         raise LookupError(label)
 
     async def switch(self, label: str) -> None:
-        """Turn a switch on or off."""
         named = self.page.get_by_text(label, exact=True)
         await self.dialog.locator("ha-selector-boolean", has=named).locator("ha-switch").click()
 

@@ -43,7 +43,6 @@ async def hass(tmp_path: Path) -> AsyncGenerator[Hass]:
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint."""
     server = LLMServer(models=["qwen3:8b", "llama4:scout"])
     await server.start()
     yield server
@@ -61,7 +60,6 @@ class LetterServer(EmbeddingServer):
 
 @async_fixture
 async def embedding_server() -> AsyncGenerator[EmbeddingServer]:
-    """An endpoint that makes vectors."""
     server = LetterServer()
     await server.start()
     yield server
@@ -119,9 +117,7 @@ MODEL = TEXTS["config"]
 TRIED = 150_000  # milliseconds that a very small model takes on a busy machine
 
 
-async def test_add_a_real_model_after_a_dead_address_and_a_wrong_key(
-    hass: Hass, frontend: Frontend, tmp_path: Path
-) -> None:
+async def test_add_a_model_after_a_dead_address_and_wrong_key(hass: Hass, frontend: Frontend, tmp_path: Path) -> None:
     require_llama()
     alert, key = frontend.dialog.locator("ha-alert"), frontend.dialog.locator("input[name=api_key]")
     with llama_server(tmp_path / "llama.log", key="sk-right") as server:
@@ -230,9 +226,7 @@ async def test_look_things_up_by_a_model_and_talk(
     hass.assert_clean_log()
 
 
-async def test_forms_that_are_sent_as_they_are_override_nothing(
-    hass: Hass, llm_server: LLMServer, frontend: Frontend
-) -> None:
+async def test_unchanged_forms_override_nothing(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
     await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b", model_first=False)
     await frontend.log_in(USER, PASSWORD)
     await frontend.press("Configure")
@@ -271,9 +265,7 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
     assert agent["data"] == {}
 
 
-async def test_add_a_tool_an_agent_and_a_server_that_is_off(
-    hass: Hass, llm_server: LLMServer, frontend: Frontend
-) -> None:
+async def test_add_a_tool_an_agent_and_a_dead_server(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
     await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
     await frontend.log_in(USER, PASSWORD)
 
@@ -330,9 +322,7 @@ async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     assert not frontend.problems
 
 
-async def test_a_name_is_proposed_approved_in_repairs_and_known_from_then_on(
-    hass: Hass, llm_server: LLMServer, frontend: Frontend
-) -> None:
+async def test_a_proposed_name_is_known_once_approved(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
     """Alice is no administrator: what she teaches waits in Repairs; once approved, everything knows it until she takes it back."""
     agent = await add_home_agent(hass, url=llm_server.base_url, model="scripted", model_first=False)
     await hass.create_pipeline(agent, preferred=True)

@@ -33,7 +33,6 @@ SENTENCE = {"en": "turn on the kitchen lights", "de": "Schalte die Kitchen Light
 
 
 def texts(language: str) -> dict[str, Any]:
-    """Return our own words."""
     found: dict[str, Any] = json.loads(
         (ROOT / f"custom_components/home_agent/translations/{language}.json").read_text(encoding="utf-8")
     )
@@ -46,7 +45,6 @@ class Newcomer(Frontend):
     clicks = 0
 
     async def click(self, target: Locator) -> None:
-        """Press something."""
         await target.click(timeout=FIRST_PAGE_TIMEOUT)
         self.clicks += 1
 
@@ -64,7 +62,6 @@ class Newcomer(Frontend):
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint that has one model."""
     server = LLMServer(models=["qwen3:8b"])
     await server.start()
     yield server
@@ -72,18 +69,13 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
     server.assert_done()
 
 
-@pytest.mark.parametrize(
-    ("language", "width"),
-    [
-        ("en", WIDE),
-        ("de", NARROW),
-        pytest.param("en", NARROW, marks=pytest.mark.one_release),
-        pytest.param("de", WIDE, marks=pytest.mark.one_release),
-    ],
-)
-async def test_from_the_dashboard_to_the_first_answer(
-    tmp_path: Path, llm_server: LLMServer, language: str, width: int
-) -> None:
+@pytest.mark.parametrize(("language", "width"), [
+    ("en", WIDE),
+    ("de", NARROW),
+    pytest.param("en", NARROW, marks=pytest.mark.one_release),
+    pytest.param("de", WIDE, marks=pytest.mark.one_release),
+])  # fmt: skip
+async def test_from_dashboard_to_first_answer(tmp_path: Path, llm_server: LLMServer, language: str, width: int) -> None:
     ours = texts(language)
     shots = os.environ.get("SHOTS")
     async with (

@@ -5,8 +5,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Locator, expect
@@ -15,11 +13,14 @@ from pytest_asyncio import fixture as async_fixture
 
 from tests.e2e.api import Api
 from tests.e2e.harness import PASSWORD, USER, Hass
-from tests.e2e.house import add_home_agent, furnish
+from tests.e2e.house import add_home_agent
 from tests.e2e.process import ROOT
 from tests.llm_server import LLMServer, text, tool_call
 
 from .frontend import FIRST_PAGE_TIMEOUT, Frontend, chromium
+from .test_browser import add_user, frontend, hass
+
+__all__ = ["frontend", "hass"]
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium here; scripts/setup says how to get one")
 ISSUES = json.loads((ROOT / "custom_components/home_agent/translations/en.json").read_text())["issues"]
@@ -42,16 +43,7 @@ MODEL = "As you like."
 
 
 @async_fixture
-async def hass(tmp_path: Path) -> AsyncGenerator[Hass]:
-    """A furnished Home Assistant without Home Agent."""
-    async with Hass(tmp_path).running() as hass:
-        await furnish(hass)
-        yield hass
-
-
-@async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint."""
     server = LLMServer()
     await server.start()
     yield server
@@ -59,17 +51,7 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
     server.assert_done()
 
 
-@async_fixture
-async def frontend(hass: Hass) -> AsyncGenerator[Frontend]:
-    """A browser in front of it."""
-    shots = os.environ.get("SHOTS")
-    async with Frontend.window(hass.url, Path(shots) if shots else None) as frontend:
-        yield frontend
-
-
-async def test_phrases_are_chosen_in_repairs_and_done_without_the_model(
-    hass: Hass, llm_server: LLMServer, frontend: Frontend
-) -> None:
+async def test_phrases_approved_in_repairs_need_no_model(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
     agent = await add_home_agent(hass, url=llm_server.base_url, model="scripted", model_first=False)
     await hass.create_pipeline(agent, preferred=True)
     await add_user(hass, "alice")
@@ -147,13 +129,6 @@ async def test_phrases_are_chosen_in_repairs_and_done_without_the_model(
     await frontend.say(COSY, "What do you mean?")
     assert not frontend.problems
     hass.assert_clean_log()
-
-
-async def add_user(hass: Hass, name: str) -> None:
-    """Add a user who is no administrator, with their name as the password (as in test_browser.py)."""
-    created = await hass.command("config/auth/create", name=name, group_ids=["system-users"])
-    user_id = created["user"]["id"]
-    await hass.command("config/auth_provider/homeassistant/create", user_id=user_id, username=name, password=name)
 
 
 async def as_before(hass: Hass) -> None:

@@ -33,7 +33,6 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
 
 @pytest.fixture
 def make_client(hass: HomeAssistant, llm_server: LLMServer) -> MakeClient:
-    """Return how to make a client of the scripted endpoint."""
     config = EndpointConfig(
         subentry_id="id", title="Model", base_url=llm_server.base_url, api_key="sk-secret-1", model="scripted"
     )

@@ -7,16 +7,7 @@ import pytest
 
 from custom_components.home_agent.client.messages import BrokenArguments, ChatRequest, ModelReply
 from custom_components.home_agent.turn.turn import Usage
-from tests.llm_server import (
-    LLMServer,
-    Reply as Planned,
-    chunks,
-    cut,
-    delta,
-    raw,
-    text,
-    tool_call,
-)
+from tests.llm_server import LLMServer, Reply as Planned, chunks, cut, delta, raw, text, tool_call
 
 from .conftest import REQUEST, TOOLS, MakeClient, ask, said
 
@@ -38,9 +29,7 @@ async def test_an_answer_becomes_deltas(llm_server: LLMServer, make_client: Make
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "in one piece"])
-async def test_tool_calls_are_yielded_once_and_whole(
-    llm_server: LLMServer, make_client: MakeClient, stream: bool
-) -> None:
+async def test_tool_calls_come_once_and_whole(llm_server: LLMServer, make_client: MakeClient, stream: bool) -> None:
     llm_server.plan(tool_call("f", {"on": True}, call_id="a", fragments=4), tool_call("f", '{"on":'))
     request = ChatRequest(messages=REQUEST.messages, tools=TOOLS, stream=stream)
     client = make_client()
@@ -55,24 +44,14 @@ async def test_the_request_is_what_the_endpoint_gets(llm_server: LLMServer, make
     llm_server.plan(text("On."))
     client = make_client(temperature=0.5, top_p=0.9, max_tokens=300, keep_alive="5m")
     request = ChatRequest(
-        messages=REQUEST.messages,
-        tools=TOOLS,
-        response_format={"type": "json_object"},
-        cache_key="agent",
+        messages=REQUEST.messages, tools=TOOLS, response_format={"type": "json_object"}, cache_key="agent"
     )
     await ask(client, request)
     assert llm_server.request.body == {
-        "model": "scripted",
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "temperature": 0.5,
-        "top_p": 0.9,
-        "max_tokens": 300,
-        "keep_alive": "5m",
-        "response_format": {"type": "json_object"},
-        "tools": TOOLS,
+        "model": "scripted", "stream": True, "stream_options": {"include_usage": True}, "temperature": 0.5,
+        "top_p": 0.9, "max_tokens": 300, "keep_alive": "5m", "response_format": {"type": "json_object"}, "tools": TOOLS,
         "messages": [{"role": "user", "content": "Is it on?"}],
-    }
+    }  # fmt: skip
     assert llm_server.request.path == "/v1/chat/completions"
     assert llm_server.request.headers["Authorization"] == "Bearer sk-secret-1"
     assert llm_server.request.headers["Content-Type"] == "application/json"
@@ -85,9 +64,7 @@ async def test_nothing_is_sent_that_was_not_set(llm_server: LLMServer, make_clie
     assert "Authorization" not in llm_server.request.headers
 
 
-async def test_text_that_is_not_valid_unicode_is_sent_all_the_same(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_invalid_unicode_is_still_sent(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("On."))
     await ask(make_client(), ChatRequest(messages=[{"role": "user", "content": "half a pair: \ud83d"}]))
     assert llm_server.request.last_user == "half a pair: \ud83d"
@@ -114,43 +91,34 @@ async def test_azure_has_its_own_address_and_header(llm_server: LLMServer, make_
     assert llm_server.request.path == "/openai/v1/chat/completions"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}\n\n'), id="no finish reason, no DONE"),
-        pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}'), id="not even a line break"),
-        pytest.param(
-            raw(b": ping\n\n", b'data:{"choices":[{"delta":{"content":"On."}}]}\n\n', b"data: [DONE]\n\n"),
-            id="comments, no space",
-        ),
-        pytest.param(chunks(delta(content="On."), {"choices": []}, ending=True), id="empty choices"),
-        pytest.param(chunks(delta(content="On.", tool_calls=None), ending=True), id="tool_calls null"),
-        pytest.param(cut(chunks(delta(content="On.", finish_reason="stop"))), id="cut after the finish reason"),
-        pytest.param(
-            Planned(body=b'{"choices":[{"message":{"content":"On."}}]}', content_type="application/json"),
-            id="one piece although a stream was asked for",
-        ),
-        pytest.param(text("On.", content_type="text/plain"), id="wrong content type"),
-    ],
-)
-async def test_answers_in_any_shape_are_understood(
-    llm_server: LLMServer, make_client: MakeClient, reply: Planned
-) -> None:
+@pytest.mark.parametrize("reply", [
+    pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}\n\n'), id="no finish reason, no DONE"),
+    pytest.param(raw(b'data: {"choices":[{"delta":{"content":"On."}}]}'), id="not even a line break"),
+    pytest.param(
+        raw(b": ping\n\n", b'data:{"choices":[{"delta":{"content":"On."}}]}\n\n', b"data: [DONE]\n\n"),
+        id="comments, no space",
+    ),
+    pytest.param(chunks(delta(content="On."), {"choices": []}, ending=True), id="empty choices"),
+    pytest.param(chunks(delta(content="On.", tool_calls=None), ending=True), id="tool_calls null"),
+    pytest.param(cut(chunks(delta(content="On.", finish_reason="stop"))), id="cut after the finish reason"),
+    pytest.param(
+        Planned(body=b'{"choices":[{"message":{"content":"On."}}]}', content_type="application/json"),
+        id="one piece although a stream was asked for",
+    ),
+    pytest.param(text("On.", content_type="text/plain"), id="wrong content type"),
+])  # fmt: skip
+async def test_any_shape_of_answer_is_read(llm_server: LLMServer, make_client: MakeClient, reply: Planned) -> None:
     llm_server.plan(reply)
     assert said(await ask(make_client())) == "On."
 
 
-async def test_a_stream_is_understood_although_one_piece_was_asked_for(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_a_stream_is_read_although_not_asked_for(llm_server: LLMServer, make_client: MakeClient) -> None:
     body = b'data: {"choices":[{"delta":{"content":"On."}}]}\n\ndata: [DONE]\n\n'
     llm_server.plan(Planned(body=body, content_type="text/event-stream"))
     assert said(await ask(make_client(), ChatRequest(messages=REQUEST.messages, stream=False))) == "On."
 
 
-async def test_a_connection_kept_open_after_the_end_delays_nothing(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_an_open_connection_after_the_end_delays_nothing(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(chunks(delta(content="On."), b"data: [DONE]\n\n", silent=True))
     started = time.perf_counter()
     assert said(await ask(make_client())) == "On."

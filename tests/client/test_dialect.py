@@ -21,29 +21,23 @@ def pydantic_refusal(name: str) -> Reply:
     return Reply(status=422, body=str(detail).replace("'", '"').encode(), content_type="application/json")
 
 
-@pytest.mark.parametrize(
-    ("refusal", "gone"),
-    [
-        (unsupported("temperature"), "temperature"),
-        (
-            error(
-                400,
-                "Unsupported value: 'temperature' does not support 0.5. Only the default (1) is.",
-                code="unsupported_value",
-            ),
-            "temperature",
+@pytest.mark.parametrize(("refusal", "gone"), [
+    (unsupported("temperature"), "temperature"),
+    (
+        error(
+            400, "Unsupported value: 'temperature' does not support 0.5. Only the default (1) is.",
+            code="unsupported_value",
         ),
-        (error(400, "`temperature` and `top_p` cannot both be specified for this model."), "top_p"),
-        (unsupported("top_p"), "top_p"),
-        (error(400, "Unknown field: stream_options"), "stream_options"),
-        (unsupported("stream_options.include_usage", "nope"), "stream_options"),
-        (error(400, "response_format is not supported"), "response_format"),
-        (pydantic_refusal("keep_alive"), "keep_alive"),
-    ],
-)
-async def test_a_refused_parameter_is_left_out_from_then_on(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Reply, gone: str
-) -> None:
+        "temperature",
+    ),
+    (error(400, "`temperature` and `top_p` cannot both be specified for this model."), "top_p"),
+    (unsupported("top_p"), "top_p"),
+    (error(400, "Unknown field: stream_options"), "stream_options"),
+    (unsupported("stream_options.include_usage", "nope"), "stream_options"),
+    (error(400, "response_format is not supported"), "response_format"),
+    (pydantic_refusal("keep_alive"), "keep_alive"),
+])  # fmt: skip
+async def test_a_refused_one_is_gone(llm_server: LLMServer, make_client: MakeClient, refusal: Reply, gone: str) -> None:
     llm_server.plan(refusal, text("On."), text("Off."))
     client = make_client(**EVERYTHING)
     assert said(await ask(client, RICH)) == "On."
@@ -70,9 +64,7 @@ async def test_the_limit_of_the_answer_has_two_names(
     assert limits == [{sent: 300}, {renamed: 300}, {renamed: 300}, {}]
 
 
-async def test_several_parameters_may_be_refused_one_after_the_other(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_several_parameters_may_be_refused(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(unsupported("temperature"), unsupported("top_p"), unsupported("max_tokens"), text("On."))
     assert said(await ask(make_client(**EVERYTHING))) == "On."
 
@@ -81,17 +73,13 @@ async def test_several_parameters_may_be_refused_one_after_the_other(
     "refusal",
     [error(400, "top_p and temperature look fine"), error(400, "messages: invalid"), error(400, "unsupported")],
 )
-async def test_a_refusal_that_names_no_parameter_is_final(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Reply
-) -> None:
+async def test_a_nameless_refusal_is_final(llm_server: LLMServer, make_client: MakeClient, refusal: Reply) -> None:
     llm_server.plan(refusal)
     with pytest.raises(LLMResponseError):
         await ask(make_client(**EVERYTHING))
 
 
-async def test_tools_stay_in_the_request_where_tool_choice_none_is_known(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_tools_stay_where_tool_choice_none_is_known(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(*[text("On.")] * 5, unsupported("tool_choice"), text("On."))
     words = ChatRequest(messages=REQUEST.messages, tools=TOOLS, may_call_tools=False)
     calls = ChatRequest(messages=REQUEST.messages, tools=TOOLS)
@@ -110,9 +98,7 @@ async def test_tools_stay_in_the_request_where_tool_choice_none_is_known(
 
 
 @pytest.mark.parametrize(("stored", "sent"), [("5m", "5m"), ("-1", -1), ("300", 300), ("", None), (None, None)])
-async def test_keep_alive_is_sent_as_ollama_takes_it(
-    llm_server: LLMServer, make_client: MakeClient, stored: str | None, sent: Any
-) -> None:
+async def test_keep_alive_format(llm_server: LLMServer, make_client: MakeClient, stored: str | None, sent: Any) -> None:
     llm_server.plan(text("On."), text("On."))
     await ask(make_client(preset="ollama", keep_alive=stored))
     assert llm_server.request.body.get("keep_alive") == sent
@@ -120,16 +106,10 @@ async def test_keep_alive_is_sent_as_ollama_takes_it(
     assert "keep_alive" not in llm_server.request.body
 
 
-@pytest.mark.parametrize(
-    ("preset", "name"),
-    [
-        ("openai", "prompt_cache_key"),
-        ("azure", "user"),
-        ("openrouter", "user"),
-        ("mistral", "prompt_cache_key"),
-        ("custom", None),
-    ],
-)
+@pytest.mark.parametrize(("preset", "name"), [
+    ("openai", "prompt_cache_key"), ("azure", "user"), ("openrouter", "user"), ("mistral", "prompt_cache_key"),
+    ("custom", None),
+])  # fmt: skip
 async def test_what_requests_have_in_common_is_told_to_those_who_take_it(
     llm_server: LLMServer, make_client: MakeClient, preset: str, name: str | None
 ) -> None:
@@ -152,18 +132,11 @@ async def test_a_refused_cache_key_is_left_out(llm_server: LLMServer, make_clien
         assert "prompt_cache_key" not in llm_server.request.body
 
 
-@pytest.mark.parametrize(
-    ("preset", "model", "reasoning"),
-    [
-        ("openai", "gpt-4o", False),
-        ("openai", "o3-mini", True),
-        ("openai", "gpt-5-nano", True),
-        ("openai", "gpt-5-chat-latest", False),
-        ("openrouter", "openai/o4-mini", True),
-        ("openrouter", "deepseek/deepseek-r1", False),
-        ("ollama", "gpt-5", False),
-    ],
-)
+@pytest.mark.parametrize(("preset", "model", "reasoning"), [
+    ("openai", "gpt-4o", False), ("openai", "o3-mini", True), ("openai", "gpt-5-nano", True),
+    ("openai", "gpt-5-chat-latest", False), ("openrouter", "openai/o4-mini", True),
+    ("openrouter", "deepseek/deepseek-r1", False), ("ollama", "gpt-5", False),
+])  # fmt: skip
 def test_reasoning_models_are_known(preset: str, model: str, reasoning: bool) -> None:
     traits = traits_for(preset, model)
     assert traits.max_tokens == ("max_completion_tokens" if reasoning else "max_tokens")
@@ -235,13 +208,8 @@ async def test_mistral_gets_an_order_and_ids_that_it_takes(llm_server: LLMServer
     await ask(make_client(preset="mistral", **EVERYTHING), AFTER)
     body = llm_server.request.body
     assert [message["role"] for message in body["messages"]] == [
-        "user",
-        "assistant",
-        "tool",
-        "tool",
-        "assistant",
-        "user",
-    ]
+        "user", "assistant", "tool", "tool", "assistant", "user",
+    ]  # fmt: skip
     ids = [call["id"] for call in body["messages"][1]["tool_calls"]]
     assert ids == [message["tool_call_id"] for message in body["messages"][2:4]]
     assert len(set(ids)) == 2
@@ -265,9 +233,7 @@ async def test_others_get_messages_as_they_are(llm_server: LLMServer, make_clien
 @pytest.mark.parametrize(
     ("preset", "in_words"), [("anthropic", True), ("deepseek", True), ("gemini", False), ("groq", False)]
 )
-async def test_a_schema_is_told_in_words_to_who_does_not_obey_it(
-    llm_server: LLMServer, make_client: MakeClient, preset: str, in_words: bool
-) -> None:
+async def test_schema_in_words(llm_server: LLMServer, make_client: MakeClient, preset: str, in_words: bool) -> None:
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "title": "Room"}}}
     llm_server.plan(text("{}"))
     await ask(make_client(preset=preset), ChatRequest(messages=REQUEST.messages, response_format=schema))

@@ -52,18 +52,14 @@ async def listen(client: ChatCompletionsClient) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("pieces", ENDLESS.values(), ids=ENDLESS.keys())
-async def test_an_answer_without_an_end_is_left(
-    make_client: MakeClient, llm_server: LLMServer, pieces: tuple[Piece, ...]
-) -> None:
+async def test_an_endless_one_ends(make_client: MakeClient, llm_server: LLMServer, pieces: tuple[Piece, ...]) -> None:
     llm_server.plan(endless(*pieces))
     heard = await listen(make_client())
     assert len(llm_server.requests) == 1  # it is not asked again for the same
     assert sum(len(item.get("content") or item.get("thinking_content") or "") for item in heard) < MAX_TEXT + 20_000
 
 
-async def test_an_answer_that_is_too_long_ends_behind_a_sentence(
-    make_client: MakeClient, llm_server: LLMServer
-) -> None:
+async def test_a_long_answer_ends_after_a_sentence(make_client: MakeClient, llm_server: LLMServer) -> None:
     sentences = " ".join(f"This is sentence number {number} of a long story." for number in range(500))
     llm_server.plan(text(sentences, thinking="Let me think. " * 20))
     client, reply = make_client(), ModelReply()
@@ -76,9 +72,7 @@ async def test_an_answer_that_is_too_long_ends_behind_a_sentence(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_an_answer_without_sentences_ends_between_words(
-    make_client: MakeClient, llm_server: LLMServer, stream: bool
-) -> None:
+async def test_a_long_answer_ends_between_words(make_client: MakeClient, llm_server: LLMServer, stream: bool) -> None:
     llm_server.plan(text(LONG))
     client, reply = make_client(), ModelReply()
     answer = said(await ask(client, replace(REQUEST, max_text=200, stream=stream), reply))
@@ -88,25 +82,19 @@ async def test_an_answer_without_sentences_ends_between_words(
     assert reply.finish_reason == "length"
 
 
-async def test_a_whole_answer_that_is_too_long_ends_behind_a_sentence(
-    make_client: MakeClient, llm_server: LLMServer
-) -> None:
+async def test_a_long_whole_answer_ends_after_a_sentence(make_client: MakeClient, llm_server: LLMServer) -> None:
     llm_server.plan(text("One sentence here. " * 3 + "Another one that is different, with 3.5 degrees. " * 4 + LONG))
     answer = said(await ask(make_client(), replace(REQUEST, max_text=80, stream=False)))
     assert answer.endswith("with 3.5 degrees.")
 
 
-async def test_an_answer_of_any_length_is_not_touched_without_a_limit(
-    make_client: MakeClient, llm_server: LLMServer
-) -> None:
+async def test_without_a_limit_any_length_is_kept(make_client: MakeClient, llm_server: LLMServer) -> None:
     llm_server.plan(text(LONG))
     assert said(await ask(make_client())) == LONG
 
 
 @pytest.mark.parametrize("kind", ["content", "reasoning_content"])
-async def test_who_says_the_same_over_and_over_is_ended(
-    make_client: MakeClient, llm_server: LLMServer, kind: str
-) -> None:
+async def test_a_repeating_answer_is_ended(make_client: MakeClient, llm_server: LLMServer, kind: str) -> None:
     opening = delta(**{kind: "Hello! I am a helpful model of a home. "})
     llm_server.plan(
         endless(opening, *[delta(**{kind: piece}) for piece in ("I can ", "help ", "you with that.\n")] * 99)
@@ -127,16 +115,13 @@ async def left(server: LLMServer) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        " ".join(f"Sensor {number} is at {number} degrees." for number in range(60)),
-        "- Motion sensor: off\n" * 7,
-        "| --- " * 100,
-        "-" * 900,
-        "Ha! " * 60,
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    " ".join(f"Sensor {number} is at {number} degrees." for number in range(60)),
+    "- Motion sensor: off\n" * 7,
+    "| --- " * 100,
+    "-" * 900,
+    "Ha! " * 60,
+])  # fmt: skip
 def test_lists_tables_and_laughter_are_no_loop(answer: str) -> None:
     assert not repeats_itself(answer)
 
@@ -173,9 +158,7 @@ async def test_a_list_of_models_without_an_end(hass: HomeAssistant, socket_enabl
         await server.stop()
 
 
-async def test_a_server_that_is_merely_busy_is_left_as_well(
-    make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_busy_server(make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "MAX_SECONDS", 0.2)
     llm_server.plan(endless(0.02, b": working\n\n"))
     await listen(make_client())

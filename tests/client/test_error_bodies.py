@@ -74,14 +74,11 @@ async def test_a_refusal_without_an_end_is_not_read_to_it(
     assert refusal.sent < FAR_TOO_MUCH / 8
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        pytest.param(broken_off, id="broken off"),
-        pytest.param(answer(bytes(range(256)), 401, Content_Type="application/json"), id="no text"),
-        pytest.param(answer("", 401), id="nothing"),
-    ],
-)
+@pytest.mark.parametrize("refusal", [
+    pytest.param(broken_off, id="broken off"),
+    pytest.param(answer(bytes(range(256)), 401, Content_Type="application/json"), id="no text"),
+    pytest.param(answer("", 401), id="nothing"),
+])  # fmt: skip
 async def test_what_it_is_counts_whatever_it_says(hass: HomeAssistant, server: RestServer, refusal: Answer) -> None:
     server.answers |= {"/v1/models": refusal, "/v1/chat/completions": refusal}
     with pytest.raises(LLMAuthError):

@@ -17,8 +17,7 @@ from custom_components.home_agent.support.errors import (
 
 
 @pytest.mark.parametrize(
-    ("value", "seconds"),
-    [("3", 3), ("0.5", 0.5), ("-4", 0), ("soon", None), ("", None), ("Mon, 99 Xxx", None)],
+    ("value", "seconds"), [("3", 3), ("0.5", 0.5), ("-4", 0), ("soon", None), ("", None), ("Mon, 99 Xxx", None)]
 )
 def test_retry_after_is_read(value: str, seconds: float | None) -> None:
     assert retry_after({"Retry-After": value}) == seconds
@@ -30,16 +29,13 @@ def test_retry_after_may_be_a_date(zone: str) -> None:
     assert retry_after({"Retry-After": until}) == pytest.approx(30, abs=2)
 
 
-@pytest.mark.parametrize(
-    ("err", "expected"),
-    [
-        (TimeoutError(), LLMTimeoutError),
-        (ssl.SSLCertVerificationError("self-signed"), LLMCertificateError),
-        (ssl.SSLError("CERTIFICATE_VERIFY_FAILED"), LLMCertificateError),
-        (ssl.SSLError("WRONG_VERSION_NUMBER"), LLMConnectionError),
-        (OSError(), LLMConnectionError),
-    ],
-)
+@pytest.mark.parametrize(("err", "expected"), [
+    (TimeoutError(), LLMTimeoutError),
+    (ssl.SSLCertVerificationError("self-signed"), LLMCertificateError),
+    (ssl.SSLError("CERTIFICATE_VERIFY_FAILED"), LLMCertificateError),
+    (ssl.SSLError("WRONG_VERSION_NUMBER"), LLMConnectionError),
+    (OSError(), LLMConnectionError),
+])  # fmt: skip
 def test_errors_of_the_transport_are_told_apart(err: Exception, expected: type[LLMError]) -> None:
     assert type(ErrorMap("Model").from_exception(err)) is expected
 
@@ -85,21 +81,18 @@ def test_time_outs_and_certificates_are_not_tried_again() -> None:
     assert wait_before_retry(LLMCertificateError(), default=1, limit=10) is None
 
 
-@pytest.mark.parametrize(
-    ("refusal", "limit"),
-    [
-        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
-        ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
-        ({"message": "the request exceeds the available context size", "n_ctx": 2048, "n_prompt_tokens": 9000}, 2048),
-        ("context the overflows. However, the model is loaded with context length of only 4096 tokens", 4096),
-        ("prompt is too long: 213,000 tokens > 200,000 maximum", 200_000),
-        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768),
-        ("too many tokens: The input (1200000) exceeds the maximum number of tokens allowed (1048576)", 1_048_576),
-        ("the prompt is too long", None),
-        ("context length exceeded: 12", None),
-        ("n_ctx " * 100_000, None),
-    ],
-)
+@pytest.mark.parametrize(("refusal", "limit"), [
+    ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
+    ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
+    ({"message": "the request exceeds the available context size", "n_ctx": 2048, "n_prompt_tokens": 9000}, 2048),
+    ("context the overflows. However, the model is loaded with context length of only 4096 tokens", 4096),
+    ("prompt is too long: 213,000 tokens > 200,000 maximum", 200_000),
+    ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768),
+    ("too many tokens: The input (1200000) exceeds the maximum number of tokens allowed (1048576)", 1_048_576),
+    ("the prompt is too long", None),
+    ("context length exceeded: 12", None),
+    ("n_ctx " * 100_000, None),
+])  # fmt: skip
 def test_a_refusal_may_name_the_window(refusal: object, limit: int | None) -> None:
     error = ErrorMap("Model").from_body({"error": refusal})
     assert isinstance(error, LLMContextLengthError)

@@ -45,33 +45,30 @@ from .conftest import REQUEST, MakeClient, ask, said
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    ("failure", "expected"),
-    [
-        (unauthorized(), LLMAuthError),
-        (error(403, "Forbidden"), LLMAuthError),
-        (error(400, "API key not valid. Please pass a valid API key.", code=400), LLMAuthError),
-        (model_not_found(), LLMModelNotFoundError),
-        (error(404, "model 'x' not found, try pulling it first"), LLMModelNotFoundError),
-        (error(400, "x/y is not a valid model ID"), LLMModelNotFoundError),
-        (error(404, "Not Found"), LLMResponseError),
-        (html(404), LLMResponseError),
-        (html(), LLMResponseError),
-        (Planned(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError),
-        (context_length(), LLMContextLengthError),
-        (error(400, "the request exceeds the available context size"), LLMContextLengthError),
-        (error(413, "prompt is too long: 9000 tokens > 8000 maximum"), LLMContextLengthError),
-        (error(402, "Insufficient credits"), LLMRateLimitError),
-        (error(429, "You exceeded your current quota", code="insufficient_quota"), LLMRateLimitError),
-        (error(400, "messages must not be empty"), LLMResponseError),
-        (error(408, "Request timeout"), LLMTimeoutError),
-        (Planned(body=b"[]", content_type="application/json"), LLMResponseError),
-        (Planned(body=b'{"choices"', content_type="application/json"), LLMResponseError),
-        (Planned(body=b'{"error":{"message":"boom"}}', content_type="application/json"), LLMResponseError),
-        (chunks({"error": {"message": "No such model: x"}}), LLMModelNotFoundError),
-        (raw(b"Hello\n"), LLMResponseError),
-    ],
-)
+@pytest.mark.parametrize(("failure", "expected"), [
+    (unauthorized(), LLMAuthError),
+    (error(403, "Forbidden"), LLMAuthError),
+    (error(400, "API key not valid. Please pass a valid API key.", code=400), LLMAuthError),
+    (model_not_found(), LLMModelNotFoundError),
+    (error(404, "model 'x' not found, try pulling it first"), LLMModelNotFoundError),
+    (error(400, "x/y is not a valid model ID"), LLMModelNotFoundError),
+    (error(404, "Not Found"), LLMResponseError),
+    (html(404), LLMResponseError),
+    (html(), LLMResponseError),
+    (Planned(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError),
+    (context_length(), LLMContextLengthError),
+    (error(400, "the request exceeds the available context size"), LLMContextLengthError),
+    (error(413, "prompt is too long: 9000 tokens > 8000 maximum"), LLMContextLengthError),
+    (error(402, "Insufficient credits"), LLMRateLimitError),
+    (error(429, "You exceeded your current quota", code="insufficient_quota"), LLMRateLimitError),
+    (error(400, "messages must not be empty"), LLMResponseError),
+    (error(408, "Request timeout"), LLMTimeoutError),
+    (Planned(body=b"[]", content_type="application/json"), LLMResponseError),
+    (Planned(body=b'{"choices"', content_type="application/json"), LLMResponseError),
+    (Planned(body=b'{"error":{"message":"boom"}}', content_type="application/json"), LLMResponseError),
+    (chunks({"error": {"message": "No such model: x"}}), LLMModelNotFoundError),
+    (raw(b"Hello\n"), LLMResponseError),
+])  # fmt: skip
 async def test_a_refusal_has_its_error_and_is_not_tried_again(
     llm_server: LLMServer, make_client: MakeClient, failure: Planned, expected: type[LLMError]
 ) -> None:
@@ -84,18 +81,15 @@ async def test_a_refusal_has_its_error_and_is_not_tried_again(
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    ("failure", "expected"),
-    [
-        (server_error(500), LLMError),
-        (server_error(503), LLMConnectionError),
-        (html(502), LLMConnectionError),
-        (rate_limited(), LLMRateLimitError),
-        (cut(chunks()), LLMConnectionError),
-        (cut(chunks(delta(role="assistant"))), LLMConnectionError),
-        (chunks({"error": {"message": "upstream failed", "code": 502}}), LLMConnectionError),
-    ],
-)
+@pytest.mark.parametrize(("failure", "expected"), [
+    (server_error(500), LLMError),
+    (server_error(503), LLMConnectionError),
+    (html(502), LLMConnectionError),
+    (rate_limited(), LLMRateLimitError),
+    (cut(chunks()), LLMConnectionError),
+    (cut(chunks(delta(role="assistant"))), LLMConnectionError),
+    (chunks({"error": {"message": "upstream failed", "code": 502}}), LLMConnectionError),
+])  # fmt: skip
 async def test_what_may_pass_is_tried_twice_and_no_more(
     llm_server: LLMServer, make_client: MakeClient, failure: Planned, expected: type[LLMError]
 ) -> None:
@@ -151,9 +145,7 @@ async def test_a_stream_that_breaks_keeps_what_came_and_is_never_repeated(
     assert len(llm_server.requests) == 1
 
 
-async def test_a_stream_that_breaks_within_a_call_does_not_make_it(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_a_stream_that_breaks_within_a_call_makes_no_call(llm_server: LLMServer, make_client: MakeClient) -> None:
     whole = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
     half = {"index": 1, "id": "b", "function": {"name": "g", "arguments": '{"on"'}}
     llm_server.plan(cut(chunks(delta(content="Well"), delta(tool_calls=[whole, half]))))
@@ -161,9 +153,7 @@ async def test_a_stream_that_breaks_within_a_call_does_not_make_it(
     assert [call.tool_name for call in deltas[-1]["tool_calls"]] == ["f"]
 
 
-async def test_a_silent_stream_times_out_and_a_talking_one_does_not(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_only_a_silent_stream_times_out(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("one two three four five", pause=0.2), silence(), chunks(delta(content="On"), silent=True))
     client = make_client(idle_timeout=0.4)
     assert said(await ask(client)) == "one two three four five"
@@ -184,9 +174,7 @@ async def ask_until_broken(
     return deltas
 
 
-async def test_a_stream_that_only_sends_comments_does_not_time_out(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_comments_in_a_stream_prevent_a_timeout(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(
         chunks(b": wait\n\n", 0.2, b": wait\n\n", 0.2, b": wait\n\n", 0.2, delta(content="On."), ending=True)
     )
@@ -242,9 +230,7 @@ async def test_the_key_is_in_no_message_and_no_log(
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "sk-1\nX-Other: 1", "sk-1\x00"])
-async def test_a_key_that_no_header_can_carry_is_refused_at_once(
-    llm_server: LLMServer, make_client: MakeClient, key: str
-) -> None:
+async def test_a_key_unfit_for_a_header_is_refused(llm_server: LLMServer, make_client: MakeClient, key: str) -> None:
     async with asyncio.timeout(5):
         with pytest.raises(LLMAuthError):
             await ask(make_client(api_key=key))
@@ -257,9 +243,7 @@ async def test_an_address_that_speaks_plain_http_is_called_that(llm_server: LLMS
     assert caught.value.translation_key == "llm_not_https"
 
 
-async def test_nobody_waits_twice_for_an_address_where_nothing_answers(
-    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dead_address_is_waited_for_once(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "CONNECT_TIMEOUT", 0.3)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as hole:
         port = hole.getsockname()[1]
@@ -276,9 +260,7 @@ async def test_nobody_waits_twice_for_an_address_where_nothing_answers(
 
 
 @pytest.mark.usefixtures("quick_retry")
-async def test_what_a_server_says_of_its_fault_is_told_without_secrets(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_a_server_error_is_told_without_secrets(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(*(error(500, "CUDA out of memory, key sk-secret-1") for _ in range(2)))
     with pytest.raises(LLMError) as caught:
         await ask(make_client())

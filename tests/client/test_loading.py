@@ -26,39 +26,28 @@ def impatient(seconds: float) -> ChatRequest:
     return ChatRequest(messages=REQUEST.messages, patience=seconds)
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        loading(),
-        error(500, "unexpected server status: llm server loading model"),
-        error(503, "Model meta/llama is currently loading", estimated_time=20.0),
-        error(503, "The model is still being loaded, please retry"),
-        error(503, "litellm.ServiceUnavailableError: OpenAIException - Loading model"),
-    ],
-    ids=["llama.cpp", "Ollama", "Hugging Face", "in words", "LiteLLM"],
-)
-async def test_servers_that_load_are_understood(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Planned
-) -> None:
+@pytest.mark.parametrize("refusal", [
+    loading(),
+    error(500, "unexpected server status: llm server loading model"),
+    error(503, "Model meta/llama is currently loading", estimated_time=20.0),
+    error(503, "The model is still being loaded, please retry"),
+    error(503, "litellm.ServiceUnavailableError: OpenAIException - Loading model"),
+], ids=["llama.cpp", "Ollama", "Hugging Face", "in words", "LiteLLM"])  # fmt: skip
+async def test_loading_servers_are_recognized(llm_server: LLMServer, make_client: MakeClient, refusal: Planned) -> None:
     llm_server.plan(refusal, text("Yes."))
     assert said(await ask(make_client())) == "Yes."
 
 
 @pytest.mark.usefixtures("quick_retry")
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        error(500, "error loading model: unable to allocate CUDA0 buffer"),
-        error(500, "Failed to load: loading model failed"),
-        error(503, "exception while loading model"),
-        error(503, "The model is loaded, but all of its workers are busy"),
-        error(503, "Service Unavailable"),
-        error(503, "server busy, please try again.  maximum pending requests exceeded"),
-    ],
-)
-async def test_a_model_that_cannot_be_loaded_is_not_waited_for(
-    llm_server: LLMServer, make_client: MakeClient, refusal: Planned
-) -> None:
+@pytest.mark.parametrize("refusal", [
+    error(500, "error loading model: unable to allocate CUDA0 buffer"),
+    error(500, "Failed to load: loading model failed"),
+    error(503, "exception while loading model"),
+    error(503, "The model is loaded, but all of its workers are busy"),
+    error(503, "Service Unavailable"),
+    error(503, "server busy, please try again.  maximum pending requests exceeded"),
+])  # fmt: skip
+async def test_a_failed_load_is_no_waiting(llm_server: LLMServer, make_client: MakeClient, refusal: Planned) -> None:
     llm_server.plan(refusal, refusal)
     with pytest.raises(LLMError) as caught:
         await ask(make_client())
@@ -66,9 +55,7 @@ async def test_a_model_that_cannot_be_loaded_is_not_waited_for(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_it_is_asked_again_at_growing_intervals_until_it_answers(
-    llm_server: LLMServer, make_client: MakeClient, stream: bool
-) -> None:
+async def test_a_loading_model_is_polled_slower(llm_server: LLMServer, make_client: MakeClient, stream: bool) -> None:
     llm_server.loading = 4
     llm_server.plan(text("Yes."))
     reply = ModelReply()
@@ -93,9 +80,7 @@ async def test_patience_ends(llm_server: LLMServer, make_client: MakeClient) -> 
     assert len(llm_server.refused) == asked
 
 
-async def test_a_server_that_starts_over_does_not_begin_the_patience_anew(
-    llm_server: LLMServer, make_client: MakeClient, quick_retry: None
-) -> None:
+async def test_a_restart_keeps_the_patience(llm_server: LLMServer, make_client: MakeClient, quick_retry: None) -> None:
     llm_server.plan(*(loading() for _ in range(5)), error(503, "Bad gateway"))
     llm_server.respond(lambda body: loading())
     began = time.perf_counter()
@@ -130,9 +115,7 @@ async def test_nothing_is_sent_again_once_a_word_came(llm_server: LLMServer, mak
     assert len(llm_server.requests) == 1
 
 
-async def test_silence_while_a_model_is_loaded_is_no_dead_server(
-    llm_server: LLMServer, make_client: MakeClient
-) -> None:
+async def test_silence_while_loading_is_no_dead_server(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("Yes.", delay=0.6))
     assert said(await ask(make_client(idle_timeout=1.5), impatient(0))) == "Yes."
     assert len(llm_server.requests) == 1
@@ -144,9 +127,7 @@ async def test_models_are_listed_once_the_server_is_ready(hass: HomeAssistant, l
     assert len(llm_server.refused) == 2
 
 
-async def test_who_asks_for_models_is_told_that_one_is_loading(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_list_is_loading(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "TIMEOUT", 0.5)
     llm_server.loading = -1
     with pytest.raises(LLMLoadingError):

@@ -73,13 +73,8 @@ def test_a_turn_part_stands_before_the_text_it_belongs_to() -> None:
 def test_a_note_is_a_message_of_its_own_behind_words_and_part_of_the_last_result_behind_calls() -> None:
     words, calls = assistant("Done."), assistant(None, call("1"), call("2"))
     content: list[Content] = [
-        UserContent(content="on"),
-        words,
-        UserContent(content="off"),
-        calls,
-        result("1"),
-        result("2"),
-    ]
+        UserContent(content="on"), words, UserContent(content="off"), calls, result("1"), result("2"),
+    ]  # fmt: skip
     sent = messages_from_content(content, notes={1: "Not true.", 3: "Answer now."})
     assert sent[2] == {"role": "user", "content": "Not true."}
     assert [message["content"] for message in sent[-2:]] == ["{}", "{}\nAnswer now."]
@@ -94,15 +89,9 @@ def test_files_follow_the_text() -> None:
 
 def test_every_call_has_exactly_one_result_in_the_order_of_the_calls() -> None:
     content: list[Content] = [
-        result("0", orphan=True),
-        assistant(None, call("1"), call("2"), call("3")),
-        result("3", n=3),
-        result("9", orphan=True),
-        result("1", n=1),
-        result("1", n="again"),
-        assistant("Well."),
-        result("2", late=True),
-    ]
+        result("0", orphan=True), assistant(None, call("1"), call("2"), call("3")), result("3", n=3),
+        result("9", orphan=True), result("1", n=1), result("1", n="again"), assistant("Well."), result("2", late=True),
+    ]  # fmt: skip
     sent = messages_from_content(content)
     assert [message["role"] for message in sent] == ["assistant", "tool", "tool", "tool", "assistant"]
     assert sent[0]["content"] is None
@@ -115,11 +104,8 @@ def test_every_call_has_exactly_one_result_in_the_order_of_the_calls() -> None:
 
 def test_ids_that_a_server_uses_again_are_matched_within_their_message() -> None:
     content: list[Content] = [
-        assistant(None, call("0")),
-        result("0", n=1),
-        assistant(None, call("0")),
-        result("0", n=2),
-    ]
+        assistant(None, call("0")), result("0", n=1), assistant(None, call("0")), result("0", n=2),
+    ]  # fmt: skip
     sent = messages_from_content(content)
     assert [message["content"] for message in sent if message["role"] == "tool"] == ['{"n":1}', '{"n":2}']
 
@@ -127,11 +113,8 @@ def test_ids_that_a_server_uses_again_are_matched_within_their_message() -> None
 def test_calls_that_a_provider_ran_itself_are_not_sent() -> None:
     search = llm.ToolInput(id="1", tool_name="web_search", tool_args={}, external=True)
     content: list[Content] = [
-        assistant("Rain.", search),
-        result("1", found=True),
-        assistant(None, search),
-        result("1", found=True),
-    ]
+        assistant("Rain.", search), result("1", found=True), assistant(None, search), result("1", found=True),
+    ]  # fmt: skip
     assert messages_from_content(content) == [{"role": "assistant", "content": "Rain."}]
 
 

@@ -13,23 +13,18 @@ def parse(*reads: bytes) -> Sequence[object]:
     return [chunk for data in reads for chunk in parser.feed(data)] + parser.feed(b"\n")
 
 
-@pytest.mark.parametrize(
-    "stream",
-    [
-        pytest.param(b'data: {"a":1}\n\ndata: {"b":2}\n\ndata: [DONE]\n\n', id="as the standard says"),
-        pytest.param(b'data:{"a":1}\n\ndata:{"b":2}\n\ndata:[DONE]\n\n', id="no space after the colon"),
-        pytest.param(b'data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', id="carriage returns"),
-        pytest.param(b'data: {"a":1}\ndata: {"b":2}\n', id="no blank lines"),
-        pytest.param(b'data: {"a":1}\n\ndata: {"b":2}', id="no line break at the end"),
-        pytest.param(b': OPENROUTER PROCESSING\n\ndata: {"a":1}\n\n:\n\ndata: {"b":2}\n\n', id="keep-alives"),
-        pytest.param(b'event: x\nid: 7\nretry: 3\ndata: {"a":1}\n\ndata: {"b":2}\n\n', id="other fields"),
-        pytest.param(b'{"a":1}\n{"b":2}\n', id="bare JSON lines"),
-        pytest.param(
-            b'data: {"a":1}\n\ndata: {"b":\n\ndata: {"b":2}\n\ndata: 5\n\ndata:\n\n', id="broken JSON between"
-        ),
-        pytest.param(b'data: {"a":1}\n\ndata: {"b":2}\n\ndata: [DONE]\n\ndata: {"c":3}\n\n', id="chunks after the end"),
-    ],
-)
+@pytest.mark.parametrize("stream", [
+    pytest.param(b'data: {"a":1}\n\ndata: {"b":2}\n\ndata: [DONE]\n\n', id="as the standard says"),
+    pytest.param(b'data:{"a":1}\n\ndata:{"b":2}\n\ndata:[DONE]\n\n', id="no space after the colon"),
+    pytest.param(b'data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', id="carriage returns"),
+    pytest.param(b'data: {"a":1}\ndata: {"b":2}\n', id="no blank lines"),
+    pytest.param(b'data: {"a":1}\n\ndata: {"b":2}', id="no line break at the end"),
+    pytest.param(b': OPENROUTER PROCESSING\n\ndata: {"a":1}\n\n:\n\ndata: {"b":2}\n\n', id="keep-alives"),
+    pytest.param(b'event: x\nid: 7\nretry: 3\ndata: {"a":1}\n\ndata: {"b":2}\n\n', id="other fields"),
+    pytest.param(b'{"a":1}\n{"b":2}\n', id="bare JSON lines"),
+    pytest.param(b'data: {"a":1}\n\ndata: {"b":\n\ndata: {"b":2}\n\ndata: 5\n\ndata:\n\n', id="broken JSON between"),
+    pytest.param(b'data: {"a":1}\n\ndata: {"b":2}\n\ndata: [DONE]\n\ndata: {"c":3}\n\n', id="chunks after the end"),
+])  # fmt: skip
 def test_chunks_are_found(stream: bytes) -> None:
     expected = [{"a": 1}, {"b": 2}]
     assert parse(stream) == expected

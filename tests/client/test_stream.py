@@ -46,38 +46,31 @@ def test_tool_calls_come_last_and_whole() -> None:
     assert (tool_input.id, tool_input.tool_name, tool_input.tool_args) == ("a", "f", {"on": True})
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
-        {"choices": []},
-        {"choices": None},
-        {},
-        {"choices": [None]},
-        {"choices": [{"index": 0, "delta": None}]},
-        {"choices": [{"index": 0}]},
-        delta(tool_calls=None, content=None, reasoning_content=None, refusal=None),
-        delta(content=5, reasoning=7),
-        delta(content=[None, {"type": "image"}]),
-    ],
-)
+@pytest.mark.parametrize("chunk", [
+    {"choices": []},
+    {"choices": None},
+    {},
+    {"choices": [None]},
+    {"choices": [{"index": 0, "delta": None}]},
+    {"choices": [{"index": 0}]},
+    delta(tool_calls=None, content=None, reasoning_content=None, refusal=None),
+    delta(content=5, reasoning=7),
+    delta(content=[None, {"type": "image"}]),
+])  # fmt: skip
 def test_chunks_with_nothing_in_them_are_passed_over(chunk: dict[str, Any]) -> None:
     deltas, _ = run(chunk, delta(content="On."), chunk)
     assert said(deltas) == "On."
 
 
-@pytest.mark.parametrize(
-    "chunks",
-    [
-        [delta(reasoning_content="Hm."), delta(content="On.")],
-        [delta(reasoning="Hm."), delta(content="On.")],
-        [delta(reasoning="Hm.", reasoning_content="Hm."), delta(content="On.")],
-        [delta(content="<thi"), delta(content="nk>Hm.</th"), delta(content="ink>"), delta(content="On.")],
-        [delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]), delta(content="On.")],
-        [delta(content=[{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "On."}])],
-        [{"choices": [{"message": {"reasoning_content": "Hm.", "content": "On."}, "finish_reason": "stop"}]}],
-    ],
-    ids=["reasoning_content", "reasoning", "both", "tags", "parts", "parts as text", "one piece"],
-)
+@pytest.mark.parametrize("chunks", [
+    [delta(reasoning_content="Hm."), delta(content="On.")],
+    [delta(reasoning="Hm."), delta(content="On.")],
+    [delta(reasoning="Hm.", reasoning_content="Hm."), delta(content="On.")],
+    [delta(content="<thi"), delta(content="nk>Hm.</th"), delta(content="ink>"), delta(content="On.")],
+    [delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]), delta(content="On.")],
+    [delta(content=[{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "On."}])],
+    [{"choices": [{"message": {"reasoning_content": "Hm.", "content": "On."}, "finish_reason": "stop"}]}],
+], ids=["reasoning_content", "reasoning", "both", "tags", "parts", "parts as text", "one piece"])  # fmt: skip
 def test_thinking_is_kept_apart(chunks: list[dict[str, Any]]) -> None:
     deltas, _ = run(*chunks)
     assert said(deltas, "thinking_content") == "Hm."
@@ -114,27 +107,21 @@ def test_a_model_known_to_begin_inside_thinking_says_only_its_answer() -> None:
     assert stream.feed(delta(content="On.")) == [{"content": "On."}]
 
 
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        ({"prompt_tokens": 9, "completion_tokens": 3}, Usage(9, 3, 0)),
-        (
-            {"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}},
-            Usage(9, 3, 8, 9),
-        ),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}, Usage(9, 0, 0, 9)),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": None}}, Usage(9, 0, 0)),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 12}}, Usage(9, 0, 9, 9)),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 1e300}}, Usage(9, 0, 0)),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {}, "prompt_cache_hit_tokens": 5}, Usage(9, 0, 5, 9)),
-        ({"prompt_tokens": 9, "cache_read_input_tokens": 6}, Usage(9, 0, 6, 9)),
-        ({"prompt_tokens": 9, "completion_tokens": None, "prompt_tokens_details": None}, Usage(9, 0, 0)),
-        ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4, 9)),
-        ({"prompt_tokens": 0}, None),
-        (None, None),
-        ("x", None),
-    ],
-)
+@pytest.mark.parametrize(("usage", "expected"), [
+    ({"prompt_tokens": 9, "completion_tokens": 3}, Usage(9, 3, 0)),
+    ({"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}, Usage(9, 3, 8, 9)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}, Usage(9, 0, 0, 9)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": None}}, Usage(9, 0, 0)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 12}}, Usage(9, 0, 9, 9)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 1e300}}, Usage(9, 0, 0)),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {}, "prompt_cache_hit_tokens": 5}, Usage(9, 0, 5, 9)),
+    ({"prompt_tokens": 9, "cache_read_input_tokens": 6}, Usage(9, 0, 6, 9)),
+    ({"prompt_tokens": 9, "completion_tokens": None, "prompt_tokens_details": None}, Usage(9, 0, 0)),
+    ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4, 9)),
+    ({"prompt_tokens": 0}, None),
+    (None, None),
+    ("x", None),
+])  # fmt: skip
 def test_usage_is_read_from_chunks_with_and_without_choices(usage: object, expected: Usage | None) -> None:
     for chunk in ({"choices": [], "usage": usage}, delta(content="On.") | {"usage": usage}):
         _, reply = run(delta(content="On."), chunk)
@@ -189,15 +176,12 @@ def test_the_finish_reason_is_kept() -> None:
     assert said(deltas) == "On."
 
 
-@pytest.mark.parametrize(
-    ("chunk", "error"),
-    [
-        ({"error": {"message": "slow down", "code": 429}}, LLMRateLimitError),
-        ({"error": {"message": "boom", "code": "500"}}, LLMError),
-        ({"error": "no good"}, LLMResponseError),
-        ({"object": "error", "message": "slow down", "code": 429}, LLMRateLimitError),
-    ],
-)
+@pytest.mark.parametrize(("chunk", "error"), [
+    ({"error": {"message": "slow down", "code": 429}}, LLMRateLimitError),
+    ({"error": {"message": "boom", "code": "500"}}, LLMError),
+    ({"error": "no good"}, LLMResponseError),
+    ({"object": "error", "message": "slow down", "code": 429}, LLMRateLimitError),
+])  # fmt: skip
 def test_an_error_in_the_stream_is_raised(chunk: dict[str, Any], error: type[LLMError]) -> None:
     with pytest.raises(LLMError) as caught:
         run(delta(content="On."), chunk)

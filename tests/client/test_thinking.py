@@ -18,19 +18,15 @@ def said(deltas: list[Delta]) -> str:
     return "".join(delta.get("content") or "" for delta in deltas)
 
 
-@pytest.mark.parametrize(
-    ("text", "thinking", "answer"),
-    [
-        ("It is on.", "", "It is on."),
-        ("<think>Hm.</think>\n\nIt is on.", "Hm.", "It is on."),
-        ("\n<think>\nHm. 1 < 2</think>It is on.", "\nHm. 1 < 2", "It is on."),
-        ("On.<think>Hm.</think> Off.<think>Ah.</think>", "Hm.Ah.", "On. Off."),
-        ("<think></think>It is on.", "", "It is on."),
-        ("1 < 2 and <b>bold</b> <thin", "", "1 < 2 and <b>bold</b> <thin"),
-        ("<think>Hm. </thin", "Hm. </thin", ""),
-    ],
-    ids=["none", "first", "blank before", "twice", "empty", "look-alikes", "unclosed"],
-)
+@pytest.mark.parametrize(("text", "thinking", "answer"), [
+    ("It is on.", "", "It is on."),
+    ("<think>Hm.</think>\n\nIt is on.", "Hm.", "It is on."),
+    ("\n<think>\nHm. 1 < 2</think>It is on.", "\nHm. 1 < 2", "It is on."),
+    ("On.<think>Hm.</think> Off.<think>Ah.</think>", "Hm.Ah.", "On. Off."),
+    ("<think></think>It is on.", "", "It is on."),
+    ("1 < 2 and <b>bold</b> <thin", "", "1 < 2 and <b>bold</b> <thin"),
+    ("<think>Hm. </thin", "Hm. </thin", ""),
+], ids=["none", "first", "blank before", "twice", "empty", "look-alikes", "unclosed"])  # fmt: skip
 def test_every_way_of_cutting_gives_the_same(text: str, thinking: str, answer: str) -> None:
     assert split(text) == (thinking, answer)
     assert split(*text) == (thinking, answer)

@@ -26,57 +26,46 @@ ON, OFF = {"on": True}, {"on": False}
 TWO = [("a", "f", ON), ("b", "g", OFF)]
 
 
-@pytest.mark.parametrize(
-    ("deltas", "expected"),
-    [
-        pytest.param([[fragment('{"on":true}', "f", "a")]], TWO[:1], id="whole"),
-        pytest.param([[fragment("", "f", "a")], [fragment('{"on"')], [fragment(":true}")]], TWO[:1], id="in fragments"),
-        pytest.param(
-            [[fragment('{"on"', "f", "a")], [{"index": 0, "function": {"arguments": ":true}"}}]],
-            TWO[:1],
-            id="later fragments without id and name",
-        ),
-        pytest.param(
-            [[fragment('{"on"', "f", "a")], [fragment(":true}", "f", "a")]], TWO[:1], id="id and name repeated"
-        ),
-        pytest.param([[fragment('{"on"', "f", "a")], [fragment(":true}", "", "")]], TWO[:1], id="id and name emptied"),
-        pytest.param([[fragment('{"on"', "f", "a")], [fragment(":true}", None, "z")]], TWO[:1], id="id changes midway"),
-        pytest.param([[fragment('{"on":true}', "f", "a")], [fragment("", "f", "a")]], TWO[:1], id="empty at the end"),
-        pytest.param([[fragment(None, None, "a")], [fragment('{"on":true}', "f")]], TWO[:1], id="name comes late"),
-        pytest.param([[fragment(ON, "f", "a")]], TWO[:1], id="arguments as an object"),
-        pytest.param(
-            [[fragment('{"on":true}', "f", "a", 0), fragment('{"on":false}', "g", "b", 1)]], TWO, id="two at once"
-        ),
-        pytest.param(
-            [
-                [fragment('{"on":', "f", "a", 0)],
-                [fragment('{"on":', "g", "b", 1)],
-                [fragment("true}", index=0), fragment("false}", index=1)],
-            ],
-            TWO,
-            id="two interleaved",
-        ),
-        pytest.param(
-            [[fragment('{"on":true}', "f", "a")], [fragment('{"on":false}', "g", "b")]], TWO, id="same index, new id"
-        ),
-        pytest.param(
-            [[fragment(ON, "f", "a", None), fragment(OFF, "g", "b", None)]], TWO, id="no index, several in one list"
-        ),
-        pytest.param(
-            [
-                [fragment('{"on":true', "f", "a", None)],
-                [fragment("}", None, "a", None)],
-                [fragment('{"on":false', "g", "b", None)],
-                [fragment("}", None, None, None)],
-            ],
-            TWO,
-            id="no index, in fragments",
-        ),
-        pytest.param([[fragment("", "f", "a")], [fragment("", "g", "b")]], [("a", "f", {}), ("b", "g", {})], id="none"),
-        pytest.param([None, "x", [None, 5], [{"index": 0}], [{"function": None}]], [], id="nonsense"),
-        pytest.param([[fragment("{}")]], [], id="no name"),
-    ],
-)
+@pytest.mark.parametrize(("deltas", "expected"), [
+    pytest.param([[fragment('{"on":true}', "f", "a")]], TWO[:1], id="whole"),
+    pytest.param([[fragment("", "f", "a")], [fragment('{"on"')], [fragment(":true}")]], TWO[:1], id="in fragments"),
+    pytest.param(
+        [[fragment('{"on"', "f", "a")], [{"index": 0, "function": {"arguments": ":true}"}}]], TWO[:1],
+        id="later fragments without id and name",
+    ),
+    pytest.param([[fragment('{"on"', "f", "a")], [fragment(":true}", "f", "a")]], TWO[:1], id="id and name repeated"),
+    pytest.param([[fragment('{"on"', "f", "a")], [fragment(":true}", "", "")]], TWO[:1], id="id and name emptied"),
+    pytest.param([[fragment('{"on"', "f", "a")], [fragment(":true}", None, "z")]], TWO[:1], id="id changes midway"),
+    pytest.param([[fragment('{"on":true}', "f", "a")], [fragment("", "f", "a")]], TWO[:1], id="empty at the end"),
+    pytest.param([[fragment(None, None, "a")], [fragment('{"on":true}', "f")]], TWO[:1], id="name comes late"),
+    pytest.param([[fragment(ON, "f", "a")]], TWO[:1], id="arguments as an object"),
+    pytest.param(
+        [[fragment('{"on":true}', "f", "a", 0), fragment('{"on":false}', "g", "b", 1)]], TWO, id="two at once",
+    ),
+    pytest.param(
+        [
+            [fragment('{"on":', "f", "a", 0)], [fragment('{"on":', "g", "b", 1)],
+            [fragment("true}", index=0), fragment("false}", index=1)],
+        ],
+        TWO, id="two interleaved",
+    ),
+    pytest.param(
+        [[fragment('{"on":true}', "f", "a")], [fragment('{"on":false}', "g", "b")]], TWO, id="same index, new id",
+    ),
+    pytest.param(
+        [[fragment(ON, "f", "a", None), fragment(OFF, "g", "b", None)]], TWO, id="no index, several in one list",
+    ),
+    pytest.param(
+        [
+            [fragment('{"on":true', "f", "a", None)], [fragment("}", None, "a", None)],
+            [fragment('{"on":false', "g", "b", None)], [fragment("}", None, None, None)],
+        ],
+        TWO, id="no index, in fragments",
+    ),
+    pytest.param([[fragment("", "f", "a")], [fragment("", "g", "b")]], [("a", "f", {}), ("b", "g", {})], id="none"),
+    pytest.param([None, "x", [None, 5], [{"index": 0}], [{"function": None}]], [], id="nonsense"),
+    pytest.param([[fragment("{}")]], [], id="no name"),
+])  # fmt: skip
 def test_calls_are_put_together(deltas: list[object], expected: list[object]) -> None:
     assert assemble(*deltas) == expected
 

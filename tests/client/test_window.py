@@ -32,33 +32,30 @@ def row(**fields: Any) -> dict[str, Any]:
 OLLAMA = {"model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40_960}}
 
 
-@pytest.mark.parametrize(
-    ("preset", "path", "answer", "window"),
-    [
-        ("vllm", "/v1/models", row(max_model_len=8192), 8192),
-        ("openrouter", "/v1/models", row(context_length=131_072), 131_072),
-        ("localai", "/v1/models", row(context_window=4096), 4096),
-        ("custom", "/v1/models", row(max_context_length=32_768), 32_768),
-        ("llama_cpp", "/v1/models", row(meta={"n_ctx": 6144, "n_ctx_train": 40_960}), 6144),
-        ("lm_studio", "/api/v0/models", row(max_context_length=131_072, loaded_context_length=4096), 4096),
-        ("llama_cpp", "/props", {"default_generation_settings": {"n_ctx": 2048}, "total_slots": 4}, 2048),
-        ("ollama", "/api/ps", {"models": [{"name": MODEL, "context_length": 4096}]}, 4096),
-        ("ollama", "/api/show", {"parameters": 'stop "x"\nnum_ctx    8192'} | OLLAMA, 8192),
-        ("ollama", "/api/show", {"model_info": {"phi.context_length": 2048}}, 2048),
-        ("ollama", "/api/show", OLLAMA, None),
-        ("custom", "/props", {"default_generation_settings": {"n_ctx": 2048}}, 2048),
-        ("custom", "/api/ps", {"models": [{"model": MODEL, "context_length": 4096}]}, 4096),
-        ("openai", "/v1/models", row(context_length=131_072), None),
-        ("vllm", "/v1/models", row(), None),
-        ("vllm", "/v1/models", row(max_model_len=True), None),
-        ("vllm", "/v1/models", row(max_model_len=-1), None),
-        ("vllm", "/v1/models", {"data": ["odd"]}, None),
-        ("vllm", "/v1/models", "odd", None),
-        ("llama_cpp", "/props", {"default_generation_settings": None}, None),
-        ("ollama", "/api/ps", {"models": None}, None),
-        ("ollama", "/api/show", [], None),
-    ],
-)
+@pytest.mark.parametrize(("preset", "path", "answer", "window"), [
+    ("vllm", "/v1/models", row(max_model_len=8192), 8192),
+    ("openrouter", "/v1/models", row(context_length=131_072), 131_072),
+    ("localai", "/v1/models", row(context_window=4096), 4096),
+    ("custom", "/v1/models", row(max_context_length=32_768), 32_768),
+    ("llama_cpp", "/v1/models", row(meta={"n_ctx": 6144, "n_ctx_train": 40_960}), 6144),
+    ("lm_studio", "/api/v0/models", row(max_context_length=131_072, loaded_context_length=4096), 4096),
+    ("llama_cpp", "/props", {"default_generation_settings": {"n_ctx": 2048}, "total_slots": 4}, 2048),
+    ("ollama", "/api/ps", {"models": [{"name": MODEL, "context_length": 4096}]}, 4096),
+    ("ollama", "/api/show", {"parameters": 'stop "x"\nnum_ctx    8192'} | OLLAMA, 8192),
+    ("ollama", "/api/show", {"model_info": {"phi.context_length": 2048}}, 2048),
+    ("ollama", "/api/show", OLLAMA, None),
+    ("custom", "/props", {"default_generation_settings": {"n_ctx": 2048}}, 2048),
+    ("custom", "/api/ps", {"models": [{"model": MODEL, "context_length": 4096}]}, 4096),
+    ("openai", "/v1/models", row(context_length=131_072), None),
+    ("vllm", "/v1/models", row(), None),
+    ("vllm", "/v1/models", row(max_model_len=True), None),
+    ("vllm", "/v1/models", row(max_model_len=-1), None),
+    ("vllm", "/v1/models", {"data": ["odd"]}, None),
+    ("vllm", "/v1/models", "odd", None),
+    ("llama_cpp", "/props", {"default_generation_settings": None}, None),
+    ("ollama", "/api/ps", {"models": None}, None),
+    ("ollama", "/api/show", [], None),
+])  # fmt: skip
 async def test_each_server_says_it_in_its_own_way(
     hass: HomeAssistant, llm_server: LLMServer, preset: str, path: str, answer: object, window: int | None
 ) -> None:
@@ -71,19 +68,16 @@ async def test_a_server_that_is_away_tells_nothing(hass: HomeAssistant, llm_serv
     assert await async_context_window(ChatCompletionsClient(hass, config(llm_server))) is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "learned", "window"),
-    [
-        ({"context_window": 4096, "model": "gpt-4o"}, 8192, 4096),
-        ({"model": "gpt-4o"}, 8192, 8192),
-        ({"model": "gpt-4o-mini", "preset": "openai"}, None, 128_000),
-        ({"model": "openai/gpt-5-mini", "preset": "openrouter"}, None, 272_000),
-        ({"model": "gpt-4", "preset": "azure"}, None, 8192),
-        ({"model": "gpt-4", "preset": "localai"}, None, 16_384),
-        ({"model": "no-such", "preset": "openai"}, None, 128_000),
-        ({}, None, 16_384),
-    ],
-)
+@pytest.mark.parametrize(("fields", "learned", "window"), [
+    ({"context_window": 4096, "model": "gpt-4o"}, 8192, 4096),
+    ({"model": "gpt-4o"}, 8192, 8192),
+    ({"model": "gpt-4o-mini", "preset": "openai"}, None, 128_000),
+    ({"model": "openai/gpt-5-mini", "preset": "openrouter"}, None, 272_000),
+    ({"model": "gpt-4", "preset": "azure"}, None, 8192),
+    ({"model": "gpt-4", "preset": "localai"}, None, 16_384),
+    ({"model": "no-such", "preset": "openai"}, None, 128_000),
+    ({}, None, 16_384),
+])  # fmt: skip
 def test_whose_word_counts(fields: dict[str, Any], learned: int | None, window: int) -> None:
     assert config(**fields).assumed_window(learned) == window
 
@@ -129,9 +123,7 @@ async def refuse(hass: HomeAssistant, llm_server: LLMServer, limit: int) -> None
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_a_refusal_counts_for_a_day_while_the_server_tells_the_same(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_daily_refusal_counts(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     entry = await set_up(hass, llm_server, llm={"context_window": None, "model": MODEL})
     (endpoint,) = entry.runtime_data.endpoints.values()
     llm_server.told = {"/v1/models": row(max_model_len=16_384)}

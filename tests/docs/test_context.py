@@ -48,9 +48,8 @@ def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> FrozenDateTi
     return freezer
 
 
-async def test_a_small_home(
-    hass: HomeAssistant, llm_server: LLMServer, house: None, evening: FrozenDateTimeFactory
-) -> None:
+@pytest.mark.usefixtures("house")
+async def test_a_small_home(hass: HomeAssistant, llm_server: LLMServer, evening: FrozenDateTimeFactory) -> None:
     await build_house(hass)
     await set_up(hass, llm_server)
     shown = await sent(hass, llm_server, evening, ["Is the front door locked?", "And what about the lights?"])
@@ -60,13 +59,9 @@ async def test_a_small_home(
 @pytest.mark.parametrize(
     ("context_format", "heading"), [("natural_language", "As sentences"), ("hybrid", "As JSON with notes")]
 )
+@pytest.mark.usefixtures("house")
 async def test_other_formats(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    house: None,
-    evening: FrozenDateTimeFactory,
-    context_format: str,
-    heading: str,
+    hass: HomeAssistant, llm_server: LLMServer, evening: FrozenDateTimeFactory, context_format: str, heading: str
 ) -> None:
     await build_house(hass)
     await set_up(hass, llm_server, profile={"context_format": context_format})
@@ -74,9 +69,8 @@ async def test_other_formats(
     assert pictures(heading) == shown[1:]
 
 
-async def test_a_large_home(
-    hass: HomeAssistant, llm_server: LLMServer, house: None, evening: FrozenDateTimeFactory
-) -> None:
+@pytest.mark.usefixtures("house")
+async def test_a_large_home(hass: HomeAssistant, llm_server: LLMServer, evening: FrozenDateTimeFactory) -> None:
     assert await async_setup_component(hass, "conversation", {})
     House(hass, 360).build()
     entry = await set_up(hass, llm_server, profile={"context_mode": "retrieved", "context_max_entities": 1})

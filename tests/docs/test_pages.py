@@ -8,13 +8,9 @@ import re
 from typing import Any
 
 from homeassistant.components import logger
-from homeassistant.components.automation.config import (
-    async_validate_config_item as validate_automation,
-)
+from homeassistant.components.automation.config import async_validate_config_item as validate_automation
 from homeassistant.components.fan.const import FanEntityFeature
-from homeassistant.components.script.config import (
-    async_validate_config_item as validate_script,
-)
+from homeassistant.components.script.config import async_validate_config_item as validate_script
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.setup import async_setup_component
@@ -32,21 +28,7 @@ from custom_components.home_agent.tools.memory import ForgetMemory, RecallMemory
 from custom_components.home_agent.tools.query import HaQuery
 from tests.house import set_up
 
-from .pages import (
-    CODE,
-    DOCS,
-    LINK,
-    PAGES,
-    ROOT,
-    Example,
-    anchors,
-    examples,
-    names,
-    page_name,
-    prose,
-    read,
-    section,
-)
+from .pages import CODE, DOCS, LINK, PAGES, ROOT, Example, anchors, examples, names, page_name, prose, read, section
 
 STEPS = [
     example for example in examples("yaml") if not example.code.startswith((f"{DOMAIN}:", "name:", "needs:", "tools:"))

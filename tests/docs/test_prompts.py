@@ -41,7 +41,6 @@ async def test_example_is_filled_in(hass: HomeAssistant) -> None:
 
 
 async def test_what_is_not_there_is_written_as_the_page_says(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """Nobody is logged in, and no device is spoken to."""
     asked = "[{{ area_id }} {device_id} {user_id} {user_name}{% if area_id or device_id or user_name %} one{% endif %}]"
     await build_house(hass)
     await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": asked})
@@ -53,7 +52,6 @@ async def test_what_is_not_there_is_written_as_the_page_says(hass: HomeAssistant
 
 
 async def test_prompt_with_everything_reaches_the_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """The home and the history stand where the prompt has a place for them."""
     _, example = [item for item in examples("jinja") if item.page.endswith("placeholders.md")]
     await build_house(hass)
     entry = await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": example.code})

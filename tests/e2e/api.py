@@ -107,7 +107,6 @@ class Api:
     """A session with one Home Assistant."""
 
     def __init__(self, url: str) -> None:
-        """Connect to nothing yet."""
         self.url = url
         self.client_id = f"{url}/"  # what the frontend uses: where it was loaded from
         self.tokens: dict[str, Any] = {}
@@ -116,7 +115,6 @@ class Api:
 
     @property
     def session(self) -> ClientSession:
-        """The HTTP session, made when first needed."""
         if self._session is None:
             self._session = ClientSession()
         return self._session
@@ -168,7 +166,6 @@ class Api:
         return self._socket
 
     async def connect(self) -> Socket:
-        """Open a websocket connection of its own; the caller closes it."""
         socket = await self.session.ws_connect(f"{self.url}/api/websocket", max_msg_size=0)
         await socket.receive_json()  # auth_required
         await socket.send_json({"type": "auth", "access_token": self.tokens["access_token"]})
@@ -197,10 +194,7 @@ class Api:
 
     async def _log_in_again(self, user: str, password: str) -> None:
         flow = await self.post(
-            "/auth/login_flow",
-            client_id=self.client_id,
-            handler=["homeassistant", None],
-            redirect_uri=self.client_id,
+            "/auth/login_flow", client_id=self.client_id, handler=["homeassistant", None], redirect_uri=self.client_id
         )
         step = await self.post(
             f"/auth/login_flow/{flow['flow_id']}", client_id=self.client_id, username=user, password=password

@@ -40,7 +40,6 @@ class PipelineRun:
 
     @property
     def answer(self) -> Answer:
-        """The final answer."""
         return Answer(self.data("intent-end")["intent_output"])
 
 
@@ -89,7 +88,6 @@ class Flow:
         return self
 
     async def choose(self, option: str) -> Self:
-        """Choose from the menu."""
         assert option in self.step["menu_options"], self.step
         return await self.submit(next_step_id=option)
 
@@ -155,12 +153,10 @@ class Hass(Api):
     # The house
 
     async def state(self, entity_id: str) -> str:
-        """Return the state of an entity."""
         state: str = (await self.get(f"/api/states/{entity_id}"))["state"]
         return state
 
     async def states(self) -> dict[str, str]:
-        """Return the state of every entity."""
         return {item["entity_id"]: item["state"] for item in await self.get("/api/states")}
 
     async def wait_for(self, entity_id: str, state: str, seconds: float = 10) -> None:
@@ -170,12 +166,10 @@ class Hass(Api):
                 await asyncio.sleep(0.05)
 
     async def call(self, action: str, entity_id: str | None = None, **data: Any) -> None:
-        """Call an action (`light.turn_on`)."""
         target = {"entity_id": entity_id} if entity_id else {}
         await self.post(f"/api/services/{action.replace('.', '/')}", **target, **data)
 
     async def call_for_response(self, action: str, **data: Any) -> JSON:
-        """Call an action that answers; return its answer."""
         path = f"/api/services/{action.replace('.', '/')}?return_response"
         return (await self.post(path, **data))["service_response"]
 
@@ -230,7 +224,6 @@ class Hass(Api):
         return await self._begin("/api/config/config_entries/flow", handler, context)
 
     async def options_flow(self, entry_id: str) -> Flow:
-        """Open the options of an entry."""
         return await self._begin("/api/config/config_entries/options/flow", entry_id, {})
 
     async def subentry_flow(self, entry_id: str, kind: str, start: str = "blank", **context: Any) -> Flow:
@@ -254,22 +247,18 @@ class Hass(Api):
         return found
 
     async def entry_id(self) -> str:
-        """Return the id of our config entry."""
         [entry] = await self.entries()
         entry_id: str = entry["entry_id"]
         return entry_id
 
     async def remove_entry(self, entry_id: str) -> None:
-        """Remove a config entry."""
         await self.request("DELETE", f"/api/config/config_entries/entry/{entry_id}")
 
     async def subentries(self, kind: str) -> list[dict[str, Any]]:
-        """Return the subentries of this type of our entry."""
         found = await self.command("config_entries/subentries/list", entry_id=await self.entry_id())
         return [subentry for subentry in found if subentry["subentry_type"] == kind]
 
     async def agents(self) -> list[str]:
-        """Return the entity ids of our conversation agents."""
         registry = await self.command("config/entity_registry/list")
         ids = [item["entity_id"] for item in registry if item["platform"] == DOMAIN]
         return sorted(entity_id for entity_id in ids if entity_id.startswith("conversation."))

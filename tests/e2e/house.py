@@ -16,13 +16,9 @@ ROOMS = {
     "Garden": ("binary_sensor.movement_backyard", "valve.front_garden", "valve.back_garden"),
 }
 ALSO_CALLED = {
-    "Living Room": "Wohnzimmer",
-    "Kitchen": "Küche",
-    "Bedroom": "Schlafzimmer",
-    "Office": "Büro",
-    "Hallway": "Flur",
+    "Living Room": "Wohnzimmer", "Kitchen": "Küche", "Bedroom": "Schlafzimmer", "Office": "Büro", "Hallway": "Flur",
     "Garden": "Garten",
-}
+}  # fmt: skip
 """Other names of rooms, so that German sentences find them."""
 ALSO_EXPOSED = ("lock.front_door", "lock.kitchen_door", "valve.front_garden")
 SHOPPING_LIST = "todo.shopping_list"
@@ -66,7 +62,6 @@ async def add_shopping_list(hass: Hass) -> None:
 
 
 async def shopping_list(hass: Hass) -> list[str]:
-    """Return what is to be bought."""
     answer = await hass.call_for_response("todo.get_items", entity_id=SHOPPING_LIST, status="needs_action")
     return [item["summary"] for item in answer[SHOPPING_LIST]["items"]]
 

@@ -69,17 +69,10 @@ def http_settings(host: str, port: int) -> dict[str, Any]:
     Not an `http:` block: Home Assistant takes that over once, as a trial that ends with a restart on the old port.
     """
     stable = {
-        "server_host": [host],
-        "server_port": port,
-        "cors_allowed_origins": [],
-        "login_attempts_threshold": -1,
-        "ip_ban_enabled": True,
-        "ssl_profile": "modern",
-        "use_x_frame_options": True,
-        "created_at": "2026-01-01T00:00:00+00:00",
-        "error": None,
-        "error_message": None,
-    }
+        "server_host": [host], "server_port": port, "cors_allowed_origins": [], "login_attempts_threshold": -1,
+        "ip_ban_enabled": True, "ssl_profile": "modern", "use_x_frame_options": True,
+        "created_at": "2026-01-01T00:00:00+00:00", "error": None, "error_message": None,
+    }  # fmt: skip
     data = {"stable": stable, "pending": None, "yaml_migration_done": True}
     return {"version": 2, "minor_version": 2, "key": "http", "data": data}
 

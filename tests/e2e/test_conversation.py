@@ -76,9 +76,7 @@ async def test_pipeline_streams_the_answer(hass: Hass, llm_server: LLMServer) ->
     assert run.answer.speech == words
 
 
-async def test_voice_device_hears_speakable_text_and_the_chat_keeps_its_markdown(
-    hass: Hass, llm_server: LLMServer
-) -> None:
+async def test_voice_gets_speakable_text_and_chat_keeps_markdown(hass: Hass, llm_server: LLMServer) -> None:
     pipeline = await hass.create_pipeline(await agent_of(hass))
     words = "**Bed light** is [on](http://x.test) 😀 at 21.5 °C."
     llm_server.plan(text(words), text(words))

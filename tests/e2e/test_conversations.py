@@ -36,11 +36,8 @@ async def test_conversation_goes_on_after_a_restart(own_hass: Hass, own_server: 
     second = await own_hass.say("why?", agent=agent, conversation_id=first.conversation_id)
     assert second.conversation_id != first.conversation_id
     assert words(own_server) == [
-        "user: kitchen lights on",
-        "assistant: ",
-        "assistant: The kitchen lights are on.",
-        "user: why?",
-    ]
+        "user: kitchen lights on", "assistant: ", "assistant: The kitchen lights are on.", "user: why?",
+    ]  # fmt: skip
     restored = own_server.request.body["messages"]
     own_server.plan(text("Bye."))
     await own_hass.say("bye", agent=agent, conversation_id=second.conversation_id)
@@ -100,9 +97,7 @@ async def test_settings_that_change_in_mid_answer_cost_no_word(own_hass: Hass, o
     assert words(own_server) == ["user: one", "assistant: This answer takes its time.", "user: two"]
 
 
-async def test_nothing_is_left_of_an_answer_that_outlives_the_integration(
-    own_hass: Hass, own_server: LLMServer
-) -> None:
+async def test_an_answer_that_outlives_the_integration_leaves_nothing(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
     own_server.plan(text("One."), text("This answer takes its time.", pause=0.4))
     await own_hass.say("marzipan", agent=agent, conversation_id="kitchen")

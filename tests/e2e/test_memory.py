@@ -25,9 +25,7 @@ def told(server: LLMServer) -> Any:
     return json.loads(content.removeprefix("<house>").partition("</house>")[0]).get("memories")
 
 
-async def test_what_was_stored_is_told_in_the_next_conversation_and_after_a_restart(
-    own_hass: Hass, own_server: LLMServer
-) -> None:
+async def test_a_memory_is_told_in_the_next_conversation_and_a_restart(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
     own_server.plan(tool_call("store_memory", {"content": KEY}), text("I will remember that."))
     await own_hass.say(f"Remember: {KEY}.", agent=agent)
@@ -45,9 +43,7 @@ async def test_what_was_stored_is_told_in_the_next_conversation_and_after_a_rest
     assert [memory["accesses"] for memory in json.loads(file.read_text())["data"]["memories"]] != [0]
 
 
-async def test_forgetting_several_waits_for_a_yes_and_actions_answer_in_tables(
-    own_hass: Hass, own_server: LLMServer
-) -> None:
+async def test_forgetting_several_needs_a_yes_and_actions_return_tables(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
     other, coffee = "Anna has the other spare key", "Ben takes his coffee without sugar"
     for content in (KEY, other, coffee):

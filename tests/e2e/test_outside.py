@@ -140,9 +140,7 @@ async def test_a_request_with_oauth(hass: Hass, endpoint: LLMServer, neighbour: 
     assert len(neighbour.sent_to("/token")) == 2
 
 
-async def test_a_server_of_tools_with_oauth(
-    hass: Hass, endpoint: LLMServer, neighbour: Neighbour, library: McpServer
-) -> None:
+async def test_an_oauth_tool_server(hass: Hass, endpoint: LLMServer, neighbour: Neighbour, library: McpServer) -> None:
     entry_id = await hass.entry_id()
     flow = await hass.subentry_flow(entry_id, "mcp_server")
     access = {"token_url": f"{neighbour.url}/library-token", "client_id": "house"}
@@ -183,9 +181,7 @@ async def offered(hass: Hass, endpoint: LLMServer, tool: str) -> None:
 
 
 @pytest.mark.parametrize("button", ["CONFIRM", "REJECT"])
-async def test_a_phone_answers_for_its_owner(
-    hass: Hass, endpoint: LLMServer, neighbour: Neighbour, phone: str, button: str
-) -> None:
+async def test_a_phone_answers(hass: Hass, endpoint: LLMServer, neighbour: Neighbour, phone: str, button: str) -> None:
     endpoint.plan(UNLOCK)
     asked = await hass.call_for_response("home_agent.process", text="open up", confirm_via=["mobile_app"])
     [notification] = neighbour.sent_to("/push")

@@ -37,7 +37,6 @@ DELETE = tool_call("delete_entry", {"number": "5?all=1"})
 
 @async_fixture(scope="module")
 async def diary() -> AsyncGenerator[RestServer]:
-    """The computer that the owner's tool asks."""
     server = RestServer()
     await server.start()
     yield server
@@ -98,9 +97,7 @@ async def guest_of(hass: Hass) -> Api:
     return guest
 
 
-async def test_a_question_is_answered_by_whoever_was_asked_and_once(
-    hass: Hass, endpoint: LLMServer, diary: RestServer
-) -> None:
+async def test_a_question_is_answered_once_by_its_user(hass: Hass, endpoint: LLMServer, diary: RestServer) -> None:
     [agent] = await hass.agents()
     endpoint.plan(DELETE)
     asked = await hass.say(f"delete it, {WORDS}", agent=agent)
@@ -128,9 +125,7 @@ async def test_what_is_no_yes_is_heard_by_the_model(hass: Hass, endpoint: LLMSer
     assert await hass.state("lock.front_door") == "locked"
 
 
-async def test_yes_on_another_device_of_the_same_person_in_the_same_conversation(
-    hass: Hass, endpoint: LLMServer
-) -> None:
+async def test_yes_on_another_device_in_the_same_conversation(hass: Hass, endpoint: LLMServer) -> None:
     pipeline = await hass.create_pipeline((await hass.agents())[0])
     first, second, *_ = await hass.command("config/device_registry/list")
     endpoint.plan(UNLOCK)

@@ -34,9 +34,7 @@ async def issues(hass: Hass) -> list[dict[str, Any]]:
     return [issue for issue in listed["issues"] if issue["translation_key"] == "names_proposed"]
 
 
-async def test_a_name_is_proposed_approved_after_a_restart_said_and_undone(
-    own_hass: Hass, own_server: LLMServer
-) -> None:
+async def test_a_name_approved_after_a_restart_is_said_and_undone(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted", key="sk-e2e", model_first=False)
     guest = await guest_of(own_hass)
     before = await registered(own_hass)

@@ -14,7 +14,9 @@ from pytest_asyncio import fixture as async_fixture
 from tests.llm_server import LLMServer, text
 
 from .harness import DOMAIN, Hass
-from .test_upgrade import unpack
+from .test_upgrade import hass, unpack
+
+__all__ = ["hass"]
 
 STORED, STORED_PORT = Path(__file__).parent / "stored_month", 34783
 AGENT, BED = "conversation.home_agent", "light.bed_light"
@@ -27,15 +29,6 @@ async def upgraded(endpoint: LLMServer, tmp_path_factory: pytest.TempPathFactory
     unpack(folder, endpoint.port, STORED, STORED_PORT)
     async with Hass(folder).running() as hass:
         yield hass
-
-
-@async_fixture
-async def hass(upgraded: Hass, endpoint: LLMServer) -> AsyncGenerator[Hass]:
-    """The same; its log stays clean."""
-    endpoint.requests.clear()
-    yield upgraded
-    endpoint.assert_done()
-    upgraded.assert_clean_log()
 
 
 async def issues(hass: Hass) -> dict[str, dict[str, Any]]:

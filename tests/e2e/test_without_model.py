@@ -180,9 +180,7 @@ async def test_what_is_so_already_is_said_and_a_list_loses_what_is_removed(own_h
     assert "Milch" not in await shopping_list(own_hass)
 
 
-async def test_a_command_for_later_is_not_for_the_model_that_came_meanwhile(
-    own_hass: Hass, own_server: LLMServer
-) -> None:
+async def test_a_later_command_stays_local_when_a_model_is_added(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass)
     assert await own_hass.state("light.bed_light") == "on"
     late = await own_hass.say("unlock the front door in 5 minutes", agent=agent)

@@ -16,15 +16,11 @@ __all__ = ["server_certificate"]
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less for an endpoint that says nothing."""
     monkeypatch.setattr(discovery, "TIMEOUT", 1)
 
 
 @pytest.fixture
-def tls_server(
-    socket_enabled: None,
-    server_certificate: ssl.SSLContext,
-) -> Iterator[LLMServer]:
+def tls_server(socket_enabled: None, server_certificate: ssl.SSLContext) -> Iterator[LLMServer]:
     """Return an endpoint with a self-signed certificate.
 
     It has a loop of its own: handshakes that a client breaks off are errors in the loop of the server.

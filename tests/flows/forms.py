@@ -28,7 +28,6 @@ def fields(result: Result) -> dict[str, dict[str, Any]]:
 
 
 def shown(result: Result) -> dict[str, Any]:
-    """Return the values that a form shows."""
     return {
         name: field["description"]["suggested_value"]
         for name, field in fields(result).items()
@@ -37,7 +36,6 @@ def shown(result: Result) -> dict[str, Any]:
 
 
 def options(result: Result, field: str) -> list[str]:
-    """Return what can be chosen in a field."""
     listed = fields(result)[field]["selector"]["select"]["options"]
     return [option["value"] if isinstance(option, dict) else option for option in listed]
 

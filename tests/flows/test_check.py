@@ -3,13 +3,11 @@
 from typing import Any
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
-from homeassistant.components.assist_pipeline.pipeline import Pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId, FlowType
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
-from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -18,7 +16,7 @@ from custom_components.home_agent.flows.check import MAX_NAMED, counted, finding
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.flows.forms import Result, fields, options, shown
-from tests.house import EXPOSED, build_house, set_up, state_of
+from tests.house import EXPOSED, build_house, set_up, state_of, voice
 from tests.llm_server import LLMServer, text, unauthorized
 
 OURS = "conversation.home_agent"
@@ -26,15 +24,7 @@ OURS = "conversation.home_agent"
 
 @pytest.fixture(autouse=True)
 async def furnished(hass: HomeAssistant) -> None:
-    """Build a home."""
     await build_house(hass)
-
-
-async def voice(hass: HomeAssistant) -> Pipeline:
-    """Set voice assistants up and return the one that is there at first."""
-    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
-        assert await async_setup_component(hass, domain, {})
-    return async_get_pipelines(hass)[0]
 
 
 async def check(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
@@ -44,7 +34,6 @@ async def check(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form."""
     return await hass.config_entries.options.async_configure(form["flow_id"], data)
 
 
@@ -157,9 +146,7 @@ async def test_the_model_is_asked_and_a_failure_is_told(hass: HomeAssistant, llm
     assert "refused its API key" in answer["description_placeholders"]["answer"]
 
 
-async def test_a_model_that_does_not_come_to_an_end_is_not_waited_for(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_endless_model(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_page, "MAX_WAIT", 1)
     entry = await set_up(hass, llm_server)
     llm_server.plan(text("One two three four. " * 50, pause=0.1))
@@ -168,9 +155,7 @@ async def test_a_model_that_does_not_come_to_an_end_is_not_waited_for(
 
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Which lights are on?"), ("de", "Welche Lichter sind an?")])
-async def test_the_sentence_that_is_suggested_is_understood_without_a_model(
-    hass: HomeAssistant, language: str, sentence: str
-) -> None:
+async def test_the_suggested_sentence_works_without_a_model(hass: HomeAssistant, language: str, sentence: str) -> None:
     hass.config.language = language
     form = await check(hass, await set_up(hass))
     assert shown(form) == {"sentence": sentence}
@@ -228,7 +213,6 @@ def exposed_issue(hass: HomeAssistant) -> bool:
 
 
 async def show(hass: HomeAssistant, entry: MockConfigEntry, *, exposed: bool) -> None:
-    """Hide or show everything, and have the home read."""
     for entity_id in EXPOSED:
         async_expose_entity(hass, ASSISTANT, entity_id, exposed)
     await entry.runtime_data.home.async_get()

@@ -12,7 +12,6 @@ from tests.house import set_up
 
 
 async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
-    """Return the form."""
     menu = await hass.config_entries.options.async_init(entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "confirmation"})
 

@@ -73,25 +73,18 @@ async def test_a_request(hass: HomeAssistant) -> None:
         "parameters": PARAMETERS,
         "examples": ["What is the weather?"],
         "handler": {
-            "type": "rest",
-            "url": "https://api.example.com/v1/{{ city }}",
-            "headers": {"X-A": "b"},
-            "auth": {"type": "bearer", "token": "abcdef"},
-            "timeout": 5.0,
-            "verify_ssl": False,
+            "type": "rest", "url": "https://api.example.com/v1/{{ city }}", "headers": {"X-A": "b"},
+            "auth": {"type": "bearer", "token": "abcdef"}, "timeout": 5.0, "verify_ssl": False,
         },
-    }
+    }  # fmt: skip
     assert entry.runtime_data.custom_tools.names == ["weather"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "sent"),
-    [
-        pytest.param("service", {"service": "light.turn_on", "target": {"area_id": "{{ city }}"}}, id="service"),
-        pytest.param("template", {"template": "{{ city }}"}, id="template"),
-        pytest.param("mcp", {"server_url": "https://mcp.example.com", "method": "a/b", "transport": "sse"}, id="mcp"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "sent"), [
+    pytest.param("service", {"service": "light.turn_on", "target": {"area_id": "{{ city }}"}}, id="service"),
+    pytest.param("template", {"template": "{{ city }}"}, id="template"),
+    pytest.param("mcp", {"server_url": "https://mcp.example.com", "method": "a/b", "transport": "sse"}, id="mcp"),
+])  # fmt: skip
 async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any]) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS | {"behaviour": "destructive"}, type=kind)
@@ -104,19 +97,16 @@ async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any])
     assert (data["read_only"], data["destructive"]) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("sent", "errors"),
-    [
-        pytest.param({"name": "Light"}, {"name": "name_taken"}, id="another has the name"),
-        pytest.param({"name": "in_yaml"}, {"base": "tool_refused"}, id="YAML has the name"),
-        pytest.param({"name": "no name"}, {"base": "tool_refused"}, id="no name for a tool"),
-        pytest.param({"name": "ha_control"}, {"base": "tool_refused"}, id="ours"),
-        pytest.param({"description": ""}, {"description": "missing"}, id="no description"),
-        pytest.param({"name": " ", "description": ""}, {"name": "missing", "description": "missing"}, id="nothing"),
-        pytest.param({"parameters": {"type": "string"}}, {"base": "tool_refused"}, id="no object"),
-        pytest.param({"parameters": {"properties": {"key": {}}}}, {"base": "tool_refused"}, id="a secret's name"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "errors"), [
+    pytest.param({"name": "Light"}, {"name": "name_taken"}, id="another has the name"),
+    pytest.param({"name": "in_yaml"}, {"base": "tool_refused"}, id="YAML has the name"),
+    pytest.param({"name": "no name"}, {"base": "tool_refused"}, id="no name for a tool"),
+    pytest.param({"name": "ha_control"}, {"base": "tool_refused"}, id="ours"),
+    pytest.param({"description": ""}, {"description": "missing"}, id="no description"),
+    pytest.param({"name": " ", "description": ""}, {"name": "missing", "description": "missing"}, id="nothing"),
+    pytest.param({"parameters": {"type": "string"}}, {"base": "tool_refused"}, id="no object"),
+    pytest.param({"parameters": {"properties": {"key": {}}}}, {"base": "tool_refused"}, id="a secret's name"),
+])  # fmt: skip
 async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, Any], errors: dict[str, str]) -> None:
     taken = subentry({"type": "template", "template": "a"}, name="light")
     entry = await set_up(hass, more=[{**taken, "title": "light"}])
@@ -130,19 +120,14 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
     assert (await send(hass, form, **BASICS, type="rest"))["step_id"] == "rest"
 
 
-@pytest.mark.parametrize(
-    ("kind", "sent", "reason"),
-    [
-        pytest.param("rest", {"url": "https://{{ city }}/"}, "host", id="host from a template"),
-        pytest.param("rest", {"url": "https://a.example", "response": "{{ town }}"}, "town", id="of the response"),
-        pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
-        pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
-        pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
-    ],
-)
-async def test_what_is_wrong_with_its_handler(
-    hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str
-) -> None:
+@pytest.mark.parametrize(("kind", "sent", "reason"), [
+    pytest.param("rest", {"url": "https://{{ city }}/"}, "host", id="host from a template"),
+    pytest.param("rest", {"url": "https://a.example", "response": "{{ town }}"}, "town", id="of the response"),
+    pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
+    pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
+    pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
+])  # fmt: skip
+async def test_invalid_handler(hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type=kind)
     form = await send(hass, form, **sent)
@@ -187,11 +172,9 @@ async def test_a_key_of_a_moment_ago_goes_nowhere_else(hass: HomeAssistant) -> N
 
 
 OAUTH = {
-    "type": "oauth2",
-    "token_url": "https://auth.example.com/token",
-    "client_id": "home",
+    "type": "oauth2", "token_url": "https://auth.example.com/token", "client_id": "home",
     "client_secret": "very-secret",
-}
+}  # fmt: skip
 REQUEST = {"type": "rest", "url": "https://api.example.com/v1", "auth": OAUTH, "timeout": 5}
 
 
@@ -213,14 +196,11 @@ async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
     assert handler["url"].endswith("{{ city }}")
 
 
-@pytest.mark.parametrize(
-    ("url", "token_url"),
-    [
-        pytest.param("https://evil.example/v1", OAUTH["token_url"], id="of the request"),
-        pytest.param("https://api.example.com:8443/v1", OAUTH["token_url"], id="port"),
-        pytest.param("https://api.example.com/v1", "https://evil.example/token", id="of the token"),
-    ],
-)
+@pytest.mark.parametrize(("url", "token_url"), [
+    pytest.param("https://evil.example/v1", OAUTH["token_url"], id="of the request"),
+    pytest.param("https://api.example.com:8443/v1", OAUTH["token_url"], id="port"),
+    pytest.param("https://api.example.com/v1", "https://evil.example/token", id="of the token"),
+])  # fmt: skip
 async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistant, url: str, token_url: str) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
     form = await send(hass, await change(hass, entry), **BASICS, type="rest")
@@ -229,13 +209,10 @@ async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistan
     assert stored(entry)["handler"] == REQUEST
 
 
-@pytest.mark.parametrize(
-    ("server_url", "kept"),
-    [
-        pytest.param("https://mcp.example.com/other", True, id="same server"),
-        pytest.param("https://evil.example/mcp", False, id="another server"),
-    ],
-)
+@pytest.mark.parametrize(("server_url", "kept"), [
+    pytest.param("https://mcp.example.com/other", True, id="same server"),
+    pytest.param("https://evil.example/mcp", False, id="another server"),
+])  # fmt: skip
 async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: str, kept: bool) -> None:
     handler = {"type": "mcp", "server_url": "https://mcp.example.com/mcp", "method": "a"}
     entry = await set_up(hass, more=[subentry(handler | {"auth": {"type": "bearer", "token": "very-secret"}})])
@@ -279,17 +256,12 @@ async def test_forms_have_every_key(hass: HomeAssistant, kind: str) -> None:
     assert set(fields(form)) == {key for inside in FORMS[kind].values() for key in inside}
 
 
-@pytest.mark.parametrize(
-    ("kind", "holds"),
-    [
-        pytest.param("rest", {"method": "GET", "max_response_bytes": 65536}, id="request"),
-        pytest.param("mcp", {"transport": "auto"}, id="tool of a server"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "holds"), [
+    pytest.param("rest", {"method": "GET", "max_response_bytes": 65536}, id="request"),
+    pytest.param("mcp", {"transport": "auto"}, id="tool of a server"),
+])  # fmt: skip
 @pytest.mark.parametrize("off", [False, True])
-async def test_what_holds_is_shown_and_what_is_shown_is_not_stored(
-    hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool
-) -> None:
+async def test_shown_values_are_not_stored(hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type=kind)
     holds = {"auth": "none", "timeout": 30, "min_interval": 0, "verify_ssl": True, **holds}

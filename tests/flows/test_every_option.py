@@ -122,7 +122,6 @@ class World:
     """A home with one agent, as somebody sees it from outside."""
 
     def __init__(self, hass: HomeAssistant, server: LLMServer, entry: MockConfigEntry) -> None:
-        """Begin."""
         self.hass = hass
         self.server = server
         self.entry = entry
@@ -331,10 +330,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "llm_model": Effect(value="other", see=model, before="scripted", after="other"),
     "language": Effect(value="de", see=answers_in, before=False, after=True),
     "prompts": Effect(
-        value={"rules": "Other."},
-        see=instructions,
-        before="Mine.",
-        after="Other.",
+        value={"rules": "Other."}, see=instructions, before="Mine.", after="Other.",
         base={"prompt_additions": "{{ prompts.rules }}", "prompts": {"rules": "Mine."}},
     ),
     "local_first": Effect(value=True, see=requests, before=True, after=False),
@@ -342,39 +338,33 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "use_default_prompt": Effect(value=False, see=replaced, before=True, after=False, base={"custom_prompt": "Mine."}),
     "custom_prompt": Effect(value="Other.", see=instructions, before="Mine.", after="Other.", base=OWN_PROMPT),
     "use_prompt_context_service": Effect(
-        value=False, see=instructions, before="[en]", after="[{language}]", base={"prompt_additions": "[{language}]"}
+        value=False, see=instructions, before="[en]", after="[{language}]", base={"prompt_additions": "[{language}]"},
     ),
     "prompt_history_system": Effect(
-        value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY
+        value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY,
     ),
     "system_documents": Effect(value=["USER_GUIDE.md"], see=documented, before=False, after=True),
     "timezone": Effect(value="Asia/Tokyo", see=clock, before=("US/Pacific", "-08:00"), after=("Asia/Tokyo", "+09:00")),
     "context_mode": Effect(value="off", see=states, before=["cover", "light", "lock", "switch"], after="NoneType"),
     "context_format": Effect(
-        value="natural_language", see=states, before=["cover", "light", "lock", "switch"], after="list"
+        value="natural_language", see=states, before=["cover", "light", "lock", "switch"], after="list",
     ),
     "context_entities": Effect(
-        value=["lock.front_door"],
-        see=states,
-        before=["cover", "light", "lock", "switch"],
-        after=["lock"],
+        value=["lock.front_door"], see=states, before=["cover", "light", "lock", "switch"], after=["lock"],
         base={"context_mode": "direct"},
     ),
     "context_entities_patterns": Effect(
-        value=[{"entity_id": "lock.*"}],
-        see=states,
-        before=["cover", "light", "lock", "switch"],
-        after=["lock"],
+        value=[{"entity_id": "lock.*"}], see=states, before=["cover", "light", "lock", "switch"], after=["lock"],
         base={"context_mode": "direct"},
     ),
     "exposed_areas": Effect(
-        value=["kitchen"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "light"]
+        value=["kitchen"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "light"],
     ),
     "exposed_entities": Effect(
-        value=["lock.front_door"], see=states, before=["cover", "light", "lock", "switch"], after=["lock"]
+        value=["lock.front_door"], see=states, before=["cover", "light", "lock", "switch"], after=["lock"],
     ),
     "exposed_entities_patterns": Effect(
-        value=["lock", "cover.*"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "lock"]
+        value=["lock", "cover.*"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "lock"],
     ),
     "context_max_entities": Effect(value=1, see=matching, before=4, after=1, base={"context_mode": "retrieved"}),
     "context_update_interval": Effect(value=3600, see=changes, before=True, after=False),
@@ -383,21 +373,19 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "native_tools": Effect(value=False, see=offered, before={"ha_query", "weather"}, after={"weather"}),
     "custom_tools": Effect(value=[], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
     "llm_apis": Effect(
-        value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"}
+        value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"},
     ),
     "allowed_tools": Effect(value=["ha_q*"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
     "max_iterations": Effect(value=2, see=rounds, before=6, after=2),
     "documentation_tool": Effect(
-        value=True,
-        see=offered,
-        before={"ha_query", "weather"},
+        value=True, see=offered, before={"ha_query", "weather"},
         after={"ha_query", "weather", "get_user_documentation_content"},
     ),
     "external_llm": Effect(
-        value="llm-1", see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_external_llm"}
+        value="llm-1", see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_external_llm"},
     ),
     "external_llm_description": Effect(
-        value="Sums.", see=described, before=False, after=True, base={"external_llm": "llm-1"}
+        value="Sums.", see=described, before=False, after=True, base={"external_llm": "llm-1"},
     ),
     "offer_tools": Effect(value=True, see=lent, before=[], after=["Home Agent"]),
     "always_ask": Effect(value=["switch.decorative_lights"], see=switched, before=False, after=True),
@@ -412,12 +400,11 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "streaming": Effect(value=False, see=streamed, before=True, after=False),
     "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
-}
+}  # fmt: skip
 """Those that one look shows; the others stand in `SHOWN`."""
 
 
 async def set_in_agent(world: World, key: str, value: object) -> None:
-    """Set an option in the form of the agent."""
     flows, entry = world.hass.config_entries.subentries, world.entry
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     form = await flows.async_init((entry.entry_id, "profile"), context=where)
@@ -430,7 +417,6 @@ async def set_in_agent(world: World, key: str, value: object) -> None:
 
 
 async def set_in_defaults(world: World, key: str, value: object) -> None:
-    """Set an option in the form of the default settings that has it."""
     flows = world.hass.config_entries.options
     for page in PAGES:
         menu = await flows.async_init(world.entry.entry_id)
@@ -514,9 +500,7 @@ MODEL_SEEN: dict[str, Effect] = {
 
 
 @pytest.mark.parametrize("key", MODEL_SEEN)
-async def test_an_option_of_a_model_changes_what_its_server_gets(
-    hass: HomeAssistant, llm_server: LLMServer, key: str
-) -> None:
+async def test_an_option_of_a_model_reaches_its_server(hass: HomeAssistant, llm_server: LLMServer, key: str) -> None:
     effect = MODEL_SEEN[key]
     await build_house(hass)
     world = World(hass, llm_server, await set_up(hass, llm_server))
@@ -596,11 +580,7 @@ REST_SEEN: dict[str, tuple[Mapping[str, Any], Any, Look, object, object]] = {
     "query": ({}, {"room": "attic"}, target, "/v1", "/v1?room=attic"),
     "body": ({"method": "POST"}, {"a": 1}, sent, b"", b'{"a":1}'),
     "content_type": (
-        {"method": "POST", "body": "a"},
-        "text/csv",
-        header("Content-Type"),
-        "text/plain; charset=utf-8",
-        "text/csv",
+        {"method": "POST", "body": "a"}, "text/csv", header("Content-Type"), "text/plain; charset=utf-8", "text/csv",
     ),
     "response": ({}, "It says {{ response.ok }}.", came, {"ok": True}, "It says true."),
     "response_path": ({}, "ok", came, {"ok": True}, True),
@@ -609,11 +589,7 @@ REST_SEEN: dict[str, tuple[Mapping[str, Any], Any, Look, object, object]] = {
     "min_interval": ({}, 3600, works, True, False),
     "auth.type": ({"auth": {"token": "t1"}}, "bearer", header("Authorization"), None, "Bearer t1"),
     "auth.token": (
-        {"auth": {"type": "bearer", "token": "t1"}},
-        "t2",
-        header("Authorization"),
-        "Bearer t1",
-        "Bearer t2",
+        {"auth": {"type": "bearer", "token": "t1"}}, "t2", header("Authorization"), "Bearer t1", "Bearer t2",
     ),
     "auth.username": ({"auth": BASIC}, "you", header("Authorization"), basic("me", "p1"), basic("you", "p1")),
     "auth.password": ({"auth": BASIC}, "p2", header("Authorization"), basic("me", "p1"), basic("me", "p2")),
@@ -623,7 +599,7 @@ REST_SEEN: dict[str, tuple[Mapping[str, Any], Any, Look, object, object]] = {
     "auth.scope": ({"auth": OAUTH}, "read", asked_for_a_token("scope"), None, ["read"]),
     "auth.audience": ({"auth": OAUTH}, "house", asked_for_a_token("audience"), None, ["house"]),
     "auth.credentials_in": ({"auth": OAUTH}, "body", asked_for_a_token("client_id"), None, ["me"]),
-}
+}  # fmt: skip
 """By field: the other fields, the other value, where it is seen, and what with and without it."""
 
 
@@ -644,9 +620,7 @@ async def token(_request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize("key", REST_SEEN)
-async def test_an_option_of_a_request_changes_what_is_sent_or_comes_back(
-    hass: HomeAssistant, hass_admin_user: MockUser, server: RestServer, key: str
-) -> None:
+async def test_an_option_is_sent(hass: HomeAssistant, hass_admin_user: MockUser, server: RestServer, key: str) -> None:
     given, value, look, before, after = REST_SEEN[key]
     server.answers |= {"/slow": slow, "/long": answer("x" * 3000), "/token": token, "/other": token}
     entry = await set_up(hass)

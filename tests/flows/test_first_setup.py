@@ -28,13 +28,11 @@ from tests.llm_server import (
 
 
 async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
-    """Return the form of the endpoint."""
     result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
     return await send(hass, result, name="Jarvis", preset=preset)
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.flow.async_configure(form["flow_id"], data)
 
 
@@ -58,18 +56,10 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     assert (profile.subentry_type, profile.title, dict(profile.data)) == ("profile", "Jarvis", {})
     assert (llm.subentry_type, llm.title) == ("llm", "qwen3:8b (127.0.0.1)")
     assert dict(llm.data) == {
-        "preset": "custom",
-        "base_url": llm_server.base_url,
-        "api_key": "sk-mine",
-        "verify_ssl": True,
-        "model": "qwen3:8b",
-        "temperature": 0.7,
-        "max_tokens": 500,
-        "context_window": 8192,
-        "tool_calling": True,
-        "remote": False,
-        "keep_ready": True,
-    }
+        "preset": "custom", "base_url": llm_server.base_url, "api_key": "sk-mine", "verify_ssl": True,
+        "model": "qwen3:8b", "temperature": 0.7, "max_tokens": 500, "context_window": 8192, "tool_calling": True,
+        "remote": False, "keep_ready": True,
+    }  # fmt: skip
     assert isinstance(llm.data["max_tokens"], int)
     assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-mine"
     assert hass.states.get("conversation.jarvis")
@@ -90,25 +80,22 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "single_instance_allowed")
 
 
-@pytest.mark.parametrize(
-    ("preset", "needs_key", "expected"),
-    [
-        pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
-        pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
-        pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
-        pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
-        pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
-        pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
-        pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
-        pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
-        pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
-        pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
-        pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
-        pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
-        pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
-        pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
-    ],
-)
+@pytest.mark.parametrize(("preset", "needs_key", "expected"), [
+    pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
+    pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
+    pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
+    pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
+    pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
+    pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
+    pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
+    pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
+    pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
+    pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
+    pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
+    pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
+    pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
+    pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
+])  # fmt: skip
 async def test_presets_fill_in_what_is_usual(
     hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
 ) -> None:
@@ -125,19 +112,16 @@ async def test_presets_fill_in_what_is_usual(
     assert ("keep_alive" in fields(form)) is (preset in {"ollama", "custom"})
 
 
-@pytest.mark.parametrize(
-    ("models", "expected"),
-    [
-        pytest.param(unauthorized(), "invalid_auth", id="wrong key"),
-        pytest.param(html(), "not_openai", id="a web page"),
-        pytest.param(error(404, "Not Found"), "not_openai", id="no list of models"),
-        pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
-        pytest.param(server_error(), "server_error", id="server error"),
-        pytest.param(rate_limited(), "rate_limited", id="too many requests"),
-        pytest.param(loading(), "model_loading", id="loading"),
-        pytest.param(silence(), "timeout_connect", id="silence"),
-    ],
-)
+@pytest.mark.parametrize(("models", "expected"), [
+    pytest.param(unauthorized(), "invalid_auth", id="wrong key"),
+    pytest.param(html(), "not_openai", id="a web page"),
+    pytest.param(error(404, "Not Found"), "not_openai", id="no list of models"),
+    pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
+    pytest.param(server_error(), "server_error", id="server error"),
+    pytest.param(rate_limited(), "rate_limited", id="too many requests"),
+    pytest.param(loading(), "model_loading", id="loading"),
+    pytest.param(silence(), "timeout_connect", id="silence"),
+])  # fmt: skip
 async def test_failures_are_told_apart_and_can_be_skipped(
     hass: HomeAssistant, llm_server: LLMServer, impatient: None, models: Reply, expected: str
 ) -> None:
@@ -191,9 +175,7 @@ async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, l
     assert issue.translation_placeholders == {"endpoint": "foo Q4 (127.0.0.1)", "model": "foo Q4"}
 
 
-async def test_files_of_one_name_are_told_apart_and_an_id_may_be_typed(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_files_of_one_name_are_numbered_or_have_typed_ids(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = ["/a/foo-Q4.gguf", "/b/foo-Q4.gguf", "/b/bar.gguf"]
     form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
     assert options(form, "model") == ["/a/foo-Q4.gguf", "bar", "/b/foo-Q4.gguf"]
@@ -223,9 +205,7 @@ async def test_a_missing_key_and_a_wrong_one_are_told_apart(hass: HomeAssistant,
 
 
 @pytest.mark.parametrize("key", ["", "   "])
-async def test_a_key_that_is_needed_is_asked_for_before_anybody_else_is(
-    hass: HomeAssistant, llm_server: LLMServer, key: str
-) -> None:
+async def test_a_required_key_is_asked_for_first(hass: HomeAssistant, llm_server: LLMServer, key: str) -> None:
     form = await to_endpoint(hass, "anthropic")
     assert form["description_placeholders"]["service"] == "Anthropic"
     assert form["description_placeholders"]["keys_at"].startswith("https://")
@@ -269,35 +249,29 @@ async def test_certificate_nobody_vouches_for(hass: HomeAssistant, tls_server: L
     assert form["step_id"] == "model"
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        pytest.param("ftp://host/v1", id="another scheme"),
-        pytest.param("http://", id="no host"),
-        pytest.param("http://host:port/v1", id="port in words"),
-        pytest.param("http://[::1/v1", id="broken"),
-        pytest.param("http://my server/v1", id="blank"),
-        pytest.param("http://server/my models", id="blank in the path"),
-        pytest.param("http://ser\u200bver/v1", id="invisible"),
-        pytest.param("http://me:secret@host/v1", id="user and password"),
-        pytest.param("http://me@host/v1", id="user"),
-    ],
-)
+@pytest.mark.parametrize("address", [
+    pytest.param("ftp://host/v1", id="another scheme"),
+    pytest.param("http://", id="no host"),
+    pytest.param("http://host:port/v1", id="port in words"),
+    pytest.param("http://[::1/v1", id="broken"),
+    pytest.param("http://my server/v1", id="blank"),
+    pytest.param("http://server/my models", id="blank in the path"),
+    pytest.param("http://ser\u200bver/v1", id="invisible"),
+    pytest.param("http://me:secret@host/v1", id="user and password"),
+    pytest.param("http://me@host/v1", id="user"),
+])  # fmt: skip
 async def test_addresses_that_cannot_be_used(hass: HomeAssistant, address: str) -> None:
     form = await send(hass, await to_endpoint(hass), base_url=address)
     assert (form["step_id"], form["errors"]) == ("endpoint", {"base_url": "invalid_url"})
 
 
-@pytest.mark.parametrize(
-    ("address", "remote"),
-    [
-        pytest.param("https://api.example.com/v1", True, id="a name on the internet"),
-        pytest.param("http://8.8.8.8/v1", True, id="a number on the internet"),
-        pytest.param("http://192.168.1.5:8000/v1", False, id="a number at home"),
-        pytest.param("http://ollama:11434/v1", False, id="a name without a domain"),
-        pytest.param("http://box.local/v1", False, id="a name at home"),
-    ],
-)
+@pytest.mark.parametrize(("address", "remote"), [
+    pytest.param("https://api.example.com/v1", True, id="a name on the internet"),
+    pytest.param("http://8.8.8.8/v1", True, id="a number on the internet"),
+    pytest.param("http://192.168.1.5:8000/v1", False, id="a number at home"),
+    pytest.param("http://ollama:11434/v1", False, id="a name without a domain"),
+    pytest.param("http://box.local/v1", False, id="a name at home"),
+])  # fmt: skip
 async def test_other_servers_are_guessed_remote_by_address(
     hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, address: str, remote: bool
 ) -> None:
@@ -309,14 +283,11 @@ async def test_other_servers_are_guessed_remote_by_address(
     assert shown(form)["remote"] is remote
 
 
-@pytest.mark.parametrize(
-    ("sent", "errors"),
-    [
-        pytest.param({"model": "  "}, {"model": "model_missing"}, id="no model"),
-        pytest.param({"model": "m", "advanced": {"keep_alive": "a while"}}, {"base": "keep_alive_format"}, id="words"),
-        pytest.param({"model": "m", "advanced": {"keep_alive": "5 m"}}, {"base": "keep_alive_format"}, id="a blank"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "errors"), [
+    pytest.param({"model": "  "}, {"model": "model_missing"}, id="no model"),
+    pytest.param({"model": "m", "advanced": {"keep_alive": "a while"}}, {"base": "keep_alive_format"}, id="words"),
+    pytest.param({"model": "m", "advanced": {"keep_alive": "5 m"}}, {"base": "keep_alive_format"}, id="a blank"),
+])  # fmt: skip
 async def test_model_form_keeps_what_was_entered_when_something_is_wrong(
     hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
@@ -334,17 +305,12 @@ async def test_times_that_ollama_takes(hass: HomeAssistant, llm_server: LLMServe
     assert next(iter(result["result"].subentries.values())).data["keep_alive"] == value
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        pytest.param({"temperature": 2.5}, id="temperature"),
-        pytest.param({"top_p": 1.5}, id="top P"),
-        pytest.param({"max_tokens": 0}, id="max tokens"),
-    ],
-)
-async def test_numbers_out_of_range_are_refused(
-    hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]
-) -> None:
+@pytest.mark.parametrize("sent", [
+    pytest.param({"temperature": 2.5}, id="temperature"),
+    pytest.param({"top_p": 1.5}, id="top P"),
+    pytest.param({"max_tokens": 0}, id="max tokens"),
+])  # fmt: skip
+async def test_out_of_range_numbers(hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]) -> None:
     form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
     with pytest.raises(InvalidData):
         await send(hass, form, model="m", **sent)

@@ -17,16 +17,11 @@ from tests.flows.forms import Result, arranged, fields, shown
 
 KEYS_OF_FORM = (
     *(
-        "history_max_messages",
-        "local_first",
-        "prompt_additions",
-        "context_entities",
-        "speech",
-        "timezone",
+        "history_max_messages", "local_first", "prompt_additions", "context_entities", "speech", "timezone",
         "description",
     ),
     *("custom_prompt", "use_default_prompt"),
-)
+)  # fmt: skip
 HOME = {"prompt_additions": "Be brief.", "context_entities": [{"entity_id": "light.*"}]}
 FOLLOWING = {"history_max_messages", "local_first", "prompt_additions", "context_entities", "speech", "timezone"}
 FOLLOWING |= {"custom_prompt", "use_default_prompt"}
@@ -46,100 +41,66 @@ def stored(own: dict[str, Any], sent: dict[str, Any], follows: set[str]) -> dict
     return layers.overrides(submitted, KEYS_OF_FORM, follows)
 
 
-@pytest.mark.parametrize(
-    ("own", "sent", "untick", "tick", "result"),
-    [
-        pytest.param({}, {}, "", "", {}, id="untouched: unset"),
-        pytest.param({}, {"history_max_messages": 3}, "", "", {"history_max_messages": 3}, id="changed: its own"),
-        pytest.param({}, {}, "history_max_messages", "", {"history_max_messages": 10}, id="unticked: the same value"),
-        pytest.param(
-            {"history_max_messages": 10}, {}, "history_max_messages", "", {"history_max_messages": 10}, id="own stays"
-        ),
-        pytest.param({"history_max_messages": 3}, {}, "", "history_max_messages", {}, id="ticked: follows again"),
-        pytest.param(
-            {"history_max_messages": 3},
-            {"history_max_messages": 4},
-            "",
-            "history_max_messages",
-            {},
-            id="a tick decides",
-        ),
-        pytest.param(
-            {"history_max_messages": 3},
-            {"history_max_messages": None},
-            "history_max_messages",
-            "",
-            {},
-            id="no number: follows",
-        ),
-        pytest.param({}, {"local_first": False}, "", "", {"local_first": False}, id="a switch is turned"),
-        pytest.param({}, {}, "local_first", "", {"local_first": True}, id="a switch as it is, but its own"),
-        pytest.param(
-            {"local_first": False},
-            {"local_first": True},
-            "local_first",
-            "",
-            {"local_first": True},
-            id="and turned back",
-        ),
-        pytest.param({"local_first": False}, {}, "", "local_first", {}, id="a switch follows again"),
-        pytest.param({}, {}, "speech", "", {"speech": "auto"}, id="a choice as it is, but its own"),
-        pytest.param({"speech": "never"}, {"speech": None}, "speech", "", {}, id="no choice: follows"),
-        pytest.param({}, {"prompt_additions": None}, "", "", {"prompt_additions": ""}, id="a text is emptied: none"),
-        pytest.param(
-            {"prompt_additions": "Rhyme."},
-            {"prompt_additions": None},
-            "prompt_additions",
-            "",
-            {"prompt_additions": ""},
-            id="an own text is emptied: none",
-        ),
-        pytest.param({"prompt_additions": "Rhyme."}, {}, "", "prompt_additions", {}, id="a text follows again"),
-        pytest.param({}, {"context_entities": []}, "", "", {"context_entities": []}, id="a list is emptied: none"),
-        pytest.param({}, {"context_entities": None}, "", "", {}, id="a list is not sent: as it was"),
-        pytest.param({"context_entities": []}, {}, "", "context_entities", {}, id="a list follows again"),
-        pytest.param({}, {"timezone": None}, "", "", {}, id="what is empty anyway is emptied"),
-        pytest.param(
-            {}, {}, "timezone", "", {"timezone": "UTC"}, id="what holds in the place of nothing, made its own"
-        ),
-        pytest.param({"timezone": ""}, {}, "timezone", "", {"timezone": ""}, id="shown in the place of nothing"),
-        pytest.param({"description": "X"}, {"description": None}, "", "", {}, id="no default to follow: emptied"),
-        pytest.param({"tool_timeout": 5}, {}, "", "", {"tool_timeout": 5}, id="not in this form: stays"),
-        pytest.param({"of_a_newer_version": 1}, {}, "", "", {"of_a_newer_version": 1}, id="unknown: stays"),
-        pytest.param({"tool_timeout": None}, {}, "", "", {}, id="null: unset"),
-        pytest.param(
-            {},
-            {"use_default_prompt": False},
-            "",
-            "",
-            {"use_default_prompt": False, "custom_prompt": "Help."},
-            id="without the default instructions, those that are shown are kept",
-        ),
-    ],
-)
-def test_what_is_stored(
-    own: dict[str, Any], sent: dict[str, Any], untick: str, tick: str, result: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("own", "sent", "untick", "tick", "result"), [
+    pytest.param({}, {}, "", "", {}, id="untouched: unset"),
+    pytest.param({}, {"history_max_messages": 3}, "", "", {"history_max_messages": 3}, id="changed: its own"),
+    pytest.param({}, {}, "history_max_messages", "", {"history_max_messages": 10}, id="unticked: the same value"),
+    pytest.param(
+        {"history_max_messages": 10}, {}, "history_max_messages", "", {"history_max_messages": 10}, id="own stays",
+    ),
+    pytest.param({"history_max_messages": 3}, {}, "", "history_max_messages", {}, id="ticked: follows again"),
+    pytest.param(
+        {"history_max_messages": 3}, {"history_max_messages": 4}, "", "history_max_messages", {}, id="a tick decides",
+    ),
+    pytest.param(
+        {"history_max_messages": 3}, {"history_max_messages": None}, "history_max_messages", "", {},
+        id="no number: follows",
+    ),
+    pytest.param({}, {"local_first": False}, "", "", {"local_first": False}, id="a switch is turned"),
+    pytest.param({}, {}, "local_first", "", {"local_first": True}, id="a switch as it is, but its own"),
+    pytest.param(
+        {"local_first": False}, {"local_first": True}, "local_first", "", {"local_first": True}, id="and turned back",
+    ),
+    pytest.param({"local_first": False}, {}, "", "local_first", {}, id="a switch follows again"),
+    pytest.param({}, {}, "speech", "", {"speech": "auto"}, id="a choice as it is, but its own"),
+    pytest.param({"speech": "never"}, {"speech": None}, "speech", "", {}, id="no choice: follows"),
+    pytest.param({}, {"prompt_additions": None}, "", "", {"prompt_additions": ""}, id="a text is emptied: none"),
+    pytest.param(
+        {"prompt_additions": "Rhyme."}, {"prompt_additions": None}, "prompt_additions", "", {"prompt_additions": ""},
+        id="an own text is emptied: none",
+    ),
+    pytest.param({"prompt_additions": "Rhyme."}, {}, "", "prompt_additions", {}, id="a text follows again"),
+    pytest.param({}, {"context_entities": []}, "", "", {"context_entities": []}, id="a list is emptied: none"),
+    pytest.param({}, {"context_entities": None}, "", "", {}, id="a list is not sent: as it was"),
+    pytest.param({"context_entities": []}, {}, "", "context_entities", {}, id="a list follows again"),
+    pytest.param({}, {"timezone": None}, "", "", {}, id="what is empty anyway is emptied"),
+    pytest.param({}, {}, "timezone", "", {"timezone": "UTC"}, id="what holds in the place of nothing, made its own"),
+    pytest.param({"timezone": ""}, {}, "timezone", "", {"timezone": ""}, id="shown in the place of nothing"),
+    pytest.param({"description": "X"}, {"description": None}, "", "", {}, id="no default to follow: emptied"),
+    pytest.param({"tool_timeout": 5}, {}, "", "", {"tool_timeout": 5}, id="not in this form: stays"),
+    pytest.param({"of_a_newer_version": 1}, {}, "", "", {"of_a_newer_version": 1}, id="unknown: stays"),
+    pytest.param({"tool_timeout": None}, {}, "", "", {}, id="null: unset"),
+    pytest.param(
+        {}, {"use_default_prompt": False}, "", "", {"use_default_prompt": False, "custom_prompt": "Help."},
+        id="without the default instructions, those that are shown are kept",
+    ),
+])  # fmt: skip
+def test_stored(own: dict[str, Any], sent: dict[str, Any], untick: str, tick: str, result: dict[str, Any]) -> None:
     follows = (FOLLOWING - own.keys() - {untick}) | ({tick} if tick else set())
     assert stored(own, sent, follows) == result
 
 
-@pytest.mark.parametrize(
-    ("own", "sent", "follow", "result"),
-    [
-        pytest.param({}, {"a": "1", "b": "2"}, True, {}, id="untouched"),
-        pytest.param({}, {"a": "1", "b": "3"}, True, {"b": "3"}, id="a name is changed: that alone"),
-        pytest.param({}, {"a": "1", "b": "2", "c": "4"}, True, {"c": "4"}, id="a name is added"),
-        pytest.param({}, {"a": "1", "b": "2"}, False, {"a": "1", "b": "2"}, id="unticked: all that is shown"),
-        pytest.param({"b": "3"}, {"a": "1", "b": "3", "c": "4"}, False, {"b": "3", "c": "4"}, id="another besides"),
-        pytest.param({"b": "3"}, {"a": "1", "b": "2"}, False, {"b": "2"}, id="an own name as the default is"),
-        pytest.param({"b": "3"}, {"a": "1", "b": "3"}, True, {}, id="ticked: follows again"),
-        pytest.param({"c": "4"}, {"a": "1", "b": "2"}, False, {}, id="the last own name is taken away"),
-    ],
-)
-def test_values_with_names_are_stored_name_by_name(
-    own: dict[str, str], sent: dict[str, str], follow: bool, result: dict[str, str]
-) -> None:
+@pytest.mark.parametrize(("own", "sent", "follow", "result"), [
+    pytest.param({}, {"a": "1", "b": "2"}, True, {}, id="untouched"),
+    pytest.param({}, {"a": "1", "b": "3"}, True, {"b": "3"}, id="a name is changed: that alone"),
+    pytest.param({}, {"a": "1", "b": "2", "c": "4"}, True, {"c": "4"}, id="a name is added"),
+    pytest.param({}, {"a": "1", "b": "2"}, False, {"a": "1", "b": "2"}, id="unticked: all that is shown"),
+    pytest.param({"b": "3"}, {"a": "1", "b": "3", "c": "4"}, False, {"b": "3", "c": "4"}, id="another besides"),
+    pytest.param({"b": "3"}, {"a": "1", "b": "2"}, False, {"b": "2"}, id="an own name as the default is"),
+    pytest.param({"b": "3"}, {"a": "1", "b": "3"}, True, {}, id="ticked: follows again"),
+    pytest.param({"c": "4"}, {"a": "1", "b": "2"}, False, {}, id="the last own name is taken away"),
+])  # fmt: skip
+def test_values_stored_by_name(own: dict[str, str], sent: dict[str, str], follow: bool, result: dict[str, str]) -> None:
     home = {"prompts": {"a": "1", "b": "2"}}
     mine = {"prompts": own} if own else {}
     inherits = inherited(home)
@@ -164,7 +125,6 @@ set_up = house.set_up
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the agent."""
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
 
@@ -196,7 +156,6 @@ def own(entry: MockConfigEntry) -> dict[str, Any]:
 
 
 def labels(form: Result, name: str) -> dict[str, str]:
-    """Return the lines of a list, by field."""
     return {option["value"]: option["label"] for option in fields(form)[name]["selector"]["select"]["options"]}
 
 
@@ -204,17 +163,9 @@ def test_each_setting_with_a_default_stands_in_one_list() -> None:
     listed = [key for keys in FOLLOW_LISTS.values() for key in keys if key in SETTINGS and SETTINGS[key].part]
     assert sorted(listed) == sorted(key for key in SETTINGS if SETTINGS[key].part is not Part.OWN)
     assert FOLLOW_LISTS.keys() == {
-        "basics_defaults",
-        "prompt_defaults",
-        "context_defaults",
-        "exposure_defaults",
-        "history_defaults",
-        "tools_defaults",
-        "agents_defaults",
-        "routing_defaults",
-        "safety_defaults",
-        "voice_defaults",
-    }
+        "basics_defaults", "prompt_defaults", "context_defaults", "exposure_defaults", "history_defaults",
+        "tools_defaults", "agents_defaults", "routing_defaults", "safety_defaults", "voice_defaults",
+    }  # fmt: skip
     assert all(
         follow_field(name) in section for name, section in {"": BASICS, **SECTIONS}.items() if name != "commands"
     )

@@ -13,7 +13,6 @@ from tests.llm_server import LLMServer, unauthorized
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
@@ -23,7 +22,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the first form of changing the endpoint."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "llm"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "llm-1"}
     )
@@ -64,15 +62,9 @@ async def test_change_keeps_what_was_not_touched(hass: HomeAssistant, llm_server
     assert not fields(form)["api_key"].get("required")
     form = await send(hass, form, **shown(form))
     assert shown(form) | {"name": None} == {
-        "name": None,
-        "model": "scripted",
-        "top_p": 0.9,
-        "context_window": 16384,
-        "tool_calling": True,
-        "remote": False,
-        "keep_ready": False,
-        "try_model": False,
-    }
+        "name": None, "model": "scripted", "top_p": 0.9, "context_window": 16384, "tool_calling": True, "remote": False,
+        "keep_ready": False, "try_model": False,
+    }  # fmt: skip
     advanced = {"tool_calling": True, "context_window": 16384}
     result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced=advanced)
     await hass.async_block_till_done()
@@ -130,9 +122,7 @@ async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server
     await other.stop()
 
 
-async def test_key_that_is_needed_is_asked_for_again_with_another_address(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_required_key_is_asked_again_with_another_address(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, llm={"preset": "openai"})
     form = await change(hass, entry)
     assert not fields(form)["api_key"].get("required")  # the stored one does
@@ -152,9 +142,7 @@ async def test_failed_check_shows_and_stores_nothing(hass: HomeAssistant, llm_se
     assert dict(entry.subentries["llm-1"].data) == before
 
 
-async def test_refused_key_stays_in_its_field_and_an_emptied_field_is_the_stored_one(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_refused_key_stays_and_an_empty_field_keeps_the_key(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     form = await change(hass, entry)
     assert "api_key" not in shown(form)

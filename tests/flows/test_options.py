@@ -33,27 +33,18 @@ OF_THE_HOUSE = {
 OWN_TESTS = {"confirmation", "retrieval", "memory"}
 """Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {
-    "always_ask",
-    "never_ask",
-    "may_change",
-    "icon",
-    "profile_id",
-    "description",
-    "extension_name",
-    "slash_commands",
+    "always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name", "slash_commands",
     "command_asks",
-}
+}  # fmt: skip
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
 
 async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
-    """Return the form of a topic."""
     menu = await hass.config_entries.options.async_init(entry.entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     result = await hass.config_entries.options.async_configure(form["flow_id"], data)
     await hass.async_block_till_done()
     return result
@@ -122,14 +113,11 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
     }
 
 
-@pytest.mark.parametrize(
-    ("step", "sent", "error"),
-    [
-        pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
-        pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
-        pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
-    ],
-)
+@pytest.mark.parametrize(("step", "sent", "error"), [
+    pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
+    pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
+    pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
+])  # fmt: skip
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
     form = await send(hass, await topic(hass, entry, step), **sent)
@@ -151,15 +139,10 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     patterns = {patterns_of(key): value for key, value in lists.items()}
     await send(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
-        "allowed_entities": ["cover", "light"],
-        "always_confirm": ["cover.*", "light.bed"],
-        "never_confirm": ["lock.shed"],
-        "never_offer": ["ha_query"],
-        "throttle_turns": 3,
-        "verify_seconds": 1,
-        "delegation_agents": [],
-        "delegation_depth": 1,
-    }
+        "allowed_entities": ["cover", "light"], "always_confirm": ["cover.*", "light.bed"],
+        "never_confirm": ["lock.shed"], "never_offer": ["ha_query"], "throttle_turns": 3, "verify_seconds": 1,
+        "delegation_agents": [], "delegation_depth": 1,
+    }  # fmt: skip
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
     assert rules == Rules(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
@@ -167,15 +150,9 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
     await send(hass, await topic(hass, entry, "safety"), patterns={})
     assert dict(entry.options) == {
-        "allowed_entities": [],
-        "always_confirm": [],
-        "never_confirm": [],
-        "never_offer": [],
-        "throttle_turns": 10,
-        "verify_seconds": 2,
-        "delegation_agents": [],
-        "delegation_depth": 1,
-    }
+        "allowed_entities": [], "always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10,
+        "verify_seconds": 2, "delegation_agents": [], "delegation_depth": 1,
+    }  # fmt: skip
 
 
 async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) -> None:

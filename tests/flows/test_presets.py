@@ -28,7 +28,6 @@ TEA = "Grandma Ilse drinks only peppermint tea"
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant, house: None) -> None:
-    """Build the home before each test."""
     await build_house(hass)
 
 
@@ -56,14 +55,9 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
     """Set up an agent with everything that could leak into another one, as defaults of all."""
     llm_server.respond(lambda _body: text("Well."))
     defaults = {
-        "local_first": False,
-        "documentation_tool": True,
-        "external_llm": "llm-1",
-        "llm_apis": ["assist"],
-        "delegate_to": ["profile-1"],
-        "never_ask": ["lock"],
-        "delegation_level": "unrestricted",
-    }
+        "local_first": False, "documentation_tool": True, "external_llm": "llm-1", "llm_apis": ["assist"],
+        "delegate_to": ["profile-1"], "never_ask": ["lock"], "delegation_level": "unrestricted",
+    }  # fmt: skip
     tool = {"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}}
     weather = ConfigSubentryDataWithId(
         subentry_type="custom_tool", data=tool, title="weather", unique_id=None, subentry_id="tool-1"
@@ -75,7 +69,6 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
 
 
 def tools(server: LLMServer) -> set[str]:
-    """Return the names of the tools in the last request."""
     return {tool["function"]["name"] for tool in server.request.body.get("tools", ())}
 
 
@@ -112,13 +105,10 @@ async def test_it_has_the_tools_of_the_home_and_no_others(
     assert [result["success"] for result in results] == [False, False]
 
 
-@pytest.mark.parametrize(
-    ("key", "refused"),
-    [
-        ("guest", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights"]),
-        ("kids", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights", "climate.hall"]),
-    ],
-)
+@pytest.mark.parametrize(("key", "refused"), [
+    ("guest", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights"]),
+    ("kids", ["lock.front_door", "cover.kitchen_window", "switch.decorative_lights", "climate.hall"]),
+])  # fmt: skip
 async def test_it_changes_what_is_ordinary_and_nothing_else(
     hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser, key: str, refused: list[str]
 ) -> None:
@@ -188,9 +178,7 @@ async def test_it_asks_before_each_change(
     assert speech(await say(hass, "what is on?", agent_id=agent, context=Context(user_id=anna.id))) == "Two are on."
 
 
-async def test_a_technician_reads_more_and_for_longer(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
-) -> None:
+async def test_a_technician(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser) -> None:
     agent = await add(hass, entry, "technician")
     look = tool_call("ha_query", {"entity_id": "light.bed_light"})
     llm_server.plan(*[look] * 12, text("The lamp was switched off at noon."))
@@ -210,13 +198,9 @@ async def test_a_storyteller_has_no_tools_and_knows_nothing_of_the_home(
 
 
 @pytest.mark.parametrize("key", ["guest", "kids"])
+@pytest.mark.usefixtures("llm_server")
 async def test_nothing_that_was_said_to_it_is_kept_on_the_disk(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    hass_storage: dict[str, Any],
-    entry: MockConfigEntry,
-    anna: MockUser,
-    key: str,
+    hass: HomeAssistant, hass_storage: dict[str, Any], entry: MockConfigEntry, anna: MockUser, key: str
 ) -> None:
     agent = await add(hass, entry, key)
     await say(hass, "my secret is marzipan", agent_id=agent, context=Context(user_id=anna.id))
@@ -227,9 +211,7 @@ async def test_nothing_that_was_said_to_it_is_kept_on_the_disk(
     assert "marzipan" not in kept
 
 
-async def test_an_assistant_is_an_agent_like_any_other(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
-) -> None:
+async def test_an_assistant(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser) -> None:
     agent = await add(hass, entry, "home_assistant")
     await say(hass, "hello", agent_id=agent, context=Context(user_id=anna.id))
     assert OF_THE_HOME | {"weather", "query_external_llm"} <= tools(llm_server)
@@ -237,9 +219,7 @@ async def test_an_assistant_is_an_agent_like_any_other(
     assert done["success"] is True
 
 
-async def test_in_the_language_of_the_home_and_editable(
-    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry
-) -> None:
+async def test_in_the_language_of_the_home(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry) -> None:
     hass.config.language = "de"
     assert await add(hass, entry, "kids", max_answer_tokens=500) == "conversation.kinder"
     assert await add(hass, entry, "kids") == "conversation.kinder_2"  # under a name that nobody has

@@ -21,7 +21,6 @@ set_up = partial(house.set_up, model_first=False)
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
     return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
@@ -33,7 +32,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the assistant that is there."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "profile"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
     )
@@ -55,13 +53,10 @@ async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        *("ha_control", "ha_query", "ha_undo", "teach_name", "store_memory", "recall_memory", "forget_memory"),
-        *("get_user_documentation_content", "delegate_to_service", "query_external_llm"),
-    ],
-)
+@pytest.mark.parametrize("tool", [
+    *("ha_control", "ha_query", "ha_undo", "teach_name", "store_memory", "recall_memory", "forget_memory"),
+    *("get_user_documentation_content", "delegate_to_service", "query_external_llm"),
+])  # fmt: skip
 async def test_a_built_in_tool_can_be_chosen_whether_or_not_the_agent_has_it(hass: HomeAssistant, tool: str) -> None:
     form = await add(hass, await set_up(hass))
     for field in ("allowed_tools", "always_ask_patterns", "never_ask_patterns", "never_offer_patterns"):
@@ -105,9 +100,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
-async def test_the_default_instructions_are_those_that_the_model_gets(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     form = await change(hass, entry)
     text = shown(form)["custom_prompt"]
@@ -195,27 +188,23 @@ async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssis
     assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
 
 
-@pytest.mark.parametrize(
-    ("sent", "errors"),
-    [
-        pytest.param({"name": "home agent"}, {"name": "name_taken"}, id="name taken"),
-        pytest.param({"name": "  "}, {"name": "name_missing"}, id="no name"),
-        pytest.param(
-            {"name": "B", "prompt_additions": "one\n{{ two"}, {"base": "prompt_additions_invalid"}, id="additions"
-        ),
-        pytest.param(
-            {"name": "B", "prompt": {"custom_prompt": "{% if %}"}}, {"base": "custom_prompt_invalid"}, id="prompt"
-        ),
-        pytest.param(
-            {"name": "B", "prompt": {"use_default_prompt": False}}, {"base": "custom_prompt_empty"}, id="no prompt"
-        ),
-        pytest.param(
-            {"name": "B", "context": {"context_entities_patterns": [{"entity_id": "no"}]}},
-            {"base": "entity_pattern"},
-            id="row",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sent", "errors"), [
+    pytest.param({"name": "home agent"}, {"name": "name_taken"}, id="name taken"),
+    pytest.param({"name": "  "}, {"name": "name_missing"}, id="no name"),
+    pytest.param(
+        {"name": "B", "prompt_additions": "one\n{{ two"}, {"base": "prompt_additions_invalid"}, id="additions",
+    ),
+    pytest.param(
+        {"name": "B", "prompt": {"custom_prompt": "{% if %}"}}, {"base": "custom_prompt_invalid"}, id="prompt",
+    ),
+    pytest.param(
+        {"name": "B", "prompt": {"use_default_prompt": False}}, {"base": "custom_prompt_empty"}, id="no prompt",
+    ),
+    pytest.param(
+        {"name": "B", "context": {"context_entities_patterns": [{"entity_id": "no"}]}}, {"base": "entity_pattern"},
+        id="row",
+    ),
+])  # fmt: skip
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, sent: dict[str, Any], errors: dict[str, str]) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **sent, history={"history_max_messages": 3})
@@ -240,15 +229,12 @@ async def test_own_name_may_stay(hass: HomeAssistant) -> None:
     assert entry.subentries["profile-1"].title == "HOME AGENT"
 
 
-@pytest.mark.parametrize(
-    "section",
-    [
-        pytest.param({"history": {"history_max_messages": 51}}, id="too many messages"),
-        pytest.param({"tools": {"max_calls_per_turn": 0}}, id="no calls"),
-        pytest.param({"context": {"context_format": "xml"}}, id="unknown format"),
-        pytest.param({"context": {"context_entities_patterns": [{"attributes": []}]}}, id="row without entity"),
-    ],
-)
+@pytest.mark.parametrize("section", [
+    pytest.param({"history": {"history_max_messages": 51}}, id="too many messages"),
+    pytest.param({"tools": {"max_calls_per_turn": 0}}, id="no calls"),
+    pytest.param({"context": {"context_format": "xml"}}, id="unknown format"),
+    pytest.param({"context": {"context_entities_patterns": [{"attributes": []}]}}, id="row without entity"),
+])  # fmt: skip
 async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section: dict[str, Any]) -> None:
     entry = await set_up(hass)
     form = await add(hass, entry)

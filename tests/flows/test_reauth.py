@@ -14,9 +14,7 @@ from tests.llm_server import LLMServer, server_error, text, unauthorized
 async def reauth(hass: HomeAssistant, entry: MockConfigEntry, subentry_id: str) -> Result:
     """Return the form that asks for a new key."""
     return await hass.config_entries.flow.async_init(
-        DOMAIN,
-        context={"source": SOURCE_REAUTH, "entry_id": entry.entry_id},
-        data={"subentry_id": subentry_id},
+        DOMAIN, context={"source": SOURCE_REAUTH, "entry_id": entry.entry_id}, data={"subentry_id": subentry_id}
     )
 
 

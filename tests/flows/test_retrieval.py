@@ -21,13 +21,11 @@ __all__ = ["chroma_process", "chroma_server"]
 
 
 async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
-    """Return the form."""
     menu = await hass.config_entries.options.async_init(entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "retrieval"})
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send the form."""
     result = await hass.config_entries.options.async_configure(form["flow_id"], in_sections(data))
     await hass.async_block_till_done()
     return result
@@ -36,12 +34,9 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 def model(server: EmbeddingServer) -> dict[str, Any]:
     """Return what an owner enters about an embedding model."""
     return {
-        "embedding": "endpoint",
-        "embedding_preset": "custom",
-        "embedding_url": server.base_url,
-        "embedding_key": "sk-embed-1",
-        "embedding_model": "letters",
-    }
+        "embedding": "endpoint", "embedding_preset": "custom", "embedding_url": server.base_url,
+        "embedding_key": "sk-embed-1", "embedding_model": "letters",
+    }  # fmt: skip
 
 
 async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistant) -> None:
@@ -91,9 +86,7 @@ async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embeddin
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-async def test_each_secret_can_be_forgotten_alone(
-    hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str
-) -> None:
+async def test_each_secret_is_removable(hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str) -> None:
     stored = {**model(embedding_server), "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
     form = await form_of(hass, entry.entry_id)
@@ -108,9 +101,7 @@ async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
     assert taken({"embedding_key": "old"}, sent) == {"embedding_key": "new"}
 
 
-async def test_key_need_not_be_entered_again_after_an_error(
-    hass: HomeAssistant, embedding_server: EmbeddingServer
-) -> None:
+async def test_the_key_survives_an_error(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
     embedding_server.plan(server_error(404))
     first = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
@@ -164,9 +155,7 @@ async def test_server_that_is_off_may_be_stored_untried(
     assert entry.options["retrieval"]["embedding_model"] == "letters"
 
 
-async def test_chroma_is_tried_and_stored(
-    hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_chroma(hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture) -> None:
     entry = await set_up(hass)
     chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
     wrong = await send(hass, await form_of(hass, entry.entry_id), **chroma, chroma_tenant="nobody")
@@ -177,15 +166,12 @@ async def test_chroma_is_tried_and_stored(
     assert entry.options == {"retrieval": chroma}
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
-        ({"collection": "my home"}, "collection_name"),
-        ({"additional_collections": "manuals, x"}, "collection_name"),
-        ({"embedding": "endpoint", "embedding_url": "http://me:pw@host/v1"}, "invalid_url"),
-        ({"embedding": "endpoint", "embedding_preset": "ollama", "embedding_keep_alive": "soon"}, "keep_alive_format"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "error"), [
+    ({"collection": "my home"}, "collection_name"),
+    ({"additional_collections": "manuals, x"}, "collection_name"),
+    ({"embedding": "endpoint", "embedding_url": "http://me:pw@host/v1"}, "invalid_url"),
+    ({"embedding": "endpoint", "embedding_preset": "ollama", "embedding_keep_alive": "soon"}, "keep_alive_format"),
+])  # fmt: skip
 async def test_what_cannot_be_is_not_tried(hass: HomeAssistant, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
     result = await send(hass, await form_of(hass, entry.entry_id), **sent)

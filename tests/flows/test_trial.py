@@ -62,21 +62,16 @@ async def test_what_a_good_model_did_is_shown_and_then_it_is_saved(hass: HomeAss
     assert "try_model" not in data
 
 
-@pytest.mark.parametrize(
-    ("replies", "outcome", "tools"),
-    [
-        pytest.param((SENTENCE, text("I have turned it on.")), "no_tools", "✗", id="talks only"),
-        pytest.param((SENTENCE, tool_call("fly", {})), "no_tools", "✗", id="invents a tool"),
-        pytest.param((SENTENCE, tool_call("turn_on", "{broken")), "no_tools", "✗", id="broken arguments"),
-        pytest.param(
-            (text("A lamp is a thing.", pause=0.3, usage={"prompt_tokens": 20, "completion_tokens": 5}), CALL),
-            "slow",
-            "✓",
-            id="slow to speak",
-        ),
-        pytest.param((text("A lamp is a thing.", delay=0.4), CALL), "slow", "✓", id="slow to begin"),
-    ],
-)
+@pytest.mark.parametrize(("replies", "outcome", "tools"), [
+    pytest.param((SENTENCE, text("I have turned it on.")), "no_tools", "✗", id="talks only"),
+    pytest.param((SENTENCE, tool_call("fly", {})), "no_tools", "✗", id="invents a tool"),
+    pytest.param((SENTENCE, tool_call("turn_on", "{broken")), "no_tools", "✗", id="broken arguments"),
+    pytest.param(
+        (text("A lamp is a thing.", pause=0.3, usage={"prompt_tokens": 20, "completion_tokens": 5}), CALL), "slow", "✓",
+        id="slow to speak",
+    ),
+    pytest.param((text("A lamp is a thing.", delay=0.4), CALL), "slow", "✓", id="slow to begin"),
+])  # fmt: skip
 async def test_what_is_poor_is_told(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -103,14 +98,11 @@ async def test_thinking_comes_before_the_first_word(hass: HomeAssistant, llm_ser
     assert result["step_id"] == "tried_well"
 
 
-@pytest.mark.parametrize(
-    ("reply", "sentence"),
-    [
-        pytest.param(unauthorized(), "needs an API key", id="no key"),
-        pytest.param(silence(), "took too long to answer", id="silence"),
-        pytest.param(server_error(503), "can't reach", id="away"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "sentence"), [
+    pytest.param(unauthorized(), "needs an API key", id="no key"),
+    pytest.param(silence(), "took too long to answer", id="silence"),
+    pytest.param(server_error(503), "can't reach", id="away"),
+])  # fmt: skip
 async def test_why_it_failed_is_told_and_it_can_be_tried_again(
     hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch, reply: Reply, sentence: str
 ) -> None:

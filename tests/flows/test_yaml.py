@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, label_registry as lr
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.profile import AS_YAML, CONF_YAML
-from tests.flows.forms import Result, arranged, shown
+from tests.flows.forms import Result, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
+
+from .test_inheritance import change, send
 
 TECHNICIAN = """
 name: Technician
@@ -29,28 +30,10 @@ tools_config:
   always_ask: [lock, cover.*]
 """
 STORED = {
-    "profile_id": "technician",
-    "slash_commands": ["tech"],
-    "llm": "llm-1",
-    "prompt_additions": "Explain\neverything.\n",
-    "tool_timeout": 60,
-    "custom_tools": [],
+    "profile_id": "technician", "slash_commands": ["tech"], "llm": "llm-1",
+    "prompt_additions": "Explain\neverything.\n", "tool_timeout": 60, "custom_tools": [],
     "always_ask": ["cover.*", "lock"],
-}
-
-
-async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    """Send a form as it is shown, but for some fields."""
-    sent = arranged(form, shown(form) | changes)
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
-    await hass.async_block_till_done()
-    return result
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of the agent."""
-    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
+}  # fmt: skip
 
 
 async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -117,21 +100,17 @@ slash_commands: [a b]
     said = form["description_placeholders"]["problems"].splitlines()
     assert sorted(line.partition(".")[0] for line in said) == sorted(
         [
-            "- llm names Tiny, which this home does not have",
-            "- tool_timeout belongs in tools_config",
-            "- tool_timeout must be a whole number from 1 to 300",
-            "- colour is not a setting",
-            "- streaming belongs in processing_config",
-            "- timezone: Neverland/ is not a time zone",
+            "- llm names Tiny, which this home does not have", "- tool_timeout belongs in tools_config",
+            "- tool_timeout must be a whole number from 1 to 300", "- colour is not a setting",
+            "- streaming belongs in processing_config", "- timezone: Neverland/ is not a time zone",
             (
                 "- prompt_additions: The additional instructions have an error in line 1: unexpected end of template, "
                 "expected 'end of print statement'"
             ),
             "- context_entities: nothing is neither an entity ID nor a pattern",
-            "- never_ask: the door is not valid here",
-            "- slash_commands: a b cannot be a command",
+            "- never_ask: the door is not valid here", "- slash_commands: a b cannot be a command",
         ]
-    )
+    )  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == {}
     form = await send(hass, form, **{CONF_YAML: "name: ["})
     assert form["description_placeholders"]["problems"].startswith("- The YAML cannot be read in line 1")
@@ -160,11 +139,9 @@ processing_config:
     assert (form["step_id"], form["errors"]) == ("reconfigure", {})
     await send(hass, form)
     stored = {
-        "language": "de-AT",
-        "exposed_areas": [kitchen.id, office.id],
-        "exposed_labels": [quiet.label_id],
+        "language": "de-AT", "exposed_areas": [kitchen.id, office.id], "exposed_labels": [quiet.label_id],
         "exposed_entities": ["*.door", "light.desk", "sensor"],
-    }
+    }  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == stored
     form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     await send(hass, await send(hass, form))  # what is written is read

@@ -32,7 +32,6 @@ async def doors(put: Put) -> None:
 
 
 async def scripts(hass: HomeAssistant, **sequences: list[dict[str, Any]]) -> None:
-    """Set scripts up."""
     config = {name: {"sequence": sequence} for name, sequence in sequences.items()}
     assert await async_setup_component(hass, "script", {"script": config})
 
@@ -43,38 +42,26 @@ def started(hass: HomeAssistant, entity_id: str, **data: Any) -> Judgement:
     return judge(hass, ServiceCall(domain=domain, service="turn_on", entity_ids=(entity_id,), data=data))
 
 
-@pytest.mark.parametrize(
-    ("step", "reasons"),
-    [
-        ({"action": "light.turn_on", "target": {"entity_id": "{{ any }}"}}, ()),
-        ({"action": "light.{{ any }}", "target": {"entity_id": "light.a"}}, ()),
-        ({"action": "light.turn_on", "target": {"entity_id": "all"}}, ()),
-        ({"action": "lock.lock", "target": {"entity_id": "lock.a"}}, ()),
-        ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
-        ({**UNLOCKING, "enabled": False}, ()),
-        ({"event": "anything"}, ()),
-        (
-            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}},
-            (),
-        ),
-        (
-            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}},
-            (UNLOCK,),
-        ),
-        ({"delay": 1}, ()),
-        ({"action": "script.unknown"}, ()),
-        ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),
-        (
-            {"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}},
-            (),
-        ),
-        ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["lock.a"]}}, (UNLOCK,)),
-        ({"action": "notify.phone", "data": {"message": "x"}}, (DESTRUCTIVE,)),
-        ({"action": "notify.{{ who }}", "data": {"message": "x"}}, (DESTRUCTIVE,)),
-        ({"action": "homeassistant.turn_on", "target": {"entity_id": "{{ any }}"}}, (DISARM, OPEN_DOOR)),
-        ({"action": "{{ any }}"}, (DESTRUCTIVE, UNLOCK, DISARM, OPEN_DOOR)),
-    ],
-)
+@pytest.mark.parametrize(("step", "reasons"), [
+    ({"action": "light.turn_on", "target": {"entity_id": "{{ any }}"}}, ()),
+    ({"action": "light.{{ any }}", "target": {"entity_id": "light.a"}}, ()),
+    ({"action": "light.turn_on", "target": {"entity_id": "all"}}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}}, ()),
+    ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
+    ({**UNLOCKING, "enabled": False}, ()),
+    ({"event": "anything"}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}}, ()),
+    ({"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}}, (UNLOCK,)),
+    ({"delay": 1}, ()),
+    ({"action": "script.unknown"}, ()),
+    ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),
+    ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["light.a"]}}, ()),
+    ({"action": "scene.create", "data": {"scene_id": "x", "snapshot_entities": ["lock.a"]}}, (UNLOCK,)),
+    ({"action": "notify.phone", "data": {"message": "x"}}, (DESTRUCTIVE,)),
+    ({"action": "notify.{{ who }}", "data": {"message": "x"}}, (DESTRUCTIVE,)),
+    ({"action": "homeassistant.turn_on", "target": {"entity_id": "{{ any }}"}}, (DISARM, OPEN_DOOR)),
+    ({"action": "{{ any }}"}, (DESTRUCTIVE, UNLOCK, DISARM, OPEN_DOOR)),
+])  # fmt: skip
 async def test_a_step(hass: HomeAssistant, step: dict[str, Any], reasons: tuple[str, ...]) -> None:
     await scripts(hass, a=[step])
     assert {*started(hass, "script.a").reasons} - {DISARM} == {*reasons} - {DISARM}
@@ -143,9 +130,7 @@ async def test_a_chain_that_is_too_long_counts_as_anything(hass: HomeAssistant) 
 
 
 @pytest.mark.parametrize("domain", ["light", "lock"])
-async def test_a_scene_of_a_hub_may_do_what_can_be_done_with_the_hub(
-    hass: HomeAssistant, put: Put, domain: str
-) -> None:
+async def test_a_scene_of_a_hub_may_do_what_the_hub_does(hass: HomeAssistant, put: Put, domain: str) -> None:
     class OfHub(Scene):
         """A scene that says nothing of what it does."""
 
@@ -183,17 +168,10 @@ def called(hass: HomeAssistant, action: str, entity_id: str, **data: Any) -> Jud
     return judge(hass, ServiceCall(domain=domain, service=service, entity_ids=(entity_id,), data=data))
 
 
-@pytest.mark.parametrize(
-    ("service", "reasons"),
-    [
-        ("switch.turn_on", (UNLOCK,)),
-        ("switch.turn_off", ()),
-        ("switch.toggle", (UNLOCK,)),
-        ("homeassistant.turn_on", (UNLOCK,)),
-        ("homeassistant.turn_off", ()),
-        ("homeassistant.toggle", (UNLOCK,)),
-    ],
-)
+@pytest.mark.parametrize(("service", "reasons"), [
+    ("switch.turn_on", (UNLOCK,)), ("switch.turn_off", ()), ("switch.toggle", (UNLOCK,)),
+    ("homeassistant.turn_on", (UNLOCK,)), ("homeassistant.turn_off", ()), ("homeassistant.toggle", (UNLOCK,)),
+])  # fmt: skip
 async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons: tuple[str, ...]) -> None:
     await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
     found = called(hass, service, "switch.strike")
@@ -203,67 +181,44 @@ async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons
         assert {"lock.a", "lock.unlock"} <= {*found.reached}
 
 
-@pytest.mark.parametrize(
-    ("domain", "config", "asked", "plain"),
-    [
-        (
-            "light",
-            {"turn_on": HARMLESS, "turn_off": HARMLESS, "set_level": UNLOCKS},
-            {"light.turn_on": {"brightness": 5}, "light.toggle": {}},
-            {"light.turn_off": {}},
-        ),
-        (
-            "light",
-            {"turn_on": HARMLESS, "turn_off": UNLOCKS},
-            {"light.turn_on": {"brightness": 0}, "light.turn_off": {}},
-            {"light.turn_on": {}},
-        ),
-        (
-            "fan",
-            {"turn_on": HARMLESS, "turn_off": UNLOCKS, "set_percentage": HARMLESS, "percentage": 5},
-            {"fan.set_percentage": {"percentage": 0}, "fan.turn_off": {}},
-            {},
-        ),
-        (
-            "cover",
-            {"open_cover": UNLOCKS, "close_cover": HARMLESS, "stop_cover": HARMLESS},
-            {"cover.open_cover": {}, "cover.toggle": {}, "homeassistant.turn_on": {}},
-            {"cover.close_cover": {}, "cover.stop_cover": {}},
-        ),
-        (
-            "cover",
-            {"set_cover_position": UNLOCKS, "position": "{{ 0 }}"},
-            {"cover.open_cover": {}, "cover.close_cover": {}, "cover.set_cover_position": {"position": 1}},
-            {},
-        ),
-        ("button", {"press": UNLOCKS}, {"button.press": {}}, {}),
-        (
-            "select",
-            {"select_option": UNLOCKS, "options": "{{ ['a'] }}", "state": "a"},
-            {"select.select_option": {"option": "a"}},
-            {},
-        ),
-        ("number", {"set_value": UNLOCKS, "step": 1, "state": "1"}, {"number.set_value": {"value": 1}}, {}),
-        (
-            "vacuum",
-            {"start": UNLOCKS, "stop": HARMLESS},
-            {"vacuum.start": {}, "homeassistant.turn_on": {}},
-            {"vacuum.stop": {}},
-        ),
-        (
-            "lock",
-            {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"},
-            {"lock.lock": {}},
-            {},
-        ),
-        (
-            "alarm_control_panel",
-            {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},
-            {"alarm_control_panel.alarm_arm_away": {}},
-            {"alarm_control_panel.alarm_arm_home": {}},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("domain", "config", "asked", "plain"), [
+    (
+        "light", {"turn_on": HARMLESS, "turn_off": HARMLESS, "set_level": UNLOCKS},
+        {"light.turn_on": {"brightness": 5}, "light.toggle": {}}, {"light.turn_off": {}},
+    ),
+    (
+        "light", {"turn_on": HARMLESS, "turn_off": UNLOCKS}, {"light.turn_on": {"brightness": 0}, "light.turn_off": {}},
+        {"light.turn_on": {}},
+    ),
+    (
+        "fan", {"turn_on": HARMLESS, "turn_off": UNLOCKS, "set_percentage": HARMLESS, "percentage": 5},
+        {"fan.set_percentage": {"percentage": 0}, "fan.turn_off": {}}, {},
+    ),
+    (
+        "cover", {"open_cover": UNLOCKS, "close_cover": HARMLESS, "stop_cover": HARMLESS},
+        {"cover.open_cover": {}, "cover.toggle": {}, "homeassistant.turn_on": {}},
+        {"cover.close_cover": {}, "cover.stop_cover": {}},
+    ),
+    (
+        "cover", {"set_cover_position": UNLOCKS, "position": "{{ 0 }}"},
+        {"cover.open_cover": {}, "cover.close_cover": {}, "cover.set_cover_position": {"position": 1}}, {},
+    ),
+    ("button", {"press": UNLOCKS}, {"button.press": {}}, {}),
+    (
+        "select", {"select_option": UNLOCKS, "options": "{{ ['a'] }}", "state": "a"},
+        {"select.select_option": {"option": "a"}}, {},
+    ),
+    ("number", {"set_value": UNLOCKS, "step": 1, "state": "1"}, {"number.set_value": {"value": 1}}, {}),
+    (
+        "vacuum", {"start": UNLOCKS, "stop": HARMLESS}, {"vacuum.start": {}, "homeassistant.turn_on": {}},
+        {"vacuum.stop": {}},
+    ),
+    ("lock", {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"}, {"lock.lock": {}}, {}),
+    (
+        "alarm_control_panel", {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},
+        {"alarm_control_panel.alarm_arm_away": {}}, {"alarm_control_panel.alarm_arm_home": {}},
+    ),
+])  # fmt: skip
 async def test_an_entity_of_a_template(
     hass: HomeAssistant,
     domain: str,
@@ -341,7 +296,6 @@ class Waking(SwitchEntity):
     """A switch that keeps its script as that of wake_on_lan does, and in an object of its own what turns it on."""
 
     def __init__(self, hass: HomeAssistant, turn_off: list[dict[str, Any]], turn_on: list[dict[str, Any]]) -> None:
-        """Take what it does."""
         self._attr_name = "Computer"
         self._off_script = Script(hass, cv.SCRIPT_SCHEMA(turn_off), "Computer", "switch")
         self._remote = Remote(Script(hass, cv.SCRIPT_SCHEMA(turn_on), "Computer", "switch"))
@@ -351,7 +305,6 @@ class Remote:
     """Keeps a script as that of panasonic_viera does."""
 
     def __init__(self, on_action: Script) -> None:
-        """Take what turns it on."""
         self._on_action = on_action
 
 
@@ -374,11 +327,8 @@ async def test_what_a_thermostat_switches(hass: HomeAssistant, put: Put) -> None
     await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
     await put("sensor.cold", "5", unit_of_measurement="°C")
     config = {
-        "platform": "generic_thermostat",
-        "name": "Hall",
-        "heater": "switch.strike",
-        "target_sensor": "sensor.cold",
-    }
+        "platform": "generic_thermostat", "name": "Hall", "heater": "switch.strike", "target_sensor": "sensor.cold",
+    }  # fmt: skip
     assert await async_setup_component(hass, "climate", {"climate": config})
     await hass.async_block_till_done()
     assert called(hass, "climate.set_temperature", "climate.hall", temperature=30).reasons == (UNLOCK,)

@@ -14,28 +14,20 @@ class Action(StrEnum):
     HEATING = "heating"
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "state", "attributes", "text"),
-    [
-        pytest.param("light.desk", "on", {"brightness": 128}, "on brightness=50%", id="brightness in percent"),
-        pytest.param("light.desk", "off", {"brightness": None}, "off", id="no value, no word"),
-        pytest.param("sensor.t", "21.5", {"unit_of_measurement": "°C"}, "21.5 °C", id="unit"),
-        pytest.param(
-            "sensor.t", "unavailable", {"unit_of_measurement": "°C"}, "unavailable", id="no unit without value"
-        ),
-        pytest.param("climate.c", "unknown", {"temperature": 21}, "unknown", id="unknown says it all"),
-        pytest.param(
-            "climate.c",
-            "heat",
-            {"current_temperature": 20.5, "temperature": 21.0, "hvac_action": Action.HEATING},
-            "heat current_temperature=20.5 temperature=21 hvac_action=heating",
-            id="climate",
-        ),
-        pytest.param("media_player.tv", "playing", {"volume_level": 0.25}, "playing volume_level=25%", id="volume"),
-        pytest.param("media_player.tv", "on", {"is_volume_muted": True}, "on is_volume_muted=True", id="flag"),
-        pytest.param("switch.s", "on", {"friendly_name": "x", "icon": "y"}, "on", id="what does not matter"),
-    ],
-)
+@pytest.mark.parametrize(("entity_id", "state", "attributes", "text"), [
+    pytest.param("light.desk", "on", {"brightness": 128}, "on brightness=50%", id="brightness in percent"),
+    pytest.param("light.desk", "off", {"brightness": None}, "off", id="no value, no word"),
+    pytest.param("sensor.t", "21.5", {"unit_of_measurement": "°C"}, "21.5 °C", id="unit"),
+    pytest.param("sensor.t", "unavailable", {"unit_of_measurement": "°C"}, "unavailable", id="no unit without value"),
+    pytest.param("climate.c", "unknown", {"temperature": 21}, "unknown", id="unknown says it all"),
+    pytest.param(
+        "climate.c", "heat", {"current_temperature": 20.5, "temperature": 21.0, "hvac_action": Action.HEATING},
+        "heat current_temperature=20.5 temperature=21 hvac_action=heating", id="climate",
+    ),
+    pytest.param("media_player.tv", "playing", {"volume_level": 0.25}, "playing volume_level=25%", id="volume"),
+    pytest.param("media_player.tv", "on", {"is_volume_muted": True}, "on is_volume_muted=True", id="flag"),
+    pytest.param("switch.s", "on", {"friendly_name": "x", "icon": "y"}, "on", id="what does not matter"),
+])  # fmt: skip
 def test_description(entity_id: str, state: str, attributes: dict[str, Any], text: str) -> None:
     assert describe(State(entity_id, state, attributes)) == text
 
@@ -63,28 +55,23 @@ def test_titles_are_told_to_who_asks_for_them() -> None:
 LONG = "x" * (PROSE + 1)
 
 
-@pytest.mark.parametrize(
-    ("state", "asked", "of_others"),
-    [
-        pytest.param(State("light.a", "on", {"effect": "rainbow", "brightness": 3}), None, False, id="a light"),
-        pytest.param(State("sensor.a", "x" * PROSE), None, False, id="a name"),
-        pytest.param(State("sensor.a", LONG), (), True, id="prose"),
-        pytest.param(State("sensor.a", "1", {"headline": LONG}), None, True, id="prose in an attribute"),
-        pytest.param(State("sensor.a", "1", {"headline": LONG}), ("unit",), False, id="that is not told"),
-        pytest.param(State("light.a", "on", {"effect_list": ["x"] * 50}), None, False, id="a long list of names"),
-        pytest.param(State("light.a", "on", {"friendly_name": LONG}), None, False, id="a long name"),
-        pytest.param(State("media_player.a", "playing", {"media_title": "x"}), None, True, id="a title"),
-        pytest.param(State("media_player.a", "playing", {"media_title": ""}), None, False, id="no title"),
-        pytest.param(
-            State("media_player.a", "playing", {"media_title": "x"}), (), False, id="a title that is not told"
-        ),
-        pytest.param(State("calendar.a", "on", {"message": "x"}), ("message",), True, id="an event"),
-        pytest.param(State("calendar.a", "on", {"message": "x"}), ("location",), False, id="of which nothing is told"),
-        pytest.param(State("calendar.a", "off"), None, True, id="the events that are fetched"),
-        pytest.param(State("event.a", "x", {"title": "x"}), ("title",), True, id="an entry of a feed"),
-        pytest.param(State("update.a", "on", {"release_summary": "x"}), None, True, id="notes of a release"),
-    ],
-)
+@pytest.mark.parametrize(("state", "asked", "of_others"), [
+    pytest.param(State("light.a", "on", {"effect": "rainbow", "brightness": 3}), None, False, id="a light"),
+    pytest.param(State("sensor.a", "x" * PROSE), None, False, id="a name"),
+    pytest.param(State("sensor.a", LONG), (), True, id="prose"),
+    pytest.param(State("sensor.a", "1", {"headline": LONG}), None, True, id="prose in an attribute"),
+    pytest.param(State("sensor.a", "1", {"headline": LONG}), ("unit",), False, id="that is not told"),
+    pytest.param(State("light.a", "on", {"effect_list": ["x"] * 50}), None, False, id="a long list of names"),
+    pytest.param(State("light.a", "on", {"friendly_name": LONG}), None, False, id="a long name"),
+    pytest.param(State("media_player.a", "playing", {"media_title": "x"}), None, True, id="a title"),
+    pytest.param(State("media_player.a", "playing", {"media_title": ""}), None, False, id="no title"),
+    pytest.param(State("media_player.a", "playing", {"media_title": "x"}), (), False, id="a title that is not told"),
+    pytest.param(State("calendar.a", "on", {"message": "x"}), ("message",), True, id="an event"),
+    pytest.param(State("calendar.a", "on", {"message": "x"}), ("location",), False, id="of which nothing is told"),
+    pytest.param(State("calendar.a", "off"), None, True, id="the events that are fetched"),
+    pytest.param(State("event.a", "x", {"title": "x"}), ("title",), True, id="an entry of a feed"),
+    pytest.param(State("update.a", "on", {"release_summary": "x"}), None, True, id="notes of a release"),
+])  # fmt: skip
 def test_what_people_outside_may_have_written(state: State, asked: tuple[str, ...] | None, of_others: bool) -> None:
     assert may_be_of_others(state, asked) is of_others
 

@@ -98,36 +98,28 @@ def test_what_shows_it(
     assert shows(entity_id, before, service, data, not_yet) is False
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "before", "service", "data"),
-    [
-        ("script.a", ("off", {}), "turn_on", {}),
-        ("scene.a", ("unknown", {}), "turn_on", {"transition": 1}),
-        ("button.a", ("unknown", {}), "press", {}),
-        ("todo.a", ("3", {}), "add_item", {"item": "milk"}),
-        ("media_player.a", ("playing", {}), "media_next_track", {}),
-        ("media_player.a", ("playing", {"volume_level": 1.0}), "volume_up", {}),
-        ("remote.a", ("on", {}), "send_command", {"command": "up"}),
-        ("select.a", ("a", {"options": ["a"]}), "select_next", {}),
-        ("select.a", ("a", {}), "select_first", {}),
-        ("input_number.a", ("5.0", {"max": 5}), "increment", {}),
-    ],
-)
-def test_nothing_is_expected(
-    entity_id: str, before: tuple[str, dict[str, Any]], service: str, data: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("entity_id", "before", "service", "data"), [
+    ("script.a", ("off", {}), "turn_on", {}),
+    ("scene.a", ("unknown", {}), "turn_on", {"transition": 1}),
+    ("button.a", ("unknown", {}), "press", {}),
+    ("todo.a", ("3", {}), "add_item", {"item": "milk"}),
+    ("media_player.a", ("playing", {}), "media_next_track", {}),
+    ("media_player.a", ("playing", {"volume_level": 1.0}), "volume_up", {}),
+    ("remote.a", ("on", {}), "send_command", {"command": "up"}),
+    ("select.a", ("a", {"options": ["a"]}), "select_next", {}),
+    ("select.a", ("a", {}), "select_first", {}),
+    ("input_number.a", ("5.0", {"max": 5}), "increment", {}),
+])  # fmt: skip
+def test_no_expectation(entity_id: str, before: tuple[str, dict[str, Any]], service: str, data: dict[str, Any]) -> None:
     call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=data)
     assert expectation(State(entity_id, *before), call) is None
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "before", "service", "data", "now"),
-    [
-        pytest.param("cover.a", ("open", {}), "set_cover_position", {"position": 50}, "open", id="no position"),
-        pytest.param("media_player.a", ("on", {}), "volume_set", {"volume_level": 0.5}, "on", id="no volume"),
-        pytest.param("cover.a", ("unknown", {}), "open_cover", {}, "unknown", id="no feedback at all"),
-    ],
-)
+@pytest.mark.parametrize(("entity_id", "before", "service", "data", "now"), [
+    pytest.param("cover.a", ("open", {}), "set_cover_position", {"position": 50}, "open", id="no position"),
+    pytest.param("media_player.a", ("on", {}), "volume_set", {"volume_level": 0.5}, "on", id="no volume"),
+    pytest.param("cover.a", ("unknown", {}), "open_cover", {}, "unknown", id="no feedback at all"),
+])  # fmt: skip
 def test_what_an_entity_does_not_show_is_not_held_against_it(
     entity_id: str, before: tuple[str, dict[str, Any]], service: str, data: dict[str, Any], now: str
 ) -> None:

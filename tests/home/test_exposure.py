@@ -28,21 +28,16 @@ LISTED = ["light.bed_light", "cover"]
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
     await build_house(hass)
 
 
-@pytest.mark.parametrize(
-    ("names", "shared"),
-    [
-        ([], EXPOSED),
-        (["light.bed_light"], ["light.bed_light"]),
-        (["cover", "lock"], ["cover.kitchen_window", "lock.front_door"]),
-        (["light.*_l*"], ["light.kitchen_lights", "light.bed_light", "light.ceiling_lights"]),
-        (["cover.hall_window", "light.nowhere"], []),
-    ],
-    ids=["nothing is listed", "an entity", "kinds", "a pattern", "not exposed"],
-)
+@pytest.mark.parametrize(("names", "shared"), [
+    ([], EXPOSED),
+    (["light.bed_light"], ["light.bed_light"]),
+    (["cover", "lock"], ["cover.kitchen_window", "lock.front_door"]),
+    (["light.*_l*"], ["light.kitchen_lights", "light.bed_light", "light.ceiling_lights"]),
+    (["cover.hall_window", "light.nowhere"], []),
+], ids=["nothing is listed", "an entity", "kinds", "a pattern", "not exposed"])  # fmt: skip
 async def test_exposed_and_listed(hass: HomeAssistant, names: list[str], shared: Sequence[str]) -> None:
     entry = await set_up(hass, options={"allowed_entities": names})
     assert {item for item in hass.states.async_entity_ids() if is_shared(hass, item)} == set(shared)
@@ -60,18 +55,12 @@ async def test_a_model_is_told_of_nothing_else(hass: HomeAssistant, llm_server: 
     assert "light.kitchen_lights" not in system["content"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_lights"}),
-        ("ha_control", {"action": "turn_off", "entity_id": "Kitchen Lights"}),
-        ("ha_query", {"entity_id": "light.kitchen_lights"}),
-    ],
-    ids=["by its id", "by its name", "read"],
-)
-async def test_what_is_not_listed_does_not_exist(
-    hass: HomeAssistant, llm_server: LLMServer, tool: str, arguments: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_lights"}),
+    ("ha_control", {"action": "turn_off", "entity_id": "Kitchen Lights"}),
+    ("ha_query", {"entity_id": "light.kitchen_lights"}),
+], ids=["by its id", "by its name", "read"])  # fmt: skip
+async def test_not_listed(hass: HomeAssistant, llm_server: LLMServer, tool: str, arguments: dict[str, Any]) -> None:
     await set_up(hass, llm_server, options={"allowed_entities": LISTED})
     llm_server.plan(tool_call(tool, arguments), text("No."))
     await say(hass, "please")
@@ -146,9 +135,7 @@ PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 
 @pytest.mark.parametrize(("part", "known"), PARTS.values(), ids=PARTS.keys())
-async def test_an_agent_knows_a_part_of_the_home(
-    hass: HomeAssistant, llm_server: LLMServer, part: dict[str, Any], known: set[str]
-) -> None:
+async def test_partial_agent(hass: HomeAssistant, llm_server: LLMServer, part: dict[str, Any], known: set[str]) -> None:
     _furnish(hass)
     await set_up(hass, llm_server, profile=part)
     llm_server.plan(tool_call("ha_query", {"entity_id": "*"}), text("That is all."))
@@ -175,7 +162,6 @@ async def test_what_changes_counts_at_once(hass: HomeAssistant, llm_server: LLMS
 
 
 async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """What one is told says nothing of what another one may be told."""
     second = ConfigSubentryDataWithId(
         subentry_type="profile",
         data={"local_first": False, "exposed_areas": ["kitchen"]},
@@ -192,10 +178,7 @@ async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMS
     assert told == [set(EXPOSED), {"light.kitchen_lights", "cover.kitchen_window"}, set(EXPOSED)]
 
 
-async def test_a_group_that_reaches_out_of_the_part_is_not_controlled(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
-    """As one that reaches what is not exposed; one that stays inside is."""
+async def test_a_group_reaching_out_of_the_part_is_not_controlled(hass: HomeAssistant, llm_server: LLMServer) -> None:
     for name, members in (("inside", ["light.bed_light"]), ("across", ["light.bed_light", "light.kitchen_lights"])):
         hass.states.async_set(f"group.{name}", "off", {"entity_id": members, "friendly_name": name})
         async_expose_entity(hass, ASSISTANT, f"group.{name}", True)

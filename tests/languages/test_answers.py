@@ -6,75 +6,62 @@ from custom_components.home_agent.languages.data import data_of, digit_words, la
 from custom_components.home_agent.languages.phrases import MASK, ReplyKind, mask_digits, read_answer
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("yes", "en"),
-        ("Yes, please!", "en"),
-        ("YES.", "en-GB"),
-        ("ok do it now", "en"),
-        ("Yes, do it.", "en"),  # "yes do" is a phrase as well
-        ("yes, I'm sure", "en"),
-        ("ja, mach es", "de"),
-        ("aber sicher", "de"),
-        ("yes yes", "en"),
-        ("that’s right", "en"),
-        ("ja", "de"),
-        ("Ja, mach das.", "de-AT"),
-        ("ja bitte", "de"),
-        ("na klar", "de"),
-        ("Да, пожалуйста", "ru"),
-        ("конечно", "ru"),
-        ("oui, s'il vous plaît", "fr"),
-        ("D’accord", "fr"),
-        ("sí, por favor", "es"),
-        ("va bene, grazie", "it"),
-        ("ja graag", "nl"),
-        ("tak, proszę", "pl"),
-        ("sim", "pt-BR"),
-        ("ja tack", "sv"),
-        ("ja tak", "da"),
-        ("ja takk", "nb"),
-        ("ano, prosím", "cs"),
-        ("kyllä kiitos", "fi"),
-        ("igen kérem", "hu"),
-        ("Evet, lütfen", "tr"),
-        ("так, будь ласка", "uk"),
-        ("はい、お願いします", "ja"),
-        ("是的", "zh-Hans"),
-        ("はいお願いします", "ja"),
-        ("好的谢谢", "zh-CN"),
-        ("네 해 주세요", "ko"),
-        ("نعم من فضلك", "ar"),
-        ("हाँ", "hi"),
-        ("ใช่ครับ", "th"),
-        ("بله لطفا", "fa"),
-        ("ja takk", "nn"),
-        ("já takk", "is"),
-        ("네", "ko"),
-        ("yes", "pl"),  # English is understood everywhere
-        ("yes", "tlh"),
-        ("yes", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("yes", "en"),
+    ("Yes, please!", "en"),
+    ("YES.", "en-GB"),
+    ("ok do it now", "en"),
+    ("Yes, do it.", "en"),  # "yes do" is a phrase as well
+    ("yes, I'm sure", "en"),
+    ("ja, mach es", "de"),
+    ("aber sicher", "de"),
+    ("yes yes", "en"),
+    ("that’s right", "en"),
+    ("ja", "de"),
+    ("Ja, mach das.", "de-AT"),
+    ("ja bitte", "de"),
+    ("na klar", "de"),
+    ("Да, пожалуйста", "ru"),
+    ("конечно", "ru"),
+    ("oui, s'il vous plaît", "fr"),
+    ("D’accord", "fr"),
+    ("sí, por favor", "es"),
+    ("va bene, grazie", "it"),
+    ("ja graag", "nl"),
+    ("tak, proszę", "pl"),
+    ("sim", "pt-BR"),
+    ("ja tack", "sv"),
+    ("ja tak", "da"),
+    ("ja takk", "nb"),
+    ("ano, prosím", "cs"),
+    ("kyllä kiitos", "fi"),
+    ("igen kérem", "hu"),
+    ("Evet, lütfen", "tr"),
+    ("так, будь ласка", "uk"),
+    ("はい、お願いします", "ja"),
+    ("是的", "zh-Hans"),
+    ("はいお願いします", "ja"),
+    ("好的谢谢", "zh-CN"),
+    ("네 해 주세요", "ko"),
+    ("نعم من فضلك", "ar"),
+    ("हाँ", "hi"),
+    ("ใช่ครับ", "th"),
+    ("بله لطفا", "fa"),
+    ("ja takk", "nn"),
+    ("já takk", "is"),
+    ("네", "ko"),
+    ("yes", "pl"),  # English is understood everywhere
+    ("yes", "tlh"),
+    ("yes", ""),
+])  # fmt: skip
 def test_yes(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.YES
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Sure?", "en"),
-        ("OK ?", "en"),
-        ("Yes, certainly?", "en"),
-        ("Sicher?", "de"),
-        ("¿Sí?", "es"),
-        ("Да?", "ru"),
-        ("はい？", "ja"),
-        ("نعم؟", "ar"),
-        ("ναι;", "el"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("Sure?", "en"), ("OK ?", "en"), ("Yes, certainly?", "en"), ("Sicher?", "de"), ("¿Sí?", "es"), ("Да?", "ru"),
+    ("はい？", "ja"), ("نعم؟", "ar"), ("ναι;", "el"),
+])  # fmt: skip
 def test_who_asks_back_has_not_said_yes(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.ASKS
 
@@ -85,74 +72,68 @@ def test_a_pin_is_one_however_it_is_said() -> None:
     assert read_answer("Yes; thanks", "en").kind is ReplyKind.YES
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("no", "en"),
-        ("No thanks", "en"),
-        ("yes... no wait", "en"),
-        ("don't do it", "en"),
-        ("do not do it please", "en"),
-        ("yes, cancel", "en"),
-        ("nein", "de"),
-        ("ja nein doch nicht", "de"),
-        ("mach das nicht", "de"),
-        ("нет", "ru"),
-        ("да нет", "ru"),
-        ("не надо, спасибо", "ru"),
-        ("non merci", "fr"),
-        ("no gracias", "es"),
-        ("nee bedankt", "nl"),
-        ("ne", "cs"),
-        ("nej tack", "sv"),
-        ("İptal", "tr"),
-        ("да ну", "ru"),  # in irony
-        ("Да уж...", "ru"),
-        ("да ладно", "ru"),
-        ("I'm not sure", "en"),
-        ("好不好", "zh"),
-        ("不用了谢谢", "zh"),
-        ("いいえ、結構です", "ja"),
-        ("नहीं", "hi"),
-        ("ไม่ครับ", "th"),
-        ("no", "pl"),  # colloquially a yes: when in doubt, a no
-        ("no", "xx"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("no", "en"),
+    ("No thanks", "en"),
+    ("yes... no wait", "en"),
+    ("don't do it", "en"),
+    ("do not do it please", "en"),
+    ("yes, cancel", "en"),
+    ("nein", "de"),
+    ("ja nein doch nicht", "de"),
+    ("mach das nicht", "de"),
+    ("нет", "ru"),
+    ("да нет", "ru"),
+    ("не надо, спасибо", "ru"),
+    ("non merci", "fr"),
+    ("no gracias", "es"),
+    ("nee bedankt", "nl"),
+    ("ne", "cs"),
+    ("nej tack", "sv"),
+    ("İptal", "tr"),
+    ("да ну", "ru"),  # in irony
+    ("Да уж...", "ru"),
+    ("да ладно", "ru"),
+    ("I'm not sure", "en"),
+    ("好不好", "zh"),
+    ("不用了谢谢", "zh"),
+    ("いいえ、結構です", "ja"),
+    ("नहीं", "hi"),
+    ("ไม่ครับ", "th"),
+    ("no", "pl"),  # colloquially a yes: when in doubt, a no
+    ("no", "xx"),
+])  # fmt: skip
 def test_no(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.NO
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("yes and turn on the light", "en"),
-        ("yes but not the kitchen door", "en"),
-        ("is it locked?", "en"),
-        ("please", "en"),
-        ("yesterday", "en"),
-        ("", "en"),
-        ("...", "en"),
-        ("no, the other one", "en"),
-        ("ja aber nur das Licht", "de"),
-        ("ja, aber", "de"),  # the rest was not heard
-        ("ja also", "de"),
-        ("yes, well...", "en"),
-        ("yes just", "en"),
-        ("いいです", "ja"),  # means either
-        ("对不起", "zh"),
-        ("ええと", "ja"),
-        ("है", "hi"),  # its first letter is that of a yes
-        ("jahr", "de"),
-        ("mach das Licht an", "de"),
-        ("да здравствует", "ru"),
-        ("oui", "en"),
-        ("1234", "en"),
-        ("yes 1234", "en"),
-        ("say yes", "en"),
-        ("the user says yes", "en"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("yes and turn on the light", "en"),
+    ("yes but not the kitchen door", "en"),
+    ("is it locked?", "en"),
+    ("please", "en"),
+    ("yesterday", "en"),
+    ("", "en"),
+    ("...", "en"),
+    ("no, the other one", "en"),
+    ("ja aber nur das Licht", "de"),
+    ("ja, aber", "de"),  # the rest was not heard
+    ("ja also", "de"),
+    ("yes, well...", "en"),
+    ("yes just", "en"),
+    ("いいです", "ja"),  # means either
+    ("对不起", "zh"),
+    ("ええと", "ja"),
+    ("है", "hi"),  # its first letter is that of a yes
+    ("jahr", "de"),
+    ("mach das Licht an", "de"),
+    ("да здравствует", "ru"),
+    ("oui", "en"),
+    ("1234", "en"),
+    ("yes 1234", "en"),
+    ("say yes", "en"),
+    ("the user says yes", "en"),
+])  # fmt: skip
 def test_anything_else_is_neither(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.OTHER
 
@@ -176,19 +157,16 @@ def test_answers_are_whole() -> None:
     assert all(item.yes for item in data if item.courtesies or item.digits)
 
 
-@pytest.mark.parametrize(
-    ("language", "said"),
-    [
-        ("ca", "zero un dos tres quatre cinc sis set vuit nou"),
-        ("de", "null eins zwo drei vier fuenf sechs sieben acht neun"),
-        ("en", "oh one two three four five six seven eight nine"),
-        ("nb", "null ein to tre fire fem seks syv åtte ni"),
-        ("pt", "zero uma duas três quatro cinco meia sete oito nove"),
-        ("tr", "sıfır bir iki üç dört beş altı yedi sekiz dokuz"),
-        ("zh", "零 一 二 三 四 五 六 七 八 九"),
-        ("fi", "nolla yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän"),
-    ],
-)
+@pytest.mark.parametrize(("language", "said"), [
+    ("ca", "zero un dos tres quatre cinc sis set vuit nou"),
+    ("de", "null eins zwo drei vier fuenf sechs sieben acht neun"),
+    ("en", "oh one two three four five six seven eight nine"),
+    ("nb", "null ein to tre fire fem seks syv åtte ni"),
+    ("pt", "zero uma duas três quatro cinco meia sete oito nove"),
+    ("tr", "sıfır bir iki üç dört beş altı yedi sekiz dokuz"),
+    ("zh", "零 一 二 三 四 五 六 七 八 九"),
+    ("fi", "nolla yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän"),
+])  # fmt: skip
 def test_digits_are_said_in_many_languages(language: str, said: str) -> None:
     assert read_answer(said, language, with_pin=True).digits == "0123456789"
     assert mask_digits(said, language, at_least=10) == MASK
@@ -199,74 +177,62 @@ def test_a_number_word_is_no_answer() -> None:
     assert read_answer("네", "ko", with_pin=True).kind is ReplyKind.YES
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "kind", "digits"),
-    [
-        ("yes 1234", "en", ReplyKind.YES, "1234"),
-        ("Yes, 1 2 3 4.", "en", ReplyKind.YES, "1234"),
-        ("yes 1,234", "en", ReplyKind.YES, "1234"),
-        ("yes, the pin is one two three four", "en", ReplyKind.YES, "1234"),
-        ("one two oh four", "en", ReplyKind.YES, "1204"),
-        ("1234", "en", ReplyKind.YES, "1234"),
-        ("ja eins zwo drei null", "de", ReplyKind.YES, "1230"),
-        ("ja one two", "de", ReplyKind.YES, "12"),
-        ("ja, de pincode is een twee drie vier", "nl", ReplyKind.YES, "1234"),
-        ("да один два", "ru", ReplyKind.YES, "12"),
-        ("oui, le code est quatre sept un un", "fr", ReplyKind.YES, "4711"),
-        ("C’est le 4711", "fr", ReplyKind.YES, "4711"),
-        ("yes ١٢٣٤", "en", ReplyKind.YES, "1234"),
-        ("tak, jeden dwa trzy cztery", "pl", ReplyKind.YES, "1234"),
-        ("tak, mój kod to 1234", "pl", ReplyKind.YES, "1234"),
-        ("sim, um dois três meia", "pt-BR", ReplyKind.YES, "1236"),
-        ("mi pin es uno dos cinco cuatro", "es", ReplyKind.YES, "1254"),
-        ("ja, ett två fem fyra", "sv", ReplyKind.YES, "1254"),
-        ("ja en to fem fire", "da", ReplyKind.YES, "1254"),
-        ("Evet, bir iki üç dört", "tr", ReplyKind.YES, "1234"),
-        ("yes", "en", ReplyKind.YES, ""),
-        ("no 1234", "en", ReplyKind.NO, "1234"),
-        ("set it to 1234", "en", ReplyKind.OTHER, "1234"),
-        ("the pin", "en", ReplyKind.OTHER, ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "language", "kind", "digits"), [
+    ("yes 1234", "en", ReplyKind.YES, "1234"),
+    ("Yes, 1 2 3 4.", "en", ReplyKind.YES, "1234"),
+    ("yes 1,234", "en", ReplyKind.YES, "1234"),
+    ("yes, the pin is one two three four", "en", ReplyKind.YES, "1234"),
+    ("one two oh four", "en", ReplyKind.YES, "1204"),
+    ("1234", "en", ReplyKind.YES, "1234"),
+    ("ja eins zwo drei null", "de", ReplyKind.YES, "1230"),
+    ("ja one two", "de", ReplyKind.YES, "12"),
+    ("ja, de pincode is een twee drie vier", "nl", ReplyKind.YES, "1234"),
+    ("да один два", "ru", ReplyKind.YES, "12"),
+    ("oui, le code est quatre sept un un", "fr", ReplyKind.YES, "4711"),
+    ("C’est le 4711", "fr", ReplyKind.YES, "4711"),
+    ("yes ١٢٣٤", "en", ReplyKind.YES, "1234"),
+    ("tak, jeden dwa trzy cztery", "pl", ReplyKind.YES, "1234"),
+    ("tak, mój kod to 1234", "pl", ReplyKind.YES, "1234"),
+    ("sim, um dois três meia", "pt-BR", ReplyKind.YES, "1236"),
+    ("mi pin es uno dos cinco cuatro", "es", ReplyKind.YES, "1254"),
+    ("ja, ett två fem fyra", "sv", ReplyKind.YES, "1254"),
+    ("ja en to fem fire", "da", ReplyKind.YES, "1254"),
+    ("Evet, bir iki üç dört", "tr", ReplyKind.YES, "1234"),
+    ("yes", "en", ReplyKind.YES, ""),
+    ("no 1234", "en", ReplyKind.NO, "1234"),
+    ("set it to 1234", "en", ReplyKind.OTHER, "1234"),
+    ("the pin", "en", ReplyKind.OTHER, ""),
+])  # fmt: skip
 def test_pin(text: str, language: str, kind: ReplyKind, digits: str) -> None:
     answer = read_answer(text, language, with_pin=True)
     assert (answer.kind, answer.digits) == (kind, digits)
 
 
-@pytest.mark.parametrize(
-    ("text", "at_least", "masked"),
-    [
-        ("yes 1234", 1, f"yes {MASK}"),
-        ("Yes, one two three four!", 1, f"Yes, {MASK}!"),
-        ("1,2-3 4 please", 4, f"{MASK} please"),
-        ("set it to 50 and 1234", 4, f"set it to 50 and {MASK}"),
-        ("set it to 50", 4, "set it to 50"),
-        ("no digits", 1, "no digits"),
-    ],
-)
+@pytest.mark.parametrize(("text", "at_least", "masked"), [
+    ("yes 1234", 1, f"yes {MASK}"), ("Yes, one two three four!", 1, f"Yes, {MASK}!"),
+    ("1,2-3 4 please", 4, f"{MASK} please"), ("set it to 50 and 1234", 4, f"set it to 50 and {MASK}"),
+    ("set it to 50", 4, "set it to 50"), ("no digits", 1, "no digits"),
+])  # fmt: skip
 def test_digits_are_masked_by_length_not_by_value(text: str, at_least: int, masked: str) -> None:
     assert mask_digits(text, "en", at_least=at_least) == masked
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "about", "kind"),
-    [
-        ("yes, unlock it", "en", "unlock", ReplyKind.YES),
-        ("yes, unlock the front door", "en", "unlock", ReplyKind.YES),
-        ("go ahead and open it", "en", "open", ReplyKind.YES),
-        ("alright", "en", "", ReplyKind.YES),
-        ("yes sir", "en", "", ReplyKind.YES),
-        ("ja bitte aufschließen", "de", "unlock", ReplyKind.YES),
-        ("oui, ouvre", "fr", "open", ReplyKind.YES),
-        ("sí, desbloquea", "es", "unlock", ReplyKind.YES),
-        ("yes but not the back door", "en", "unlock", ReplyKind.NO),
-        ("ja, aber nicht die Hintertür", "de", "unlock", ReplyKind.NO),
-        ("unlock it", "en", "unlock", ReplyKind.OTHER),
-        ("yes, open it", "en", "unlock", ReplyKind.OTHER),
-        ("yes, unlock it", "en", "", ReplyKind.OTHER),
-        ("yes, unlock the back door", "en", "unlock", ReplyKind.OTHER),
-        ("yes and turn on the light", "en", "unlock", ReplyKind.OTHER),
-    ],
-)
+@pytest.mark.parametrize(("text", "language", "about", "kind"), [
+    ("yes, unlock it", "en", "unlock", ReplyKind.YES),
+    ("yes, unlock the front door", "en", "unlock", ReplyKind.YES),
+    ("go ahead and open it", "en", "open", ReplyKind.YES),
+    ("alright", "en", "", ReplyKind.YES),
+    ("yes sir", "en", "", ReplyKind.YES),
+    ("ja bitte aufschließen", "de", "unlock", ReplyKind.YES),
+    ("oui, ouvre", "fr", "open", ReplyKind.YES),
+    ("sí, desbloquea", "es", "unlock", ReplyKind.YES),
+    ("yes but not the back door", "en", "unlock", ReplyKind.NO),
+    ("ja, aber nicht die Hintertür", "de", "unlock", ReplyKind.NO),
+    ("unlock it", "en", "unlock", ReplyKind.OTHER),
+    ("yes, open it", "en", "unlock", ReplyKind.OTHER),
+    ("yes, unlock it", "en", "", ReplyKind.OTHER),
+    ("yes, unlock the back door", "en", "unlock", ReplyKind.OTHER),
+    ("yes and turn on the light", "en", "unlock", ReplyKind.OTHER),
+])  # fmt: skip
 def test_a_yes_may_repeat_the_question(text: str, language: str, about: str, kind: ReplyKind) -> None:
     assert read_answer(text, language, about=about, name="Front Door" if about else "").kind is kind

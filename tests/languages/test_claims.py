@@ -210,16 +210,10 @@ def test_what_a_sentence_says_of_states(language: str, sentence: str, states: se
     assert {state for told in told_in(sentence, language) for state in told.states} == states
 
 
-@pytest.mark.parametrize(
-    ("sentence", "numbers", "plain"),
-    [
-        ("The thermostat is set to 21.5 degrees.", (21.5,), ()),
-        ("Dimmed to 40 %.", (40.0,), ()),
-        ("I set it to 21.", (), (21.0,)),
-        ("It closed at 7:12.", (), ()),
-        ("エアコンは２６度です。", (26.0,), ()),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "numbers", "plain"), [
+    ("The thermostat is set to 21.5 degrees.", (21.5,), ()), ("Dimmed to 40 %.", (40.0,), ()),
+    ("I set it to 21.", (), (21.0,)), ("It closed at 7:12.", (), ()), ("エアコンは２６度です。", (26.0,), ()),
+])  # fmt: skip
 def test_numbers_of_a_sentence(sentence: str, numbers: tuple[float, ...], plain: tuple[float, ...]) -> None:
     told = told_in(sentence, "en")
     assert tuple(value for item in told for value in item.numbers) == numbers

@@ -7,19 +7,11 @@ from custom_components.home_agent.languages.data import all_data, data_of
 from custom_components.home_agent.support.text import fold, normalized
 
 
-@pytest.mark.parametrize(
-    ("language", "word", "concepts"),
-    [
-        ("en", "allergic", {"allergy"}),
-        ("en-GB", "monday", {"weekday", "time"}),
-        ("de", "haselnussallergie", {"food", "allergy"}),
-        ("de", "Großmutter", {"family"}),
-        ("ru", "бабушке", {"family"}),
-        ("en", "cathedral", set[str]()),
-        ("de", "Schweinsbraten", {"meat"}),
-        ("ru", "городе", {"country"}),
-    ],
-)
+@pytest.mark.parametrize(("language", "word", "concepts"), [
+    ("en", "allergic", {"allergy"}), ("en-GB", "monday", {"weekday", "time"}),
+    ("de", "haselnussallergie", {"food", "allergy"}), ("de", "Großmutter", {"family"}), ("ru", "бабушке", {"family"}),
+    ("en", "cathedral", set[str]()), ("de", "Schweinsbraten", {"meat"}), ("ru", "городе", {"country"}),
+])  # fmt: skip
 def test_what_a_word_is_about(language: str, word: str, concepts: set[str]) -> None:
     found = meaning_of(language, fold(normalized(word)))
     assert concepts <= found.concepts if concepts else not found

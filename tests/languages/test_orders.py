@@ -13,35 +13,18 @@ def test_every_word_begins_a_command(language: str) -> None:
         assert not is_order(f"{word} xyz?", language)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "Please turn on the lamp."),
-        ("en", "  turn it off again"),
-        ("de", "Bitte schalte die Lampe aus!"),
-        ("fr", "Éteins la lampe, s’il te plaît"),
-        ("ru", "Пожалуйста, включи свет"),
-        ("pl", "Włącz światło w kuchni"),
-    ],
-)
+@pytest.mark.parametrize(("language", "text"), [
+    ("en", "Please turn on the lamp."), ("en", "  turn it off again"), ("de", "Bitte schalte die Lampe aus!"),
+    ("fr", "Éteins la lampe, s’il te plaît"), ("ru", "Пожалуйста, включи свет"), ("pl", "Włącz światło w kuchni"),
+])  # fmt: skip
 def test_commands(language: str, text: str) -> None:
     assert is_order(text, language)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "Is the lamp on"),
-        ("en", "Which windows are open"),
-        ("en", "Open windows?"),
-        ("en", "Turn on what？"),
-        ("en", ""),
-        ("en", "please"),
-        ("de", "Ist die Lampe an"),
-        ("de", "turn on the lamp"),
-        ("ja", "電気をつけて"),
-    ],
-)
+@pytest.mark.parametrize(("language", "text"), [
+    ("en", "Is the lamp on"), ("en", "Which windows are open"), ("en", "Open windows?"), ("en", "Turn on what？"),
+    ("en", ""), ("en", "please"), ("de", "Ist die Lampe an"), ("de", "turn on the lamp"), ("ja", "電気をつけて"),
+])  # fmt: skip
 def test_anything_else_may_be_a_question(language: str, text: str) -> None:
     assert not is_order(text, language)
 

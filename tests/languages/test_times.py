@@ -10,13 +10,7 @@ import pytest
 from unicode_rbnf import RbnfEngine
 
 from custom_components.home_agent.languages.spoken_numbers import NumberReader, words_in
-from custom_components.home_agent.languages.times import (
-    dates_in,
-    durations_in,
-    numbers_in,
-    spans_in,
-    times_in,
-)
+from custom_components.home_agent.languages.times import dates_in, durations_in, numbers_in, spans_in, times_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 15, 30, tzinfo=BERLIN)
@@ -45,20 +39,17 @@ def test_spans_of_the_table(language: str) -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "now", "start", "hours"),
-    [
-        # the clock goes from 3 back to 2 on the 25th of October, from 2 to 3 on the 29th of March
-        ("en", "the last 24 hours", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-24T13:00:00+02:00", 24),
-        ("de", "die letzten zwei Tage", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-23T12:00:00+02:00", 49),
-        ("en", "today", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-25T00:00:00+02:00", 25),
-        ("ru", "сегодня", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T00:00:00+01:00", 23),
-        ("de", "seit 2:30", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T03:30:00+02:00", 8.5),
-        ("en", "last 2 hours", datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), "2026-10-25T01:30:00+02:00", 2),
-        ("en", "this week", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-23T00:00:00+01:00", 167),
-        ("en", "since the beginning of the year", datetime(2026, 1, 1, 5, tzinfo=UTC), "2026-01-01T00:00:00+00:00", 5),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "now", "start", "hours"), [
+    # the clock goes from 3 back to 2 on the 25th of October, from 2 to 3 on the 29th of March
+    ("en", "the last 24 hours", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-24T13:00:00+02:00", 24),
+    ("de", "die letzten zwei Tage", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-23T12:00:00+02:00", 49),
+    ("en", "today", datetime(2026, 10, 25, 12, tzinfo=BERLIN), "2026-10-25T00:00:00+02:00", 25),
+    ("ru", "сегодня", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T00:00:00+01:00", 23),
+    ("de", "seit 2:30", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-29T03:30:00+02:00", 8.5),
+    ("en", "last 2 hours", datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), "2026-10-25T01:30:00+02:00", 2),
+    ("en", "this week", datetime(2026, 3, 29, 12, tzinfo=BERLIN), "2026-03-23T00:00:00+01:00", 167),
+    ("en", "since the beginning of the year", datetime(2026, 1, 1, 5, tzinfo=UTC), "2026-01-01T00:00:00+00:00", 5),
+])  # fmt: skip
 def test_the_change_of_the_clock(language: str, text: str, now: datetime, start: str, hours: float) -> None:
     (span,) = spans_in(text, language, now)
 
@@ -89,46 +80,20 @@ def test_a_day_without_a_direction_is_the_last_or_the_next() -> None:
     assert spans_in("vor 9999 Jahren", "de", NOW) == []
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "minutes"),
-    [
-        ("en", "for an hour and a half", 90),
-        ("en", "1 h 30 min", 90),
-        ("en", "90 seconds", 1.5),
-        ("en", "a quarter of an hour", 15),
-        ("en", "two and a half hours", 150),
-        ("de", "zweieinhalb Stunden", 150),
-        ("de", "eine Stunde und 10 Minuten", 70),
-        ("de", "eine Viertelstunde", 15),
-        ("de", "eine halbe Stunde", 30),
-        ("ru", "полтора часа", 90),
-        ("ru", "2 часа 30 минут", 150),
-        ("ru", "полчаса", 30),
-        ("es", "durante siete minutos", 7),
-        ("es", "dos horas y media", 150),
-        ("es", "media hora", 30),
-        ("es", "tres cuartos de hora", 45),
-        ("es", "una hora y cuarto", 75),
-        ("fr", "pendant quatre-vingt-dix-sept minutes", 97),
-        ("fr", "une demi-heure", 30),
-        ("fr", "une heure et demie", 90),
-        ("fr", "trois quarts d'heure", 45),
-        ("it", "per ventuno minuti", 21),
-        ("it", "mezz'ora", 30),
-        ("it", "un'ora e mezza", 90),
-        ("it", "1 ora e 10 minuti", 70),
-        ("nl", "voor tweeëntwintig minuten", 22),
-        ("nl", "een half uur", 30),
-        ("nl", "anderhalf uur", 90),
-        ("nl", "drie kwartier", 45),
-        ("nl", "7 uur", 420),
-        ("pl", "przez trzydzieści pięć minut", 35),
-        ("pl", "pół godziny", 30),
-        ("pl", "półtorej godziny", 90),
-        ("pl", "dwie i pół godziny", 150),
-        ("pl", "przez godzinę", 60),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "minutes"), [
+    ("en", "for an hour and a half", 90), ("en", "1 h 30 min", 90), ("en", "90 seconds", 1.5),
+    ("en", "a quarter of an hour", 15), ("en", "two and a half hours", 150), ("de", "zweieinhalb Stunden", 150),
+    ("de", "eine Stunde und 10 Minuten", 70), ("de", "eine Viertelstunde", 15), ("de", "eine halbe Stunde", 30),
+    ("ru", "полтора часа", 90), ("ru", "2 часа 30 минут", 150), ("ru", "полчаса", 30),
+    ("es", "durante siete minutos", 7), ("es", "dos horas y media", 150), ("es", "media hora", 30),
+    ("es", "tres cuartos de hora", 45), ("es", "una hora y cuarto", 75),
+    ("fr", "pendant quatre-vingt-dix-sept minutes", 97), ("fr", "une demi-heure", 30), ("fr", "une heure et demie", 90),
+    ("fr", "trois quarts d'heure", 45), ("it", "per ventuno minuti", 21), ("it", "mezz'ora", 30),
+    ("it", "un'ora e mezza", 90), ("it", "1 ora e 10 minuti", 70), ("nl", "voor tweeëntwintig minuten", 22),
+    ("nl", "een half uur", 30), ("nl", "anderhalf uur", 90), ("nl", "drie kwartier", 45), ("nl", "7 uur", 420),
+    ("pl", "przez trzydzieści pięć minut", 35), ("pl", "pół godziny", 30), ("pl", "półtorej godziny", 90),
+    ("pl", "dwie i pół godziny", 150), ("pl", "przez godzinę", 60),
+])  # fmt: skip
 def test_how_long(language: str, text: str, minutes: float) -> None:
     assert [found.value for found in durations_in(text, language)] == [timedelta(minutes=minutes)]
 

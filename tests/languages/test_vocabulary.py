@@ -9,45 +9,39 @@ from custom_components.home_agent.languages.vocabulary import MAX_LANGUAGES, Lan
 from custom_components.home_agent.support.text import fold, words
 
 
-@pytest.mark.parametrize(
-    ("code", "word", "kind"),
-    [
-        pytest.param("en", "telly", ".tv", id="colloquial"),
-        pytest.param("de", "wandlampe", "light", id="compound"),
-        pytest.param("de", "rollladen", "cover.shutter", id="German"),
-        pytest.param("fr", "lumiere", "light", id="without its accent"),
-        pytest.param("fi", "valot", "light", id="from sentences alone"),
-        pytest.param("hu", "zár", "lock", id="from a translation"),
-        pytest.param("ja", "照明", "light", id="no spaces"),
-        pytest.param("ru", "свет", "light", id="Cyrillic"),
-        pytest.param("uk", "вологість", "sensor.humidity", id="device class"),
-        pytest.param("pt-BR", "cortina", "cover.curtain", id="with region"),
-        pytest.param("he", "תאורה", "light", id="right to left"),
-        pytest.param("de", "thermostat", "climate", id="English beside it"),
-        pytest.param("tlh", "lamp", "light", id="nobody knows the language"),
-    ],
-)
+@pytest.mark.parametrize(("code", "word", "kind"), [
+    pytest.param("en", "telly", ".tv", id="colloquial"),
+    pytest.param("de", "wandlampe", "light", id="compound"),
+    pytest.param("de", "rollladen", "cover.shutter", id="German"),
+    pytest.param("fr", "lumiere", "light", id="without its accent"),
+    pytest.param("fi", "valot", "light", id="from sentences alone"),
+    pytest.param("hu", "zár", "lock", id="from a translation"),
+    pytest.param("ja", "照明", "light", id="no spaces"),
+    pytest.param("ru", "свет", "light", id="Cyrillic"),
+    pytest.param("uk", "вологість", "sensor.humidity", id="device class"),
+    pytest.param("pt-BR", "cortina", "cover.curtain", id="with region"),
+    pytest.param("he", "תאורה", "light", id="right to left"),
+    pytest.param("de", "thermostat", "climate", id="English beside it"),
+    pytest.param("tlh", "lamp", "light", id="nobody knows the language"),
+])  # fmt: skip
 async def test_words_point_to_kinds(hass: HomeAssistant, code: str, word: str, kind: str) -> None:
     language = await Languages(hass, NAMED).async_get(code)
     assert language.kinds_of(fold(word)).get(kind, 0) > 0.4
 
 
-@pytest.mark.parametrize(
-    ("code", "noun", "forms"),
-    [
-        pytest.param("ru", "свет", "света свету светом свете", id="Russian"),
-        pytest.param("ru", "замок", "замка замком замки замков", id="a vowel that comes and goes"),
-        pytest.param("ru", "люстра", "люстры люстре люстру люстрой люстр люстрами", id="Russian, feminine"),
-        pytest.param("uk", "вологість", "вологості вологістю", id="Ukrainian"),
-        pytest.param("uk", "зв'язок", "зв'язку зв'язком", id="an apostrophe inside a word"),
-        pytest.param("pl", "okno", "okna oknie oknem okien oknami", id="Polish"),
-        pytest.param("pl", "światło", "światła światłem świateł światłami", id="Polish, plural"),
-        pytest.param("cs", "světlo", "světla světlem světel světlech", id="Czech"),
-        pytest.param("hr", "prozor", "prozora prozoru prozorom prozorima", id="Croatian"),
-        pytest.param("fi", "lamppu", "lampun lamput lamppuja lampussa", id="Finnish"),
-        pytest.param("hu", "ablak", "ablakot ablakok ablakokat ablakban", id="Hungarian"),
-    ],
-)
+@pytest.mark.parametrize(("code", "noun", "forms"), [
+    pytest.param("ru", "свет", "света свету светом свете", id="Russian"),
+    pytest.param("ru", "замок", "замка замком замки замков", id="a vowel that comes and goes"),
+    pytest.param("ru", "люстра", "люстры люстре люстру люстрой люстр люстрами", id="Russian, feminine"),
+    pytest.param("uk", "вологість", "вологості вологістю", id="Ukrainian"),
+    pytest.param("uk", "зв'язок", "зв'язку зв'язком", id="an apostrophe inside a word"),
+    pytest.param("pl", "okno", "okna oknie oknem okien oknami", id="Polish"),
+    pytest.param("pl", "światło", "światła światłem świateł światłami", id="Polish, plural"),
+    pytest.param("cs", "světlo", "světla světlem světel světlech", id="Czech"),
+    pytest.param("hr", "prozor", "prozora prozoru prozorom prozorima", id="Croatian"),
+    pytest.param("fi", "lamppu", "lampun lamput lamppuja lampussa", id="Finnish"),
+    pytest.param("hu", "ablak", "ablakot ablakok ablakokat ablakban", id="Hungarian"),
+])  # fmt: skip
 async def test_a_noun_means_the_same_in_every_form(hass: HomeAssistant, code: str, noun: str, forms: str) -> None:
     language = await Languages(hass, NAMED).async_get(code)
     kinds = {kind: sure for kind, sure in language.kinds_of(fold(words(noun)[0])).items() if sure >= 0.7}
@@ -75,9 +69,7 @@ async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, sai
 
 
 @pytest.mark.parametrize(("home", "known"), [("de", True), ("en", False)])
-async def test_names_of_the_language_of_the_home_are_known_however_short(
-    hass: HomeAssistant, home: str, known: bool
-) -> None:
+async def test_short_names_of_the_language_of_the_home_are_known(hass: HomeAssistant, home: str, known: bool) -> None:
     languages = Languages(hass, NAMED)
     hass.config.language = home
     english = await languages.async_get("en")
@@ -107,9 +99,7 @@ async def test_a_thing_is_known_in_every_form(hass: HomeAssistant, code: str, sa
     ("code", "said", "inside"),
     [("zh-Hans", "关掉地下室的灯", ["地下室"]), ("ja", "キッチンの食洗機を動かして", ["キッチン", "食洗機"])],
 )
-async def test_rooms_and_things_inside_a_run_without_spaces(
-    hass: HomeAssistant, code: str, said: str, inside: list[str]
-) -> None:
+async def test_rooms_and_things_without_spaces(hass: HomeAssistant, code: str, said: str, inside: list[str]) -> None:
     language = await Languages(hass, NAMED).async_get(code)
     assert list(language.named_inside(fold(said))) == [fold(name) for name in inside]
 

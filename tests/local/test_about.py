@@ -13,17 +13,14 @@ from tests.local.conftest import MakeContext
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "kinds", "example"),
-    [
-        ("en", "What can you do?", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
-        ("en", "help", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
-        ("de", "Was kannst du?", "Leuchte (3), Abdeckung (2), Schalter (1), Schloss (1)", "Bed Light einschalten"),
-        ("fr", "Que sais-tu faire ?", "Lumière (3), Ouverture (2), Interrupteur (1), Verrou (1)", "Allumer Bed Light"),
-        ("sv", "Vad kan du göra?", "Light (3)", "Slå på Bed Light"),
-        ("pl", "Co potrafisz?", "Światło (3), Osłona (2), Przełącznik (1), Zamek (1)", "Włącz Bed Light"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "kinds", "example"), [
+    ("en", "What can you do?", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
+    ("en", "help", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
+    ("de", "Was kannst du?", "Leuchte (3), Abdeckung (2), Schalter (1), Schloss (1)", "Bed Light einschalten"),
+    ("fr", "Que sais-tu faire ?", "Lumière (3), Ouverture (2), Interrupteur (1), Verrou (1)", "Allumer Bed Light"),
+    ("sv", "Vad kan du göra?", "Light (3)", "Slå på Bed Light"),
+    ("pl", "Co potrafisz?", "Światło (3), Osłona (2), Przełącznik (1), Zamek (1)", "Włącz Bed Light"),
+])  # fmt: skip
 async def test_what_it_can_do_is_what_is_exposed(
     hass: HomeAssistant, language: str, sentence: str, kinds: str, example: str
 ) -> None:
@@ -83,9 +80,7 @@ async def test_of_what_is_not_exposed_any_more_only_the_words_are_told(hass: Hom
     assert told.endswith(": “turn off the bed light”.")
 
 
-async def test_with_a_model_only_the_phrase_itself_is_answered_by_the_home(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_with_a_model_the_home_answers_the_phrase_alone(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     call = tool_call("ha_control", {"action": "turn_off", "entity_id": "light.bed_light"})
     llm_server.plan(call, text("It is off."))

@@ -50,41 +50,32 @@ def plan(hass: HomeAssistant, turn: Turn, name: str, /, **slots: Any) -> Plan:
     return result
 
 
-@pytest.mark.parametrize(
-    ("name", "slots", "call", "reason"),
-    [
-        ("HassTurnOn", {"name": "Lamp"}, ("homeassistant", "turn_on", ("light.lamp",), {}), None),
-        ("HassTurnOn", {"name": "light.lamp"}, ("homeassistant", "turn_on", ("light.lamp",), {}), None),
-        ("HassTurnOn", {"name": "Door"}, ("lock", "lock", ("lock.door",), {}), None),
-        ("HassTurnOff", {"name": "Door"}, ("lock", "unlock", ("lock.door",), {}), UNLOCK),
-        ("HassToggle", {"name": "Door"}, ("homeassistant", "toggle", ("lock.door",), {}), UNLOCK),
-        ("HassTurnOn", {"name": "Garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
-        ("HassTurnOff", {"name": "Garage"}, ("cover", "close_cover", ("cover.garage",), {}), None),
-        ("HassOpenCover", {"name": "Garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
-        ("HassTurnOn", {"device_class": "garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
-        ("HassToggle", {"name": "Garage"}, ("homeassistant", "toggle", ("cover.garage",), {}), OPEN_DOOR),
-        (
-            "HassSetPosition",
-            {"name": "Garage", "position": 50},
-            ("cover", "set_cover_position", ("cover.garage",), {"position": 50}),
-            OPEN_DOOR,
-        ),
-        (
-            "HassSetPosition",
-            {"name": "Garage", "position": 0},
-            ("cover", "set_cover_position", ("cover.garage",), {"position": 0}),
-            None,
-        ),
-        ("HassTurnOn", {"name": "Blind"}, ("cover", "open_cover", ("cover.blind",), {}), None),
-        ("HassTurnOn", {"name": "Water"}, ("valve", "open_valve", ("valve.water",), {}), OPEN_VALVE),
-        (
-            "HassLightSet",
-            {"name": "Lamp", "brightness": 40},
-            ("light", "turn_on", ("light.lamp",), {"brightness_pct": 40}),
-            None,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "slots", "call", "reason"), [
+    ("HassTurnOn", {"name": "Lamp"}, ("homeassistant", "turn_on", ("light.lamp",), {}), None),
+    ("HassTurnOn", {"name": "light.lamp"}, ("homeassistant", "turn_on", ("light.lamp",), {}), None),
+    ("HassTurnOn", {"name": "Door"}, ("lock", "lock", ("lock.door",), {}), None),
+    ("HassTurnOff", {"name": "Door"}, ("lock", "unlock", ("lock.door",), {}), UNLOCK),
+    ("HassToggle", {"name": "Door"}, ("homeassistant", "toggle", ("lock.door",), {}), UNLOCK),
+    ("HassTurnOn", {"name": "Garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
+    ("HassTurnOff", {"name": "Garage"}, ("cover", "close_cover", ("cover.garage",), {}), None),
+    ("HassOpenCover", {"name": "Garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
+    ("HassTurnOn", {"device_class": "garage"}, ("cover", "open_cover", ("cover.garage",), {}), OPEN_DOOR),
+    ("HassToggle", {"name": "Garage"}, ("homeassistant", "toggle", ("cover.garage",), {}), OPEN_DOOR),
+    (
+        "HassSetPosition", {"name": "Garage", "position": 50},
+        ("cover", "set_cover_position", ("cover.garage",), {"position": 50}), OPEN_DOOR,
+    ),
+    (
+        "HassSetPosition", {"name": "Garage", "position": 0},
+        ("cover", "set_cover_position", ("cover.garage",), {"position": 0}), None,
+    ),
+    ("HassTurnOn", {"name": "Blind"}, ("cover", "open_cover", ("cover.blind",), {}), None),
+    ("HassTurnOn", {"name": "Water"}, ("valve", "open_valve", ("valve.water",), {}), OPEN_VALVE),
+    (
+        "HassLightSet", {"name": "Lamp", "brightness": 40},
+        ("light", "turn_on", ("light.lamp",), {"brightness_pct": 40}), None,
+    ),
+])  # fmt: skip
 async def test_service_call_of_an_intent(
     hass: HomeAssistant,
     make_turn: MakeTurn,
@@ -106,21 +97,18 @@ async def test_one_door_among_others_makes_the_whole_sensitive(hass: HomeAssista
     assert (result.action, result.sensitive) == (ActionClass.SENSITIVE, ("cover.garage",))
 
 
-@pytest.mark.parametrize(
-    ("name", "slots", "targets"),
-    [
-        ("HassListAddItem", {"name": "Errands", "item": "milk"}, ("todo.errands",)),
-        ("HassClimateSetTemperature", {"area": "Hall", "temperature": 20}, ("climate.hall",)),
-        ("HassClimateSetTemperature", {"temperature": 20}, ("climate.kitchen",)),  # where the question comes from
-        ("HassVacuumCleanArea", {"area": "Kitchen"}, ("vacuum.robi",)),
-        ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()),
-        ("HassGetState", {"name": "Lamp"}, ()),
-        ("HassNevermind", {}, ()),
-        ("HassShoppingListAddItem", {"item": "milk"}, ()),
-        ("HassInventedByTheOwner", {"name": "Lamp"}, ()),
-        ("HassSetPosition", {"name": "Lamp", "position": 5}, ("light.lamp",)),
-    ],
-)
+@pytest.mark.parametrize(("name", "slots", "targets"), [
+    ("HassListAddItem", {"name": "Errands", "item": "milk"}, ("todo.errands",)),
+    ("HassClimateSetTemperature", {"area": "Hall", "temperature": 20}, ("climate.hall",)),
+    ("HassClimateSetTemperature", {"temperature": 20}, ("climate.kitchen",)),  # where the question comes from
+    ("HassVacuumCleanArea", {"area": "Kitchen"}, ("vacuum.robi",)),
+    ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()),
+    ("HassGetState", {"name": "Lamp"}, ()),
+    ("HassNevermind", {}, ()),
+    ("HassShoppingListAddItem", {"item": "milk"}, ()),
+    ("HassInventedByTheOwner", {"name": "Lamp"}, ()),
+    ("HassSetPosition", {"name": "Lamp", "position": 5}, ("light.lamp",)),
+])  # fmt: skip
 async def test_targets_of_other_intents(
     hass: HomeAssistant, make_turn: MakeTurn, name: str, slots: dict[str, Any], targets: tuple[str, ...]
 ) -> None:
@@ -160,31 +148,20 @@ async def test_intent_of_somebody_else_may_mean_another_name(hass: HomeAssistant
     assert not result.certain
 
 
-@pytest.mark.parametrize(
-    ("name", "slots", "wording"),
-    [
-        ("HassTurnOn", {"name": "Lamp", "area": "Hall"}, ("no_entity_in_area", {"entity": "Lamp", "area": "Hall"})),
-        ("HassTurnOn", {"name": "Nothing"}, ("no_entity", {"entity": "Nothing"})),
-        ("HassTurnOn", {"name": "Twin"}, ("duplicate_entities", {"entity": "Twin"})),
-        ("HassTurnOn", {"domain": "fan"}, ("no_domain", {"domain": "fan"})),
-        ("HassTurnOn", {"domain": "light", "area": "Hall"}, ("no_domain_in_area", {"domain": "light", "area": "Hall"})),
-        (
-            "HassTurnOn",
-            {"domain": "light", "area": "Cellar"},
-            ("no_domain_in_area", {"domain": "light", "area": "Cellar"}),
-        ),
-        (
-            "HassTurnOn",
-            {"domain": "light", "floor": "Roof"},
-            ("no_domain_in_floor", {"domain": "light", "floor": "Roof"}),
-        ),
-        ("HassTurnOn", {"device_class": "gate"}, ("no_device_class", {"device_class": "gate"})),
-        ("HassTurnOn", {"area": "Nowhere"}, ("no_intent", {})),
-        ("HassMediaPause", {}, ("entity_wrong_state", {"state": "playing"})),
-        ("HassVacuumStart", {"name": "Robi"}, ("feature_not_supported", {})),
-        ("HassClimateSetTemperature", {"temperature": 20}, ("duplicate_targets", {})),
-    ],
-)
+@pytest.mark.parametrize(("name", "slots", "wording"), [
+    ("HassTurnOn", {"name": "Lamp", "area": "Hall"}, ("no_entity_in_area", {"entity": "Lamp", "area": "Hall"})),
+    ("HassTurnOn", {"name": "Nothing"}, ("no_entity", {"entity": "Nothing"})),
+    ("HassTurnOn", {"name": "Twin"}, ("duplicate_entities", {"entity": "Twin"})),
+    ("HassTurnOn", {"domain": "fan"}, ("no_domain", {"domain": "fan"})),
+    ("HassTurnOn", {"domain": "light", "area": "Hall"}, ("no_domain_in_area", {"domain": "light", "area": "Hall"})),
+    ("HassTurnOn", {"domain": "light", "area": "Cellar"}, ("no_domain_in_area", {"domain": "light", "area": "Cellar"})),
+    ("HassTurnOn", {"domain": "light", "floor": "Roof"}, ("no_domain_in_floor", {"domain": "light", "floor": "Roof"})),
+    ("HassTurnOn", {"device_class": "gate"}, ("no_device_class", {"device_class": "gate"})),
+    ("HassTurnOn", {"area": "Nowhere"}, ("no_intent", {})),
+    ("HassMediaPause", {}, ("entity_wrong_state", {"state": "playing"})),
+    ("HassVacuumStart", {"name": "Robi"}, ("feature_not_supported", {})),
+    ("HassClimateSetTemperature", {"temperature": 20}, ("duplicate_targets", {})),
+])  # fmt: skip
 async def test_why_nothing_fits(
     hass: HomeAssistant,
     make_turn: MakeTurn,
@@ -201,9 +178,7 @@ async def test_why_nothing_fits(
     assert wording_of(result) == wording
 
 
-async def test_what_is_named_by_its_id_is_not_looked_for(
-    hass: HomeAssistant, make_turn: MakeTurn, add_entity: AddEntity
-) -> None:
+async def test_a_named_id_is_not_looked_up(hass: HomeAssistant, make_turn: MakeTurn, add_entity: AddEntity) -> None:
     """The local brain names entities so: how many others there are changes nothing."""
     turn, lamp = make_turn(), Recognised(name="HassTurnOn", slots={"name": "light.lamp"})
     calls: list[int] = []

@@ -26,24 +26,16 @@ BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 15, 30, tzinfo=BERLIN)
 """A Wednesday."""
 AREAS = {
-    "living": ("Wohnzimmer", "Erdgeschoss"),
-    "kitchen": ("Küche", "Erdgeschoss"),
-    "bedroom": ("Schlafzimmer", "Obergeschoss"),
-    "garden": ("Garten", ""),
-    "drive": ("Einfahrt", ""),
-}
+    "living": ("Wohnzimmer", "Erdgeschoss"), "kitchen": ("Küche", "Erdgeschoss"),
+    "bedroom": ("Schlafzimmer", "Obergeschoss"), "garden": ("Garten", ""), "drive": ("Einfahrt", ""),
+}  # fmt: skip
 ENTITIES = {
-    "camera.drive": ("Kamera Einfahrt", "drive"),
-    "camera.garden": ("Gartenkamera", "garden"),
-    "camera.strip": ("Grünstreifen", None),
-    "light.strip": ("Grünstreifen Licht", "garden"),
-    "light.lamp_2": ("Lampe 2", "living"),
-    "light.kitchen": ("Deckenlicht", "kitchen"),
-    "light.bedroom": ("Deckenlicht", "bedroom"),
-    "sensor.temperature": ("Wärme", "living"),
-    "sensor.humidity": ("Feuchte", "living"),
-    "switch.off": ("Off", "living"),
-}
+    "camera.drive": ("Kamera Einfahrt", "drive"), "camera.garden": ("Gartenkamera", "garden"),
+    "camera.strip": ("Grünstreifen", None), "light.strip": ("Grünstreifen Licht", "garden"),
+    "light.lamp_2": ("Lampe 2", "living"), "light.kitchen": ("Deckenlicht", "kitchen"),
+    "light.bedroom": ("Deckenlicht", "bedroom"), "sensor.temperature": ("Wärme", "living"),
+    "sensor.humidity": ("Feuchte", "living"), "switch.off": ("Off", "living"),
+}  # fmt: skip
 HOME = HomeSnapshot(
     {item: HomeEntity(item, (name,), area) for item, (name, area) in ENTITIES.items()},
     {item: HomeArea(item, (name,), (floor,) if floor else ()) for item, (name, floor) in AREAS.items()},
@@ -130,21 +122,16 @@ def test_one_argument(language: str, text: str, argument: Argument, value: Any, 
     assert found.missing == ((argument.name,) if argument.required and value is None else ())
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "unclear"),
-    [
-        ("das Deckenlicht", (LIGHT,), ("light",)),
-        ("5 und 6", (COUNT,), ("count",)),
-        ("5", (COUNT, Argument(name="other", kind=ArgumentKind.NUMBER)), ("count", "other")),
-        ("gestern und heute", (RANGE,), ("period",)),
-        ("Wohnzimmer oder Küche", (AREA,), ("area_id",)),
-        ("eco fast", (MODE,), ("mode",)),
-        ("nichts davon", (COUNT, RANGE, AREA, LIGHT, MODE), ()),
-    ],
-)
-def test_what_could_be_two_things_is_neither(
-    text: str, arguments: tuple[Argument, ...], unclear: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("text", "arguments", "unclear"), [
+    ("das Deckenlicht", (LIGHT,), ("light",)),
+    ("5 und 6", (COUNT,), ("count",)),
+    ("5", (COUNT, Argument(name="other", kind=ArgumentKind.NUMBER)), ("count", "other")),
+    ("gestern und heute", (RANGE,), ("period",)),
+    ("Wohnzimmer oder Küche", (AREA,), ("area_id",)),
+    ("eco fast", (MODE,), ("mode",)),
+    ("nichts davon", (COUNT, RANGE, AREA, LIGHT, MODE), ()),
+])  # fmt: skip
+def test_ambiguous_names_are_neither(text: str, arguments: tuple[Argument, ...], unclear: tuple[str, ...]) -> None:
     found = read(text, *arguments)
 
     assert not found.values
@@ -189,18 +176,14 @@ def test_a_schema_declares_arguments() -> None:
         "type": "object",
         "required": ["camera", "start_time", "question", "vm"],
         "properties": {
-            "camera": {"type": "string"},
-            "start_time": {"type": "string", "format": "date-time"},
-            "end_time": {"type": "string", "format": "date-time"},
-            "room": {"type": "string"},
+            "camera": {"type": "string"}, "start_time": {"type": "string", "format": "date-time"},
+            "end_time": {"type": "string", "format": "date-time"}, "room": {"type": "string"},
             "mode": {"type": "string", "enum": ["eco", "very_fast"]},
             "level": {"type": "integer", "minimum": 1, "maximum": 5, "title": "Stufe"},
-            "vm": {"type": "string", "pattern": "^(VM|CT)-[0-9]+$"},
-            "slow": {"type": "string", "pattern": "^(a+)+$"},
-            "question": {"type": "string"},
-            "sure": {"type": "boolean"},
+            "vm": {"type": "string", "pattern": "^(VM|CT)-[0-9]+$"}, "slow": {"type": "string", "pattern": "^(a+)+$"},
+            "question": {"type": "string"}, "sure": {"type": "boolean"},
         },
-    }
+    }  # fmt: skip
     arguments = arguments_of_schema(schema)
 
     assert {one.name: one.kind.value for one in arguments} == {
@@ -209,14 +192,9 @@ def test_a_schema_declares_arguments() -> None:
     }  # fmt: skip
     found = read("Garten seit gestern very fast Stufe 3 vm-7 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", *arguments)
     assert found.values == {
-        "camera": "camera.garden",
-        "start_time": "2026-11-17T00:00:00+01:00",
-        "end_time": "2026-11-18T15:30:00+01:00",
-        "room": "Garten",
-        "mode": "very_fast",
-        "level": 3,
-        "vm": "VM-7",
-    }
+        "camera": "camera.garden", "start_time": "2026-11-17T00:00:00+01:00", "end_time": "2026-11-18T15:30:00+01:00",
+        "room": "Garten", "mode": "very_fast", "level": 3, "vm": "VM-7",
+    }  # fmt: skip
     assert found.missing == ("question",)
 
 
@@ -238,12 +216,9 @@ def test_fields_of_a_script_declare_arguments() -> None:
     ]  # fmt: skip
     found = read("im Schlafzimmer Lampe 2 für 90 Minuten sehr leise bei 21,5 Grad", *arguments)
     assert found.values == {
-        "where": "bedroom",
-        "what": ["light.lamp_2"],
-        "long": {"hours": 1, "minutes": 30, "seconds": 0},
-        "warm": 21.5,
+        "where": "bedroom", "what": ["light.lamp_2"], "long": {"hours": 1, "minutes": 30, "seconds": 0}, "warm": 21.5,
         "how": "silent",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -29,36 +29,28 @@ SHOPPING = "todo.shopping_list"
 
 @pytest.fixture
 def alice(hass_admin_user: MockUser) -> Context:
-    """Somebody who can be asked."""
     return Context(user_id=hass_admin_user.id)
 
 
 async def unlock(hass: HomeAssistant) -> None:
-    """Have the front door unlocked."""
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
     assert state_of(hass, "lock.front_door") == "unlocked"
 
 
 @pytest.mark.parametrize("options", [{}, PIN], ids=["without PIN", "with PIN"])
-@pytest.mark.parametrize(
-    ("entity_id", "state", "language", "said", "answer"),
-    [
-        ("lock.front_door", "unlocked", "en", "unlock the front door", "Front Door is already unlocked."),
-        ("lock.front_door", "unlocked", "de", "Entriegle Front Door", "Front Door ist bereits entriegelt."),
-        ("cover.garage_door", "open", "en", "open the garage door", "Garage Door is already open."),
-        ("cover.garage_door", "opening", "en", "open the garage door", "Garage Door is already opening."),
-        ("cover.garage_door", "open", "de", "Öffne Garage Door", "Garage Door ist bereits geöffnet."),
-        (
-            "lock.front_door",
-            "unlocked",
-            "fr",
-            "Déverrouille Front Door",
-            "Front Door\N{NO-BREAK SPACE}: déjà déverrouillé.",
-        ),
-        ("lock.front_door", "unlocked", "sv", "Lås upp Front Door", "Front Door: Olåst."),
-    ],
-)
+@pytest.mark.parametrize(("entity_id", "state", "language", "said", "answer"), [
+    ("lock.front_door", "unlocked", "en", "unlock the front door", "Front Door is already unlocked."),
+    ("lock.front_door", "unlocked", "de", "Entriegle Front Door", "Front Door ist bereits entriegelt."),
+    ("cover.garage_door", "open", "en", "open the garage door", "Garage Door is already open."),
+    ("cover.garage_door", "opening", "en", "open the garage door", "Garage Door is already opening."),
+    ("cover.garage_door", "open", "de", "Öffne Garage Door", "Garage Door ist bereits geöffnet."),
+    (
+        "lock.front_door", "unlocked", "fr", "Déverrouille Front Door",
+        "Front Door\N{NO-BREAK SPACE}: déjà déverrouillé.",
+    ),
+    ("lock.front_door", "unlocked", "sv", "Lås upp Front Door", "Front Door: Olåst."),
+])  # fmt: skip
 async def test_what_is_already_so_is_said_and_not_asked(
     hass: HomeAssistant,
     alice: Context,
@@ -146,7 +138,6 @@ async def shopping_list(hass: HomeAssistant, demo_house: None) -> None:
 
 
 async def items(hass: HomeAssistant) -> dict[str, str]:
-    """Return what is on the list."""
     found = await hass.services.async_call(
         "todo", "get_items", {"entity_id": SHOPPING}, blocking=True, return_response=True
     )
@@ -156,29 +147,15 @@ async def items(hass: HomeAssistant) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("shopping_list")
-@pytest.mark.parametrize(
-    ("language", "said", "question", "yes", "item", "done"),
-    [
-        ("en", "remove milk from the Shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
-        ("en", "delete milk from my shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
-        (
-            "de",
-            "Entferne Milch von der Einkaufsliste",
-            "Milch von Shopping list entfernen?",
-            "ja",
-            "Milch",
-            "Erledigt.",
-        ),
-        (
-            "de",
-            "Lösche Milch von der Shopping list Liste",
-            "Milch von Shopping list entfernen?",
-            "ja",
-            "Milch",
-            "Erledigt.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "question", "yes", "item", "done"), [
+    ("en", "remove milk from the Shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
+    ("en", "delete milk from my shopping list", "Remove Milk from Shopping list?", "yes", "Milk", "Done."),
+    ("de", "Entferne Milch von der Einkaufsliste", "Milch von Shopping list entfernen?", "ja", "Milch", "Erledigt."),
+    (
+        "de", "Lösche Milch von der Shopping list Liste", "Milch von Shopping list entfernen?", "ja", "Milch",
+        "Erledigt.",
+    ),
+])  # fmt: skip
 async def test_removing_removes_and_is_asked_in_a_sentence(
     hass: HomeAssistant, alice: Context, language: str, said: str, question: str, yes: str, item: str, done: str
 ) -> None:
@@ -211,46 +188,38 @@ async def test_ticking_off_ticks_off(hass: HomeAssistant, alice: Context) -> Non
 
 
 @pytest.mark.usefixtures("shopping_list")
-@pytest.mark.parametrize(
-    ("language", "said", "answer"),
-    [
-        ("en", "remove honey from the Shopping list", "honey is not on Shopping list."),
-        ("de", "Entferne Honig von der Einkaufsliste", "Honig steht nicht auf Shopping list."),
-    ],
-)
-async def test_what_is_not_on_the_list_is_said_and_not_asked(
-    hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "remove honey from the Shopping list", "honey is not on Shopping list."),
+    ("de", "Entferne Honig von der Einkaufsliste", "Honig steht nicht auf Shopping list."),
+])  # fmt: skip
+async def test_not_on_the_list(hass: HomeAssistant, alice: Context, language: str, said: str, answer: str) -> None:
     await set_up(hass)
     result = await say(hass, said, context=alice, language=language)
     assert (speech(result), result.response.error_code) == (answer, None)
 
 
-@pytest.mark.parametrize(
-    ("language", "said", "back", "why", "question", "dropped", "yes", "nothing"),
-    [
-        (
-            "en",
-            "unlock the front door",
-            ("what?", "Why?"),
-            "I ask because this opens, unlocks or disarms something that protects your home. Nothing has been done yet.",
-            "Front Door is locked. Unlock it?",
-            "I got neither a yes nor a no, so I dropped the question. Nothing was done.",
-            "yes",
-            "There is nothing to confirm.",
-        ),
-        (
-            "de",
-            "Entriegle Front Door",
-            ("Was?", "warum"),
-            "Ich frage, weil das etwas öffnet, entriegelt oder unscharf schaltet, das dein Zuhause schützt. Es ist noch nichts geschehen.",
-            "Front Door ist verriegelt. Entriegeln?",
-            "Das war weder ja noch nein, deshalb lasse ich die Frage fallen. Es ist nichts geschehen.",
-            "ja",
-            "Es gibt nichts zu bestätigen.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "said", "back", "why", "question", "dropped", "yes", "nothing"), [
+    (
+        "en",
+        "unlock the front door",
+        ("what?", "Why?"),
+        "I ask because this opens, unlocks or disarms something that protects your home. Nothing has been done yet.",
+        "Front Door is locked. Unlock it?",
+        "I got neither a yes nor a no, so I dropped the question. Nothing was done.",
+        "yes",
+        "There is nothing to confirm.",
+    ),
+    (
+        "de",
+        "Entriegle Front Door",
+        ("Was?", "warum"),
+        "Ich frage, weil das etwas öffnet, entriegelt oder unscharf schaltet, das dein Zuhause schützt. Es ist noch nichts geschehen.",
+        "Front Door ist verriegelt. Entriegeln?",
+        "Das war weder ja noch nein, deshalb lasse ich die Frage fallen. Es ist nichts geschehen.",
+        "ja",
+        "Es gibt nichts zu bestätigen.",
+    ),
+])  # fmt: skip
 @pytest.mark.parametrize("with_model", [False, True])
 async def test_who_asks_back_is_told_why_and_asked_once_more(
     hass: HomeAssistant,
@@ -289,9 +258,7 @@ async def test_after_an_explanation_yes_counts(hass: HomeAssistant, alice: Conte
     assert speech(await say(hass, "yes", asked.conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 
-async def test_somebody_else_who_asks_back_ends_nothing(
-    hass: HomeAssistant, alice: Context, hass_read_only_user: MockUser
-) -> None:
+async def test_another_user_ends_nothing(hass: HomeAssistant, alice: Context, hass_read_only_user: MockUser) -> None:
     entry = await set_up(hass)
     asked = await say(hass, "unlock the front door", context=alice)
     await say(hass, "what?", None, context=Context(user_id=hass_read_only_user.id))
@@ -300,18 +267,11 @@ async def test_somebody_else_who_asks_back_ends_nothing(
     assert speech(await say(hass, "yes", asked.conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 
-@pytest.mark.parametrize(
-    ("language", "said", "answer"),
-    [
-        ("en", "yes", "There is nothing to confirm."),
-        ("de", "Ja", "Es gibt nichts zu bestätigen."),
-        ("en", "Nevermind", "OK, never mind."),
-        ("de", "Vergiss es", "In Ordnung, vergessen wir das."),
-    ],
-)
-async def test_words_that_nothing_was_asked_for_get_a_sentence(
-    hass: HomeAssistant, alice: Context, language: str, said: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "yes", "There is nothing to confirm."), ("de", "Ja", "Es gibt nichts zu bestätigen."),
+    ("en", "Nevermind", "OK, never mind."), ("de", "Vergiss es", "In Ordnung, vergessen wir das."),
+])  # fmt: skip
+async def test_unasked_words(hass: HomeAssistant, alice: Context, language: str, said: str, answer: str) -> None:
     await set_up(hass)
     assert speech(await say(hass, said, context=alice, language=language)) == answer
 
@@ -344,13 +304,10 @@ async def test_a_command_for_later_is_done_without_the_model_that_came_meanwhile
     assert not hass.data.get(persistent_notification.DOMAIN)
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"always_confirm": ["light"]}, "needs a confirmation, and there is no user here who can give it"),
-        ({"never_offer": ["light.bed_light"]}, "You are not allowed to do that with Bed Light"),
-    ],
-)
+@pytest.mark.parametrize(("options", "reason"), [
+    ({"always_confirm": ["light"]}, "needs a confirmation, and there is no user here who can give it"),
+    ({"never_offer": ["light.bed_light"]}, "You are not allowed to do that with Bed Light"),
+])  # fmt: skip
 async def test_what_cannot_be_done_when_it_is_time_is_told(
     hass: HomeAssistant, alice: Context, freezer: FrozenDateTimeFactory, options: dict[str, Any], reason: str
 ) -> None:

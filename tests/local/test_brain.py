@@ -25,13 +25,9 @@ from tests.llm_server import LLMServer, error, text
 from tests.local.said import read
 
 AREAS = {
-    "kitchen": "Kitchen",
-    "living": "Living Room",
-    "bedroom": "Bedroom",
-    "guest": "Guest Bedroom",
-    "terrace": "Terrace",
+    "kitchen": "Kitchen", "living": "Living Room", "bedroom": "Bedroom", "guest": "Guest Bedroom", "terrace": "Terrace",
     "hall": "Hallway",
-}
+}  # fmt: skip
 HOME: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "light.kitchen_main": ("Kitchen Main Light", "kitchen", {"brightness": 128}),
     "light.kitchen_table": ("Kitchen Table Lamp", "kitchen", {"brightness": 128}),
@@ -123,47 +119,42 @@ def understand(sentence: str, language: str = "en", *, area_id: str | None = Non
         ("de", "Stell die Heizung auf 21,5 Grad", "HassClimateSetTemperature", {"temperature": 21.5}, ["climate.living"]),
     ],
 )  # fmt: skip
-def test_what_is_understood(
-    language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]
-) -> None:
+def test_understood(language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]) -> None:
     found = understand(sentence, language)
     assert [(wish.intent, dict(wish.slots), [*wish.targets]) for wish in found.wishes] == (
         [(intent, slots, targets)] if intent else []
     ), found
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "reason"),
-    [
-        ("en", "turn on the patio light", "words"),  # there is a terrace, but it is not called so
-        ("en", "turn on the garden light", "words"),
-        ("en", "turn on the guest bedroom light", "words"),
-        ("en", "turn on the kids room light", "words"),
-        ("en", "turn on the kids room 3 light", "words"),
-        ("en", "lock the back door", "words"),
-        ("en", "turn on the plug", "several"),
-        ("en", "open the curtain", "several"),
-        ("en", "turn on the kitchen main light if it is dark", "altered"),
-        ("en", "don't turn on the reading lamp", "altered"),
-        ("en", "turn off everything except the reading lamp", "altered"),
-        ("en", "turn on the reading lamp in ten minutes", "altered"),
-        ("en", "turn on the reading lamp tomorrow", "altered"),
-        ("en", "the reading lamp is on", "words"),
-        ("en", "is the reading lamp on?", "altered"),
-        ("en", "reading lamp on?", "question"),
-        ("en", "Anna said turn on the reading lamp", "altered"),
-        ("en", "turn on the reading lamp and the ghost", "words"),
-        ("en", "turn on", "words"),
-        ("en", "sing me a song", "action"),
-        ("de", "Schalte die Reading Lamp nicht ein", "altered"),
-        ("de", "Schalte die Reading Lamp morgen ein", "altered"),
-        ("de", "Schalte die Reading Lamp ein, wenn es dunkel ist", "altered"),
-        ("de", "Ist die Reading Lamp an?", "altered"),
-        ("de", "Die Reading Lamp ist an", "words"),
-        ("de", "Schalte alles außer der Reading Lamp aus", "altered"),
-        ("zh", "打开客厅的灯", "script"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "reason"), [
+    ("en", "turn on the patio light", "words"),  # there is a terrace, but it is not called so
+    ("en", "turn on the garden light", "words"),
+    ("en", "turn on the guest bedroom light", "words"),
+    ("en", "turn on the kids room light", "words"),
+    ("en", "turn on the kids room 3 light", "words"),
+    ("en", "lock the back door", "words"),
+    ("en", "turn on the plug", "several"),
+    ("en", "open the curtain", "several"),
+    ("en", "turn on the kitchen main light if it is dark", "altered"),
+    ("en", "don't turn on the reading lamp", "altered"),
+    ("en", "turn off everything except the reading lamp", "altered"),
+    ("en", "turn on the reading lamp in ten minutes", "altered"),
+    ("en", "turn on the reading lamp tomorrow", "altered"),
+    ("en", "the reading lamp is on", "words"),
+    ("en", "is the reading lamp on?", "altered"),
+    ("en", "reading lamp on?", "question"),
+    ("en", "Anna said turn on the reading lamp", "altered"),
+    ("en", "turn on the reading lamp and the ghost", "words"),
+    ("en", "turn on", "words"),
+    ("en", "sing me a song", "action"),
+    ("de", "Schalte die Reading Lamp nicht ein", "altered"),
+    ("de", "Schalte die Reading Lamp morgen ein", "altered"),
+    ("de", "Schalte die Reading Lamp ein, wenn es dunkel ist", "altered"),
+    ("de", "Ist die Reading Lamp an?", "altered"),
+    ("de", "Die Reading Lamp ist an", "words"),
+    ("de", "Schalte alles außer der Reading Lamp aus", "altered"),
+    ("zh", "打开客厅的灯", "script"),
+])  # fmt: skip
 def test_what_is_left_to_others(language: str, sentence: str, reason: str) -> None:
     KNOWN.setdefault(language, things(language))
     found = understand(sentence, language)
@@ -199,56 +190,50 @@ def wanted(sentence: str, before: Said | None = None) -> list[tuple[str, tuple[s
     return [(wish.intent, wish.targets) for wish in found.wishes]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wishes"),
-    [
-        ("turn on the reading lamp and Party", [*READING_ON, ("HassTurnOn", ("light.party",))]),
-        ("reading lamp and Party on", [*READING_ON, ("HassTurnOn", ("light.party",))]),
-        ("turn the reading lamp on and the ceiling fan off", [*READING_ON, ("HassTurnOff", ("fan.living",))]),
-        ("turn on the reading lamp and set it to 40 percent", [*READING_ON, ("HassLightSet", READING)]),
-        ("turn on the reading lamp and 40 percent", []),
-        ("turn off the reading lamp and set it to 40 percent", []),
-        ("turn on both lights in the kitchen", [("HassTurnOn", KITCHEN)]),
-        ("turn on both lights in the hall", []),
-        ("turn on the reading lamp and the ghost", []),
-        ("turn on the reading lamp and turn it off", []),
-        (
-            "turn on the lights in the kitchen and the bedroom",
-            [("HassTurnOn", KITCHEN), ("HassTurnOn", ("light.bed", "light.bed_2"))],
-        ),
-        ("stop it", []),
-        ("also turn on the reading lamp", READING_ON),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "wishes"), [
+    ("turn on the reading lamp and Party", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+    ("reading lamp and Party on", [*READING_ON, ("HassTurnOn", ("light.party",))]),
+    ("turn the reading lamp on and the ceiling fan off", [*READING_ON, ("HassTurnOff", ("fan.living",))]),
+    ("turn on the reading lamp and set it to 40 percent", [*READING_ON, ("HassLightSet", READING)]),
+    ("turn on the reading lamp and 40 percent", []),
+    ("turn off the reading lamp and set it to 40 percent", []),
+    ("turn on both lights in the kitchen", [("HassTurnOn", KITCHEN)]),
+    ("turn on both lights in the hall", []),
+    ("turn on the reading lamp and the ghost", []),
+    ("turn on the reading lamp and turn it off", []),
+    (
+        "turn on the lights in the kitchen and the bedroom",
+        [("HassTurnOn", KITCHEN), ("HassTurnOn", ("light.bed", "light.bed_2"))],
+    ),
+    ("stop it", []),
+    ("also turn on the reading lamp", READING_ON),
+])  # fmt: skip
 def test_several_wishes(sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
     assert wanted(sentence) == wishes
 
 
-@pytest.mark.parametrize(
-    ("before", "sentence", "wishes"),
-    [
-        (EARLIER, "turn it off again", [("HassTurnOff", READING)]),
-        (EARLIER, "make it brighter", [("HassLightSet", READING)]),
-        (EARLIER, "and the kitchen?", [("HassTurnOn", KITCHEN)]),
-        (EARLIER, "what about the ghost?", []),
-        (COFFEE, "set it to 30 percent", []),
-        (RIGHT, "and the left one", [("HassTurnOff", ("cover.living_left",))]),
-        (EARLIER, "the bedroom light too", [("HassTurnOn", ("light.bed",))]),
-        (EARLIER, "and the coffee machine as well", COFFEE_ON),
-        (EARLIER, "same in the kitchen", [("HassTurnOn", KITCHEN)]),
-        (BULB, "actually 60", [("HassLightSet", READING)]),
-        (EARLIER, "also turn it off", [("HassTurnOff", READING)]),
-        (Said(text="turn it off", targets=READING), "and the coffee machine", COFFEE_OFF),
-        (Said(text="off", targets=READING), "and the coffee machine", COFFEE_OFF),
-        (FAN, "and the kitchen", []),  # what is new is a fan: its lights are not meant
-        (EARLIER, "the ghost too", []),
-        (EARLIER, "and everything too", []),
-        (EARLIER, "now 250", []),
-        (RIGHT, "and the one", []),
-        (RIGHT, "and the bedroom one", []),
-        (RIGHT, "the ghost one too", []),
-    ],
-)
+@pytest.mark.parametrize(("before", "sentence", "wishes"), [
+    (EARLIER, "turn it off again", [("HassTurnOff", READING)]),
+    (EARLIER, "make it brighter", [("HassLightSet", READING)]),
+    (EARLIER, "and the kitchen?", [("HassTurnOn", KITCHEN)]),
+    (EARLIER, "what about the ghost?", []),
+    (COFFEE, "set it to 30 percent", []),
+    (RIGHT, "and the left one", [("HassTurnOff", ("cover.living_left",))]),
+    (EARLIER, "the bedroom light too", [("HassTurnOn", ("light.bed",))]),
+    (EARLIER, "and the coffee machine as well", COFFEE_ON),
+    (EARLIER, "same in the kitchen", [("HassTurnOn", KITCHEN)]),
+    (BULB, "actually 60", [("HassLightSet", READING)]),
+    (EARLIER, "also turn it off", [("HassTurnOff", READING)]),
+    (Said(text="turn it off", targets=READING), "and the coffee machine", COFFEE_OFF),
+    (Said(text="off", targets=READING), "and the coffee machine", COFFEE_OFF),
+    (FAN, "and the kitchen", []),  # what is new is a fan: its lights are not meant
+    (EARLIER, "the ghost too", []),
+    (EARLIER, "and everything too", []),
+    (EARLIER, "now 250", []),
+    (RIGHT, "and the one", []),
+    (RIGHT, "and the bedroom one", []),
+    (RIGHT, "the ghost one too", []),
+])  # fmt: skip
 def test_what_goes_on(before: Said, sentence: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
     assert wanted(sentence, before) == wishes
 
@@ -318,7 +303,6 @@ def lines_read(sentence: str, known: Things) -> int:
 
 
 def test_five_thousand_things() -> None:
-    """A sentence costs what it is about, not what there is besides."""
     sizes = (500, 5000)
     homes = [
         things("en", {f"light.far_{n}": (f"Building {n} Light", f"building_{n // 10}") for n in range(size)})
@@ -454,9 +438,7 @@ async def test_what_others_may_not_know_of_is_not_there(hass: HomeAssistant, lim
 
 @pytest.mark.parametrize("model_between", [False, True])
 @pytest.mark.usefixtures("demo_house")
-async def test_what_a_model_was_told_meanwhile_is_what_it_is(
-    hass: HomeAssistant, llm_server: LLMServer, model_between: bool
-) -> None:
+async def test_the_model_was_told_meanwhile(hass: HomeAssistant, llm_server: LLMServer, model_between: bool) -> None:
     """While the model is asked first, only what follows right behind a sentence that was done here goes on from it."""
     await set_up(hass, llm_server, profile={"local_first": False})
 

@@ -8,7 +8,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv, intent
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.local.intent_policy import judge_intent
 from custom_components.home_agent.local.sentences import Refused, Stage, async_hear
@@ -78,16 +78,14 @@ async def ask(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Confir
 
 
 async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
-    """Recognise the sentence, ask, and hear a yes."""
     request = await ask(hass, entry, turn)
     answer = await async_answer_elsewhere(hass, entry.runtime_data.policy, request, None, yes=True)
     assert answer is not None
     return answer
 
 
-async def test_its_handler_handles_it(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn, hass_admin_user: MockUser
-) -> None:
+@pytest.mark.usefixtures("hass_admin_user")
+async def test_its_handler_handles_it(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     intent.async_register(hass, handler := Dim())
     settled = await confirm(hass, entry, make_turn(direct=True, device_id="hall", agent_id="conversation.home_agent"))
     assert settled == Answer(text="Done. Bed Light is on.")
@@ -100,9 +98,7 @@ async def test_its_handler_fails(hass: HomeAssistant, entry: MockConfigEntry, ma
     assert settled == Answer(text="That didn't work. Bed Light is off.", done=False)
 
 
-async def test_it_fits_no_more(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_it_fits_no_more(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     intent.async_register(hass, handler := Dim())
     policy, turn = entry.runtime_data.policy, make_turn(direct=True, device_id="hall")
     request = await ask(hass, entry, turn)

@@ -40,26 +40,19 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
-        ("is any window open?", "Yes, Hall Window"),
-        ("are all windows closed?", "No, Hall Window is not closed"),
-        ("which windows are open?", "Hall Window"),
-    ],
-)
-async def test_a_question_that_was_understood_in_part_is_answered_as_a_whole(
-    hass: HomeAssistant, sentence: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("sentence", "answer"), [
+    ("is any window open?", "Yes, Hall Window"),
+    ("are all windows closed?", "No, Hall Window is not closed"),
+    ("which windows are open?", "Hall Window"),
+])  # fmt: skip
+async def test_a_partly_understood_question_is_answered_whole(hass: HomeAssistant, sentence: str, answer: str) -> None:
     await set_up(hass)
     assert (state_of(hass, "cover.hall_window"), state_of(hass, "cover.kitchen_window")) == ("open", "closed")
     assert speech(await say(hass, sentence)) == answer
 
 
 @pytest.mark.parametrize(("language", "sentence", "names"), [row for row in WRONG if row[0] != "en"])
-async def test_what_leaves_something_out_is_not_done_and_not_answered(
-    hass: HomeAssistant, language: str, sentence: str, names: list[str]
-) -> None:
+async def test_what_leaves_out_is_not_done(hass: HomeAssistant, language: str, sentence: str, names: list[str]) -> None:
     await set_up(hass)
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, sentence, language=language)
@@ -69,16 +62,11 @@ async def test_what_leaves_something_out_is_not_done_and_not_answered(
         assert ", ".join(names) in speech(result)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "targets"),
-    [
-        ("turn off everything in the kitchen", {"light.kitchen_lights"}),
-        ("turn off all in the bedroom", {"light.bed_light", "light.ceiling_lights"}),
-    ],
-)
-async def test_everything_in_a_room_is_all_that_is_on_there(
-    hass: HomeAssistant, sentence: str, targets: set[str]
-) -> None:
+@pytest.mark.parametrize(("sentence", "targets"), [
+    ("turn off everything in the kitchen", {"light.kitchen_lights"}),
+    ("turn off all in the bedroom", {"light.bed_light", "light.ceiling_lights"}),
+])  # fmt: skip
+async def test_everything_in_a_room_is_what_is_on_there(hass: HomeAssistant, sentence: str, targets: set[str]) -> None:
     await set_up(hass)
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, sentence)
@@ -104,13 +92,11 @@ RIGHT = [
     ("en", "turn off the lights in the kitchen", ["light.kitchen_lights"]),
     ("en", "turn off the kitchen", ["light.kitchen_lights"]),
     (
-        "en",
-        "turn off the lights in the kitchen and the bedroom",
+        "en", "turn off the lights in the kitchen and the bedroom",
         ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"],
     ),
     (
-        "en",
-        "turn off the kitchen lights and the bedroom",
+        "en", "turn off the kitchen lights and the bedroom",
         ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"],
     ),
     ("en", "turn off all lights in the bedroom", ["light.bed_light", "light.ceiling_lights"]),
@@ -125,7 +111,7 @@ RIGHT = [
     ("en", "are all the lights on?", []),
     ("en", "is the kitchen window open?", []),
     ("en", "are any lights on in the kitchen?", []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "sentence", "changed"), RIGHT)
@@ -162,15 +148,12 @@ async def test_nothing_is_named_that_the_user_may_not_know(hass: HomeAssistant, 
     assert "Kitchen Lights" not in speech(result)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "added"),
-    [
-        ("Schließe das Hall Window und setze Brot auf die Einkaufsliste", False),
-        ("Bitte öffne das Hall Window und setze Brot auf die Einkaufsliste", False),
-        ("Setze Brot auf die Einkaufsliste", True),
-        ("Setze Schließfach mieten auf die Einkaufsliste", True),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "added"), [
+    ("Schließe das Hall Window und setze Brot auf die Einkaufsliste", False),
+    ("Bitte öffne das Hall Window und setze Brot auf die Einkaufsliste", False),
+    ("Setze Brot auf die Einkaufsliste", True),
+    ("Setze Schließfach mieten auf die Einkaufsliste", True),
+])  # fmt: skip
 async def test_a_command_is_no_item_of_a_list(hass: HomeAssistant, sentence: str, added: bool) -> None:
     entry = MockConfigEntry(domain="shopping_list")
     entry.add_to_hass(hass)

@@ -35,28 +35,19 @@ def turned_off(hass: HomeAssistant, demo_house: None, add_entity: AddEntity) -> 
     return domains
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("en", "turn off everything in the larder"),
-        ("en", "turn everything off in the larder"),
-        ("en", "everything off in the larder"),
-        ("en", "switch off everything in the larder"),
-        ("de", "Schalte alles in Larder aus"),
-    ],
-)
-async def test_a_sentence_turns_off_everything_in_a_room(
-    hass: HomeAssistant, turned_off: set[str], language: str, sentence: str
-) -> None:
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("en", "turn off everything in the larder"), ("en", "turn everything off in the larder"),
+    ("en", "everything off in the larder"), ("en", "switch off everything in the larder"),
+    ("de", "Schalte alles in Larder aus"),
+])  # fmt: skip
+async def test_a_sentence_turns_it_off(hass: HomeAssistant, turned_off: set[str], language: str, sentence: str) -> None:
     await set_up(hass)
     await say(hass, sentence, language=language)
     assert turned_off == EVERYTHING
 
 
 @pytest.mark.parametrize("target", ["Larder", "*larder*"])
-async def test_a_model_turns_off_everything_in_a_room(
-    hass: HomeAssistant, turned_off: set[str], llm_server: LLMServer, target: str
-) -> None:
+async def test_a_model_turns_off(hass: HomeAssistant, turned_off: set[str], llm_server: LLMServer, target: str) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": [target]}), text("Done."))
     await say(hass, "make it all go quiet over there")
@@ -66,9 +57,7 @@ async def test_a_model_turns_off_everything_in_a_room(
 @pytest.mark.parametrize(
     "question", ["is everything off in the larder?", "is anything on in the larder?", "what is on in the larder?"]
 )
-async def test_a_question_is_about_everything_in_a_room(
-    hass: HomeAssistant, turned_off: set[str], question: str
-) -> None:
+async def test_a_question_about_everything_in_a_room(hass: HomeAssistant, turned_off: set[str], question: str) -> None:
     await set_up(hass)
     asked = speech(await say(hass, question))
     told = [f"A {domain}" for domain in sorted(EVERYTHING)]

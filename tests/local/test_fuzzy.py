@@ -95,20 +95,15 @@ async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
     assert log_of(hass, result)[-2].result.error
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "reason"),
-    [
-        ("en", "how is the weather", "Sorry, I am not aware of any weather"),
-        ("en", "what is the weather", "Sorry, I am not aware of any weather"),
-        ("de", "wie ist das Wetter", "Es wurde kein Wetter gefunden"),
-        ("nl", "wat is het weer", "Sorry, ik kan geen apparaat van dat type vinden."),
-        ("en", "what is the temperature in the kitchen", "Sorry, I am not aware of any climate in the Kitchen area"),
-        ("de", "wie warm ist es in Kitchen", "Im Bereich Kitchen wurde kein Thermostat gefunden"),
-    ],
-)
-async def test_what_nothing_is_exposed_for_is_said(
-    hass: HomeAssistant, language: str, sentence: str, reason: str
-) -> None:
+@pytest.mark.parametrize(("language", "sentence", "reason"), [
+    ("en", "how is the weather", "Sorry, I am not aware of any weather"),
+    ("en", "what is the weather", "Sorry, I am not aware of any weather"),
+    ("de", "wie ist das Wetter", "Es wurde kein Wetter gefunden"),
+    ("nl", "wat is het weer", "Sorry, ik kan geen apparaat van dat type vinden."),
+    ("en", "what is the temperature in the kitchen", "Sorry, I am not aware of any climate in the Kitchen area"),
+    ("de", "wie warm ist es in Kitchen", "Im Bereich Kitchen wurde kein Thermostat gefunden"),
+])  # fmt: skip
+async def test_with_nothing_exposed_it_says_so(hass: HomeAssistant, language: str, sentence: str, reason: str) -> None:
     assert await async_setup_component(hass, "weather", {})
     assert await async_setup_component(hass, "climate", {})
     hass.states.async_set("weather.hidden", "sunny", {"friendly_name": "Secret"})
@@ -118,14 +113,11 @@ async def test_what_nothing_is_exposed_for_is_said(
     assert result.response.error_code is intent.IntentResponseErrorCode.NO_VALID_TARGETS
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "reason"),
-    [
-        ("en", "set a timer for 5 minutes", "Sorry, timers are not supported on this device"),
-        ("en", "please start a five minute timer for me", "Sorry, timers are not supported on this device"),
-        ("de", "stelle einen Timer auf 5 Minuten", "Timer werden auf diesem Gerät nicht unterstützt"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "reason"), [
+    ("en", "set a timer for 5 minutes", "Sorry, timers are not supported on this device"),
+    ("en", "please start a five minute timer for me", "Sorry, timers are not supported on this device"),
+    ("de", "stelle einen Timer auf 5 Minuten", "Timer werden auf diesem Gerät nicht unterstützt"),
+])  # fmt: skip
 async def test_the_reason_of_a_handler_is_said(hass: HomeAssistant, language: str, sentence: str, reason: str) -> None:
     assert speech(await say(hass, sentence, language=language)) == reason
 
@@ -135,20 +127,17 @@ async def test_a_value_that_cannot_be_is_named(hass: HomeAssistant) -> None:
     assert said == "Sorry, the brightness value must be a whole-number percentage between 0% and 100%."
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answered"),
-    [
-        ("en", "It is dark in the kitchen.", False),
-        ("en", "the kitchen is dark", False),
-        ("en", "it's too dark in here", False),
-        ("de", "Es ist dunkel in der Kitchen", False),
-        ("de", "Die Kitchen ist zu dunkel", False),
-        ("fr", "Il fait trop sombre dans la Kitchen", False),
-        ("en", "how is the kitchen?", True),
-        ("en", "could you tell me what the kitchen is doing", True),
-        ("en", "the bed light is on", True),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "answered"), [
+    ("en", "It is dark in the kitchen.", False),
+    ("en", "the kitchen is dark", False),
+    ("en", "it's too dark in here", False),
+    ("de", "Es ist dunkel in der Kitchen", False),
+    ("de", "Die Kitchen ist zu dunkel", False),
+    ("fr", "Il fait trop sombre dans la Kitchen", False),
+    ("en", "how is the kitchen?", True),
+    ("en", "could you tell me what the kitchen is doing", True),
+    ("en", "the bed light is on", True),
+])  # fmt: skip
 async def test_a_remark_asks_for_no_state(hass: HomeAssistant, language: str, sentence: str, answered: bool) -> None:
     hass.states.async_set("media_player.kitchen", "playing", {"friendly_name": "Kitchen"})
     async_expose_entity(hass, ASSISTANT, "media_player.kitchen", True)
@@ -173,19 +162,11 @@ async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited:
     assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "turn off the bed light and the {}",
-        "switch the bed light and the {} off",
-        "turn off {} and turn off bed light",
-        "turn the bed light off and the {} on",
-        "could you please turn off the {} for me",
-    ],
-)
-async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_called(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+@pytest.mark.parametrize("sentence", [
+    "turn off the bed light and the {}", "switch the bed light and the {} off", "turn off {} and turn off bed light",
+    "turn the bed light off and the {} on", "could you please turn off the {} for me",
+])  # fmt: skip
+async def test_unknown_to_a_user_is_as_if_not_there(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     outcomes = []
     for name in ("ceiling lights", "sealing lights", "zorp glims"):
         await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
@@ -197,9 +178,7 @@ async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_c
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-async def test_the_others_are_done_where_a_user_may_know_nothing_of_one(
-    hass: HomeAssistant, limited: MakeContext
-) -> None:
+async def test_the_others_are_done_where_one_is_hidden_from_a_user(hass: HomeAssistant, limited: MakeContext) -> None:
     await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
     context = limited("light.bed_light", read=False)
     result = await say(hass, "turn off the bed light and the ceiling lights", context=context)

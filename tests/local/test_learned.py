@@ -37,24 +37,16 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import build_house, say as say_as, set_up, speech, state_of
+from tests.house import act, build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
+from tests.stored import hass_storage  # noqa: F401
 
 BED, CEILING, KITCHEN, DECO = (
-    "light.bed_light",
-    "light.ceiling_lights",
-    "light.kitchen_lights",
-    "switch.decorative_lights",
-)
+    "light.bed_light", "light.ceiling_lights", "light.kitchen_lights", "switch.decorative_lights",
+)  # fmt: skip
 COSY = "Make it cosy, please!"
 LIT = {"action": "turn_on", "entity_id": BED, "parameters": {"brightness_pct": 30}}
 FILE = "home_agent.learned_phrases"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -114,7 +106,6 @@ def talk(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFact
 
 
 def rows(hass: HomeAssistant) -> list[tuple[str, ProposalStatus, int]]:
-    """Return the words, status and count of each phrase."""
     return [(row.words, row.status, row.seen) for row in learned_phrases_of(hass).rows()]
 
 
@@ -129,15 +120,8 @@ def waiting(hass: HomeAssistant) -> dict[str, Any]:
 
 
 async def approve(hass: HomeAssistant) -> None:
-    """Approve all that waits."""
     phrases = learned_phrases_of(hass)
     phrases.async_decide(phrases.rows(), ProposalStatus.APPROVED)
-
-
-async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    """Call an action of ours; return its response."""
-    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
-    return dict(answer or {})
 
 
 class Repairs:
@@ -158,22 +142,18 @@ class Repairs:
         return dict(await answer.json())
 
     async def send(self, form: Mapping[str, Any], **data: Any) -> dict[str, Any]:
-        """Send a form."""
         return dict(await (await self._client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json=data)).json())
 
 
 @pytest.fixture
 def repairs(hass: HomeAssistant, hass_client: ClientSessionGenerator) -> Repairs:
-    """An administrator's page of Repairs."""
     return Repairs(hass, hass_client)
 
 
 PROPOSED, DOUBTED = "phrases_proposed_home", "phrases_doubted_home"
 
 
-async def test_what_the_model_did_twice_is_approved_and_done_without_it(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_what_is_done_twice(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     entry = await start(hass, llm_server)
     await talk(COSY, LIT)
     assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
@@ -243,9 +223,7 @@ async def test_what_does_not_follow_is_named(
     assert (row.used, row.trust) == (1, TRUST)
 
 
-async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_repairs_decide_several(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     for words in ("film evening", "reading corner", "pyjama party", "early bird"):
         await dark(hass)
@@ -267,11 +245,9 @@ async def test_repairs_decide_on_several_and_keep_what_was_not_chosen(
     assert ended["type"] == "create_entry"
     assert waiting(hass) == {}
     expected = {
-        "film evening": ProposalStatus.APPROVED,
-        "pyjama party": ProposalStatus.DECLINED,
-        "reading corner": ProposalStatus.DECLINED,
-        "early bird": ProposalStatus.DECLINED,
-    }
+        "film evening": ProposalStatus.APPROVED, "pyjama party": ProposalStatus.DECLINED,
+        "reading corner": ProposalStatus.DECLINED, "early bird": ProposalStatus.DECLINED,
+    }  # fmt: skip
     assert {row.text: row.status for row in learned_phrases_of(hass).rows()} == expected
     await talk("pyjama party", LIT)  # what was rejected stays the model's, and is not proposed again
     assert waiting(hass) == {}
@@ -316,21 +292,15 @@ async def test_only_administrators_see_and_decide(
     assert [row["text"] for row in gone["forgotten"]] == ["reading corner"]
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["learned_phrases"] == {
-        "seen": 0,
-        "proposed": 1,
-        "approved": 0,
-        "doubted": 0,
-        "declined": 0,
-    }
+        "seen": 0, "proposed": 1, "approved": 0, "doubted": 0, "declined": 0,
+    }  # fmt: skip
     assert "film evening" not in json.dumps(diagnostics, default=str)
     await approve(hass)
     await act(hass, "forget_learned_phrase", alice, phrase="film evening")
     await talk("film evening", LIT)  # the model's again
 
 
-async def test_a_room_or_a_thing_that_was_named_may_be_another(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """What was done for just what the words name is done for another room, or another thing of the kind, by its name."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     bedroom = [{"action": "turn_on", "entity_id": entity_id} for entity_id in (BED, CEILING)]
@@ -361,9 +331,7 @@ async def test_a_room_or_a_thing_that_was_named_may_be_another(
     assert state_of(hass, BED) == state_of(hass, CEILING) == "off"
 
 
-async def test_one_room_after_the_other_is_no_repetition_and_every_light_can_be_off(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_rooms_in_a_row_are_no_repetition(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """Whoever goes through the rooms within a minute is content; the same room twice is what counts."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
@@ -381,9 +349,7 @@ async def test_one_room_after_the_other_is_no_repetition_and_every_light_can_be_
     assert (row.used, row.trust) == (2, MOST_TRUST - COST)
 
 
-async def test_what_is_taken_back_or_said_again_counts_against_it(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs
-) -> None:
+async def test_undone_or_repeated(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, repairs: Repairs) -> None:
     await start(hass, llm_server)
     # not yet approved: dropped at once
     await talk(COSY, LIT, conversation_id="one")
@@ -433,9 +399,7 @@ async def test_another_thing_done_begins_anew(hass: HomeAssistant, llm_server: L
     assert rows(hass) == [("make cosy", ProposalStatus.PROPOSED, 2)]
 
 
-async def test_the_asking_room_is_a_part_of_what_was_said(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_the_asking_room_is_part_of_the_phrase(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """“Cosy” in the bedroom is not “cosy” in the kitchen, nor what is typed."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     entry = MockConfigEntry(domain="test")
@@ -512,9 +476,7 @@ async def test_it_outlives_a_restart_and_leaves_with_its_user_and_the_entry(
     assert not await hass.async_add_executor_job(file.exists)
 
 
-async def test_a_file_that_cannot_be_read_is_set_aside_and_reported(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, file: Path
-) -> None:
+async def test_a_broken_file_is_set_aside(hass: HomeAssistant, llm_server: LLMServer, talk: Talk, file: Path) -> None:
     entry = await start(hass, llm_server)
     await talk(COSY, LIT)
     await talk(COSY, LIT)
@@ -588,9 +550,7 @@ async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory
     assert len(phrases.rows(ProposalStatus.PROPOSED)) == MAX_WAITING
 
 
-async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_in_german_without_a_model_or_with_a_yes(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     entry = await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     await talk("Filmabend, wenn es dunkel ist", LIT, language="de")
     for words in ("visit http://evil.example", "film from www.evil", "cosy as on evil.example"):
@@ -611,15 +571,11 @@ async def test_in_german_and_while_the_model_is_away_or_a_yes_is_needed(
     assert state_of(hass, BED) == "on"
 
 
-async def test_an_automation_that_the_model_ran_is_learned_and_held_back_as_before(
-    hass: HomeAssistant, llm_server: LLMServer, talk: Talk
-) -> None:
+async def test_an_automation_is_learned_and_held_back(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     automation = {
-        "alias": "Holiday",
-        "triggers": [],
-        "conditions": f"{{{{ is_state('{BED}', 'off') }}}}",
+        "alias": "Holiday", "triggers": [], "conditions": f"{{{{ is_state('{BED}', 'off') }}}}",
         "actions": [{"event": "ran"}],
-    }
+    }  # fmt: skip
     assert await async_setup_component(hass, "automation", {"automation": [automation]})
     await hass.async_block_till_done()
     async_expose_entity(hass, ASSISTANT, "automation.holiday", True)

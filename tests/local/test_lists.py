@@ -20,7 +20,6 @@ SHOPPING = "todo.shopping_list"
 
 @pytest.fixture
 async def shopping_list(hass: HomeAssistant, home_agent: None) -> None:
-    """The shopping list of Home Assistant with milk on it."""
     await _add_list(hass)
 
 
@@ -45,19 +44,16 @@ async def _listed(hass: HomeAssistant) -> list[str]:
     return [row["summary"] for row in found[SHOPPING]["items"]]
 
 
-@pytest.mark.parametrize(
-    ("said", "items"),
-    [
-        ("Eggs, oat milk and Bread", ["Eggs", "oat milk", "Bread"]),
-        ("eggs, butter, and bread", ["eggs", "butter", "bread"]),
-        ("eggs, eggs and butter", ["eggs", "butter"]),
-        ("mac and cheese", []),
-        ("milk, two litres", []),
-        ("milk", []),
-        ("eggs, butter and turn on the bed light", []),
-        (", ".join(map(str, range(30))) + " and more", []),
-    ],
-)
+@pytest.mark.parametrize(("said", "items"), [
+    ("Eggs, oat milk and Bread", ["Eggs", "oat milk", "Bread"]),
+    ("eggs, butter, and bread", ["eggs", "butter", "bread"]),
+    ("eggs, eggs and butter", ["eggs", "butter"]),
+    ("mac and cheese", []),
+    ("milk, two litres", []),
+    ("milk", []),
+    ("eggs, butter and turn on the bed light", []),
+    (", ".join(map(str, range(30))) + " and more", []),
+])  # fmt: skip
 def test_an_enumeration_has_commas_and_an_and(said: str, items: list[str]) -> None:
     assert items_in(said, "en") == items
 

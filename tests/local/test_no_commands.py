@@ -1,23 +1,19 @@
 """What looks like a command and is none: nothing happens, and nothing is asked that a yes would do."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Event, HomeAssistant, callback
-import pytest
 
 from scripts.evaluation.local import OURS, House, changes
 from tests.local import said
 
+from .test_requests import house
+
+__all__ = ["house"]
+
 SENTENCES: Mapping[str, Mapping[str, Sequence[str]]] = said.read("no_commands.json")
 """By language and by what they are."""
-
-
-@pytest.fixture(params=["en", "de"])
-async def house(hass: HomeAssistant, request: pytest.FixtureRequest) -> AsyncGenerator[House]:
-    """The home of the sentences."""
-    async for living in said.async_living(hass, request.param):
-        yield living
 
 
 def test_there_are_enough_and_none_twice() -> None:

@@ -37,7 +37,6 @@ HIDDEN = NotMine(refused=Refused(error=ToolError("entity_not_found", target="x")
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
-    """Set Home Agent up."""
     return await set_up(hass)
 
 
@@ -54,11 +53,7 @@ class Heard:
 
 
 async def answer(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    turn: Turn,
-    readers: Sequence[Reader],
-    stage: Stage = Stage.NO_MODEL,
+    hass: HomeAssistant, entry: MockConfigEntry, turn: Turn, readers: Sequence[Reader], stage: Stage = Stage.NO_MODEL
 ) -> Answer | None:
     """Return what the home answers with other readers."""
     log = ChatLog(hass, turn.conversation_id)
@@ -91,9 +86,7 @@ async def test_a_kind_of_sentence_of_its_own(hass: HomeAssistant, entry: MockCon
     assert state_of(hass, LAMP) == "on"
 
 
-async def test_the_first_that_has_an_outcome_answers(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn
-) -> None:
+async def test_the_first_outcome_answers(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     first, second, third = Heard(NotMine()), Heard(Done(said=Answer(text="Second."))), Heard(NotMine())
     readers = [Reader(each.read) for each in (first, second, third)]
     assert await answer(hass, entry, make_turn(), readers) == Answer(text="Second.")
@@ -101,9 +94,7 @@ async def test_the_first_that_has_an_outcome_answers(
     assert not third.sentences
 
 
-async def test_without_an_outcome_there_is_no_answer(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn
-) -> None:
+async def test_no_outcome_means_no_answer(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     assert await answer(hass, entry, make_turn(), [Reader(Heard(NotMine()).read)]) is None
 
 
@@ -118,9 +109,7 @@ async def test_a_reader_is_told_what_those_before_found(
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_a_reader_is_asked_at_its_stages(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn, stage: Stage
-) -> None:
+async def test_reader_stages(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn, stage: Stage) -> None:
     heard = Heard(NotMine())
     await answer(hass, entry, make_turn(), [Reader(heard.read, frozenset({Stage.NO_ANSWER}))], stage)
     assert bool(heard.sentences) is (stage is Stage.NO_ANSWER)
@@ -135,9 +124,7 @@ async def test_what_the_user_may_not_know_of_is_left_to_those_who_say_so(
     assert bool(heard.sentences) is of_hidden
 
 
-async def test_what_is_asked_may_be_answered_next(
-    hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn
-) -> None:
+async def test_a_question_may_be_answered(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     known = Understanding(declined="several", candidates=(LAMP, "light.ceiling_lights"), asked=True)
     asked, heard = Ask(question="Which one?", note=Note(understanding=known, text="dim it")), Heard(NotMine())
     choice = Reader(heard.read, after_question=True)

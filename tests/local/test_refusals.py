@@ -19,19 +19,10 @@ NO_TARGET = intent.IntentResponseErrorCode.NO_VALID_TARGETS
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("en", "turn on the {}"),
-        ("en", "is the {} on"),
-        ("en", "what is the {}"),
-        ("en", "turn on the {} in the kitchen"),
-        ("en", "please be so kind and turn on the {}"),
-        ("de", "Schalte {} ein"),
-        ("fr", "Allume {}"),
-        ("ru", "включи {}"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("en", "turn on the {}"), ("en", "is the {} on"), ("en", "what is the {}"), ("en", "turn on the {} in the kitchen"),
+    ("en", "please be so kind and turn on the {}"), ("de", "Schalte {} ein"), ("fr", "Allume {}"), ("ru", "включи {}"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_hidden_is_as_unknown_as_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
     hass.states.async_set("light.hidden", "off", {"friendly_name": "Purple Unicorn"})
@@ -46,19 +37,11 @@ async def test_hidden_is_as_unknown_as_missing(hass: HomeAssistant, language: st
 
 
 @pytest.mark.parametrize("model", [False, True], ids=["the house alone", "a model behind it"])
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("en", "turn on the {}"),
-        ("en", "turn off the {} please"),
-        ("en", "is the {} on"),
-        ("en", "what is the {}"),
-        ("en", "set the {} to 50%"),
-        ("en", "please be so kind and turn on the {}"),
-        ("de", "Schalte {} ein"),
-        ("fr", "Allume {}"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("en", "turn on the {}"), ("en", "turn off the {} please"), ("en", "is the {} on"), ("en", "what is the {}"),
+    ("en", "set the {} to 50%"), ("en", "please be so kind and turn on the {}"), ("de", "Schalte {} ein"),
+    ("fr", "Allume {}"),
+])  # fmt: skip
 async def test_what_a_user_may_know_nothing_of_is_as_unknown_as_missing(
     hass: HomeAssistant, llm_server: LLMServer, limited: MakeContext, language: str, sentence: str, model: bool
 ) -> None:
@@ -75,27 +58,18 @@ async def test_what_a_user_may_know_nothing_of_is_as_unknown_as_missing(
 
 @pytest.mark.parametrize("sentence", ["turn on the lights in the bedroom", "are any lights on in the bedroom"])
 @pytest.mark.usefixtures("home_agent")
-async def test_a_room_does_not_tell_of_what_a_user_may_know_nothing_of(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+async def test_a_room_does_not_tell_what_is_hidden(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     said = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
     assert "Ceiling" not in said
     assert said == "Sorry, I am not aware of any light in the Bedroom area"
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        ("en", "open the front door", "Sorry, I can't open 'Front Door' (a lock); that action doesn't apply."),
-        ("en", "close bed light", "Sorry, I can't close 'Bed Light' (a light); that action doesn't apply."),
-        (
-            "de",
-            "schalte Front Door aus",
-            "Ich habe Front Door gefunden, aber nicht verstanden, was ich damit tun soll.",
-        ),
-        ("fr", "éteins Front Door", "J'ai trouvé Front Door, mais je n'ai pas compris ce que je dois en faire."),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "open the front door", "Sorry, I can't open 'Front Door' (a lock); that action doesn't apply."),
+    ("en", "close bed light", "Sorry, I can't close 'Bed Light' (a light); that action doesn't apply."),
+    ("de", "schalte Front Door aus", "Ich habe Front Door gefunden, aber nicht verstanden, was ich damit tun soll."),
+    ("fr", "éteins Front Door", "J'ai trouvé Front Door, mais je n'ai pas compris ce que je dois en faire."),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_what_does_not_fit_a_thing_is_no_unknown_name(
     hass: HomeAssistant, limited: MakeContext, language: str, sentence: str, answer: str
@@ -120,20 +94,17 @@ async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) 
     assert after.response.error_code is NO_TARGET
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "words"),
-    [
-        ("en", "what is the meaning of life", "add a model"),
-        ("en", "qwertz", "add a model"),
-        ("en", "is it on?", "add a model"),
-        ("de", "Schalte es wieder aus", "ein Modell hinzu"),
-        ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),
-        ("de-AT", "qwertz", "ein Modell hinzu"),
-        ("fr", "bla bla", "pas compris"),
-        ("ru", "бла бла", "не распознано"),
-        ("tlh", "nuqneH", "add a model"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "words"), [
+    ("en", "what is the meaning of life", "add a model"),
+    ("en", "qwertz", "add a model"),
+    ("en", "is it on?", "add a model"),
+    ("de", "Schalte es wieder aus", "ein Modell hinzu"),
+    ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),
+    ("de-AT", "qwertz", "ein Modell hinzu"),
+    ("fr", "bla bla", "pas compris"),
+    ("ru", "бла бла", "не распознано"),
+    ("tlh", "nuqneH", "add a model"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, sentence: str, words: str) -> None:
     result = await say(hass, sentence, language=language)
@@ -141,19 +112,16 @@ async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, s
     assert result.response.error_code is NOT_UNDERSTOOD
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        ("en", "turn on the frobnicator", "I can't find anything called frobnicator"),
-        ("en", "turn on the tv", "I can't find anything called tv"),
-        ("en", "turn on the lights in the attic", "I can't find anything called attic"),
-        ("de", "Schalte Brimborium ein", "Ich finde nichts namens Brimborium"),
-        ("fr", "Allume le brimborion", "Je ne trouve rien qui s'appelle brimborion"),
-        ("es", "enciende la televisión", "No encuentro nada que se llame televisión"),
-        ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
-        ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "turn on the frobnicator", "I can't find anything called frobnicator"),
+    ("en", "turn on the tv", "I can't find anything called tv"),
+    ("en", "turn on the lights in the attic", "I can't find anything called attic"),
+    ("de", "Schalte Brimborium ein", "Ich finde nichts namens Brimborium"),
+    ("fr", "Allume le brimborion", "Je ne trouve rien qui s'appelle brimborion"),
+    ("es", "enciende la televisión", "No encuentro nada que se llame televisión"),
+    ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
+    ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
     for _ in range(2):  # Home Assistant keeps what it recognised
@@ -162,36 +130,28 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
         assert result.response.error_code is NO_TARGET
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
-        ("de", "Wie blau ist der Himmel?"),
-        ("de", "Und im Bedroom?"),
-        ("en", "is it on?"),
-        ("en", "paint all the doors"),
-        ("fr", "le ciel est-il bleu"),
-        ("es", "¿está azul el cielo?"),
-        ("nl", "waarom is de lucht blauw"),
-        ("pl", "czy niebo jest niebieskie?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
+    ("de", "Wie blau ist der Himmel?"),
+    ("de", "Und im Bedroom?"),
+    ("en", "is it on?"),
+    ("en", "paint all the doors"),
+    ("fr", "le ciel est-il bleu"),
+    ("es", "¿está azul el cielo?"),
+    ("nl", "waarom is de lucht blauw"),
+    ("pl", "czy niebo jest niebieskie?"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
-async def test_what_is_hardly_a_name_is_not_said_to_be_missing(
-    hass: HomeAssistant, language: str, sentence: str
-) -> None:
+async def test_a_doubtful_name_is_not_said_to_be_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
     result = await say(hass, sentence, language=language)
     assert result.response.error_code is NOT_UNDERSTOOD
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "named"),
-    [
-        ("de", "schalte den Himmel ein", "Himmel"),
-        ("de", "Wie warm ist es im Keller?", "Keller"),
-        ("nl", "doe de hemel aan", "hemel"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "named"), [
+    ("de", "schalte den Himmel ein", "Himmel"),
+    ("de", "Wie warm ist es im Keller?", "Keller"),
+    ("nl", "doe de hemel aan", "hemel"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, sentence: str, named: str) -> None:
     result = await say(hass, sentence, language=language)
@@ -199,17 +159,12 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
     assert result.response.error_code is NO_TARGET
 
 
-@pytest.mark.parametrize(
-    ("language", "answer"),
-    [
-        ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
-        ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
-    ],
-)
+@pytest.mark.parametrize(("language", "answer"), [
+    ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
+    ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
-async def test_what_would_help_is_an_example_in_words_of_home_assistant(
-    hass: HomeAssistant, limited: MakeContext, language: str, answer: str
-) -> None:
+async def test_the_example_that_helps(hass: HomeAssistant, limited: MakeContext, language: str, answer: str) -> None:
     assert speech(await say(hass, "qwertz", language=language)) == answer
     blind = speech(await say(hass, "qwertz", language=language, context=limited(read=False)))
     assert "Bed Light" not in blind
@@ -250,17 +205,9 @@ async def test_intent_that_nobody_handles_is_not_understood(hass: HomeAssistant)
 
 
 @pytest.mark.usefixtures("home_agent")
-@pytest.mark.parametrize(
-    ("language", "said", "answer"),
-    [
-        ("en", "Thank you!", "You're welcome."),
-        ("en", "thanks a lot", "You're welcome."),
-        ("de", "Danke schön.", "Gern geschehen."),
-        ("de", "thanks", "Gern geschehen."),
-        ("fr", "Merci", "Je vous en prie."),
-    ],
-)
-async def test_thanks_are_no_sentence_that_was_not_understood(
-    hass: HomeAssistant, language: str, said: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "Thank you!", "You're welcome."), ("en", "thanks a lot", "You're welcome."),
+    ("de", "Danke schön.", "Gern geschehen."), ("de", "thanks", "Gern geschehen."), ("fr", "Merci", "Je vous en prie."),
+])  # fmt: skip
+async def test_thanks_are_understood(hass: HomeAssistant, language: str, said: str, answer: str) -> None:
     assert speech(await say(hass, said, language=language)) == answer

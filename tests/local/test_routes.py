@@ -54,16 +54,14 @@ SCRIPTS = {
         "alias": "Water Plants",
         "fields": {
             "minutes": {
-                "name": "Minutes",
-                "required": True,
+                "name": "Minutes", "required": True,
                 "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
-            }
+            },
         },
         "sequence": [{"event": "ran", "event_data": {"what": "plants {{ minutes }}"}}],
     },
     "say": {
-        "alias": "Say Something",
-        "fields": {"message": {"required": True, "selector": {"text": None}}},
+        "alias": "Say Something", "fields": {"message": {"required": True, "selector": {"text": None}}},
         "sequence": [{"event": "ran", "event_data": {"what": "{{ message }}"}}],
     },
     "feed": {
@@ -77,11 +75,10 @@ SCRIPTS = {
         "sequence": [{"event": "ran", "event_data": {"what": "sauna {{ hours }}"}}],
     },
     "fountain": {
-        "alias": "Play Waters",
-        "sequence": [{"wait_for_trigger": {"trigger": "event", "event_type": "never"}}],
+        "alias": "Play Waters", "sequence": [{"wait_for_trigger": {"trigger": "event", "event_type": "never"}}],
     },
     "secret": {"alias": "Secret Party", "sequence": [{"event": "ran", "event_data": {"what": "secret"}}]},
-}
+}  # fmt: skip
 NEVER = {"trigger": "event", "event_type": "never"}
 AUTOMATIONS: list[dict[str, Any]] = [
     {"alias": "Holiday Mode", "initial_state": False, "triggers": NEVER, "actions": []},
@@ -104,14 +101,10 @@ def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
 
 @pytest.fixture
 async def home(hass: HomeAssistant) -> None:
-    """Scripts, a scene and automations, of which one script is not exposed."""
     config: dict[str, Any] = {
-        "homeassistant": {},
-        "conversation": {},
-        "script": SCRIPTS,
-        "scene": [{"name": "Good Night", "entities": {}}],
+        "homeassistant": {}, "conversation": {}, "script": SCRIPTS, "scene": [{"name": "Good Night", "entities": {}}],
         "automation": AUTOMATIONS,
-    }
+    }  # fmt: skip
     for domain in config:  # the config of all of them: each takes its own
         assert await async_setup_component(hass, domain, config)
     await hass.async_block_till_done()
@@ -183,9 +176,7 @@ DECLINED = {
 }
 
 
-async def test_what_is_surely_meant_runs_and_all_else_goes_to_the_model(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_sure_routes_run_and_others_go_on(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     answers = {}
@@ -210,9 +201,7 @@ async def test_what_is_surely_meant_runs_and_all_else_goes_to_the_model(
     assert len(ran) == 4
 
 
-async def test_without_a_model_routes_answer_and_nothing_is_done_that_is_not_sure(
-    hass: HomeAssistant, home: None
-) -> None:
+async def test_without_a_model_routes_answer_and_only_sure_things_run(hass: HomeAssistant, home: None) -> None:
     await listen(hass, None)
     ran = async_capture_events(hass, "ran")
     for sentence, (route, answer) in RUNS.items():
@@ -229,9 +218,7 @@ async def test_without_a_model_routes_answer_and_nothing_is_done_that_is_not_sur
 WITHOUT = "Water Plants cannot start without a value for: Minutes. Say it together with the name."
 
 
-async def test_no_script_starts_without_what_it_requires(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_script_requires_its_fields(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     """Home Assistant's sentences, the brain, a route and the model alike; what has a default gets it."""
     entry = await listen(hass, None)
     ran = async_capture_events(hass, "ran")
@@ -391,9 +378,7 @@ async def test_a_value_may_be_what_a_thing_is_called(hass: HomeAssistant, home: 
     assert (await process(hass, "how is the scanner room doing"))["answer"] == "I am the model."
 
 
-async def test_what_does_not_follow_is_not_said_to_be_done(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_what_does_not_follow_is_not_said_done(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, options={"verify_seconds": 0.2})
 
     async def nothing(_call: ServiceCall) -> None:
@@ -465,9 +450,7 @@ async def test_what_is_set_going_in_spanish_runs(hass: HomeAssistant, home: None
     assert [event.data["what"] for event in ran] == ["garden", "movie"]
 
 
-async def test_an_automation_that_did_not_run_is_not_said_to_be_done(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_an_automation_that_did_not_run_is_told(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     executed = async_capture_events(hass, events.ACTION_EXECUTED)
@@ -490,9 +473,7 @@ async def test_an_automation_that_did_not_run_is_not_said_to_be_done(
     hass.bus.async_fire("never")
 
 
-async def test_with_routing_off_only_tools_with_examples_run_and_the_model_keeps_all_tools(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_with_routing_off_only_examples_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, routing="off", local_first=True)
     response = await process(hass, "how is the scanner doing")
     assert (response["answer"], response["answered_by"]) == ("The scanner is idle.", "local")
@@ -502,9 +483,7 @@ async def test_with_routing_off_only_tools_with_examples_run_and_the_model_keeps
         assert offered(llm_server) == ALL
 
 
-async def test_a_sentence_goes_on_from_the_one_before_with_another_value(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_sentence_continues_with_another_value(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     first = await process(hass, "how is the printer doing")
     then = await process(hass, "and the scanner?", conversation_id=first["conversation_id"])
@@ -540,9 +519,7 @@ async def test_each_bound_is_read(hass: HomeAssistant, home: None, llm_server: L
     assert (await said("good night", routing_gap=50))[:2] == ("high", None)
 
 
-async def test_small_talk_has_no_tools_where_the_owner_says_so_and_orders_keep_them(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_small_talk_has_no_tools_and_orders_do(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, smalltalk_without_tools=True)
     await process(hass, "tell me a joke about cats")
     assert offered(llm_server) == []
@@ -565,9 +542,7 @@ async def test_a_route_needs_a_yes_as_any_call_does(hass: HomeAssistant, home: N
     assert (refused["success"], refused["answer"]) == (False, "That didn't work.")
 
 
-async def test_who_may_not_know_of_a_script_does_not_run_it(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_script_hidden_from_a_user_does_not_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     ran = async_capture_events(hass, "ran")
     user = MockUser(name="Guest").add_to_hass(hass)
@@ -579,9 +554,7 @@ async def test_who_may_not_know_of_a_script_does_not_run_it(
     assert route_of(response)["route"] == "scene.good_night"
 
 
-async def test_what_the_agent_does_not_know_or_cannot_be_reached_does_not_run(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_the_unknown_and_unavailable_do_not_run(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, exposed_entities=["scene"])
     ran = async_capture_events(hass, "ran")
     assert route_of(await process(hass, "run movie night"))["route"] != "script.movie_night"
@@ -591,9 +564,7 @@ async def test_what_the_agent_does_not_know_or_cannot_be_reached_does_not_run(
     assert route_of(await process(hass, "good night"))["declined"] == "unavailable"
 
 
-async def test_the_model_words_the_answer_where_the_owner_wants_it(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_the_model_words_the_answer_if_set(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server, routing_persona=True, local_first=True)
     response = await process(hass, "how is the printer doing")
     assert (response["answer"], response["answered_by"]) == ("I am the model.", "model")
@@ -608,9 +579,7 @@ async def test_the_model_words_the_answer_where_the_owner_wants_it(
     assert response["answer"] == "The scanner is idle."
 
 
-async def test_events_and_the_trace_tell_which_route_answered(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     await listen(hass, llm_server)
     finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
     response = await process(hass, "good night")
@@ -630,9 +599,7 @@ async def test_events_and_the_trace_tell_which_route_answered(
     assert finished[-1].data["understanding"]["route"]["declined"] == "score"
 
 
-async def test_another_room_adds_routes_and_takes_them_back(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_another_room_adds_and_removes_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     entry = await listen(hass, llm_server)
     route = Route(
         id="guest",
@@ -647,9 +614,7 @@ async def test_another_room_adds_routes_and_takes_them_back(
     assert (await process(hass, "please ask the copy machine"))["answer"] == "I am the model."
 
 
-async def test_a_request_is_handed_to_the_agent_whose_description_it_is(
-    hass: HomeAssistant, home: None, llm_server: LLMServer
-) -> None:
+async def test_a_request_goes_to_the_described_agent(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     chef = ConfigSubentryDataWithId(
         subentry_type="profile",
         data={"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"},
@@ -670,14 +635,8 @@ class Meanings(EmbeddingServer):
     """Vectors of what texts are about, instead of their letters."""
 
     about = (
-        "doing up status macht",
-        "movie film cinema",
-        "night sleep",
-        "tub bath",
-        "holiday",
-        "wipe erase",
-        "joke cats",
-    )
+        "doing up status macht", "movie film cinema", "night sleep", "tub bath", "holiday", "wipe erase", "joke cats",
+    )  # fmt: skip
 
     @override
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
@@ -743,9 +702,7 @@ async def test_vectors_compare_what_is_meant_and_come_from_the_disk_the_next_tim
     assert [text.casefold() for text in meanings.texts].count(phrase) == asked
 
 
-async def test_until_the_vectors_are_there_the_model_is_asked(
-    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
-) -> None:
+async def test_vectors_take_time(hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings) -> None:
     meanings.delay = 0.3
     entry = await listen(hass, llm_server, embedding(meanings))
     response = await process(hass, "good night")
@@ -766,9 +723,7 @@ async def test_words_are_compared_while_the_embedding_model_is_away(
     assert (route["zone"], route["by"]) == ("high", "words")
 
 
-async def test_vectors_of_another_length_are_made_anew(
-    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
-) -> None:
+async def test_vectors_are_remade(hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings) -> None:
     entry = await listen(hass, llm_server, embedding(meanings))
     await ready(hass, entry)
     meanings.dimension = 128

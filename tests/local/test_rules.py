@@ -9,14 +9,11 @@ from tests.house import say, set_up, speech
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "listed", "entity_id"),
-    [
-        ("turn on the bed light", "light.turn_on", "light.bed_light"),
-        ("turn on the bed light", "homeassistant.turn_on", "light.bed_light"),
-        ("turn off the kitchen lights", "light.turn_off", "light.kitchen_lights"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "listed", "entity_id"), [
+    ("turn on the bed light", "light.turn_on", "light.bed_light"),
+    ("turn on the bed light", "homeassistant.turn_on", "light.bed_light"),
+    ("turn off the kitchen lights", "light.turn_off", "light.kitchen_lights"),
+])  # fmt: skip
 @pytest.mark.parametrize("kind", ["never_offer", "always_ask"])
 async def test_an_action_is_listed(
     hass: HomeAssistant, hass_admin_user: MockUser, kind: str, sentence: str, listed: str, entity_id: str

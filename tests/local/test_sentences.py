@@ -31,16 +31,12 @@ NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        ("en", "turn on the bed light", "Turned on the light"),
-        ("de", "Schalte das Bed Light ein", "Licht eingeschaltet"),
-        ("fr", "Allume Bed Light", "Allumé"),
-        ("ru", "включи Bed Light", "Light включен"),
-    ],
-    ids=["en", "de", "fr", "ru"],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "turn on the bed light", "Turned on the light"),
+    ("de", "Schalte das Bed Light ein", "Licht eingeschaltet"),
+    ("fr", "Allume Bed Light", "Allumé"),
+    ("ru", "включи Bed Light", "Light включен"),
+], ids=["en", "de", "fr", "ru"])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_command_in_the_user_s_language(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
     result = await say(hass, sentence, language=language)
@@ -63,18 +59,10 @@ async def test_answer_stands_in_the_chat_log(hass: HomeAssistant) -> None:
     assert answer.agent_id == "conversation.home_agent"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
-        ("what time is it", ":"),
-        ("is the bed light on", "No, off"),
-        ("never mind", ""),
-        ("close the garage door", "Clos"),
-        ("lock the front door", "Lock"),
-        ("add milk to my shopping list", "Added milk"),
-    ],
-    ids=["time", "question", "nevermind", "close", "lock", "shopping list"],
-)
+@pytest.mark.parametrize(("sentence", "answer"), [
+    ("what time is it", ":"), ("is the bed light on", "No, off"), ("never mind", ""), ("close the garage door", "Clos"),
+    ("lock the front door", "Lock"), ("add milk to my shopping list", "Added milk"),
+], ids=["time", "question", "nevermind", "close", "lock", "shopping list"])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: str) -> None:
     list_entry = MockConfigEntry(domain="shopping_list")
@@ -100,25 +88,20 @@ async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     assert state_of(hass, "light.bed_light") == "on"
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "entity_id"),
-    [
-        ("en", "unlock the front door", "lock.front_door"),
-        ("en", "could you please unlock the front door for me", "lock.front_door"),
-        ("en", "open the garage door", "cover.garage_door"),
-        ("en", "open all the garage doors in the garage", "cover.garage_door"),
-        ("en", "set garage door to 50%", "cover.garage_door"),
-        ("de", "Öffne Garage Door", "cover.garage_door"),
-        ("de", "Front Door entriegeln", "lock.front_door"),
-        ("fr", "Ouvre Garage Door", "cover.garage_door"),
-        ("fr", "Déverrouille Front Door", "lock.front_door"),
-        ("ru", "открой Garage Door", "cover.garage_door"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "entity_id"), [
+    ("en", "unlock the front door", "lock.front_door"),
+    ("en", "could you please unlock the front door for me", "lock.front_door"),
+    ("en", "open the garage door", "cover.garage_door"),
+    ("en", "open all the garage doors in the garage", "cover.garage_door"),
+    ("en", "set garage door to 50%", "cover.garage_door"),
+    ("de", "Öffne Garage Door", "cover.garage_door"),
+    ("de", "Front Door entriegeln", "lock.front_door"),
+    ("fr", "Ouvre Garage Door", "cover.garage_door"),
+    ("fr", "Déverrouille Front Door", "lock.front_door"),
+    ("ru", "открой Garage Door", "cover.garage_door"),
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
-async def test_sensitive_sentence_needs_confirmation(
-    hass: HomeAssistant, language: str, sentence: str, entity_id: str
-) -> None:
+async def test_sensitive_sentence_asks(hass: HomeAssistant, language: str, sentence: str, entity_id: str) -> None:
     before, name = state_of(hass, entity_id), NAMES[entity_id]
     executed = async_capture_events(hass, events.TOOL_EXECUTED)
     result = await say(hass, sentence, language=language)
@@ -162,43 +145,30 @@ async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: st
 
 
 @pytest.mark.usefixtures("home_agent")
-@pytest.mark.parametrize(
-    ("sentence", "language", "answer"),
-    [
-        ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
-        (
-            "sing mir ein Lied in 5 Minuten",
-            "de",
-            "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
-        ),
-        (
-            "turn on the foo light in 5 minutes",
-            "en",
-            "I don't understand this, so I can't do it later: turn on the foo light.",
-        ),
-        ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
-    ],
-)
-async def test_what_cannot_be_done_later_is_said_now(
-    hass: HomeAssistant, sentence: str, language: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("sentence", "language", "answer"), [
+    ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
+    (
+        "sing mir ein Lied in 5 Minuten", "de",
+        "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
+    ),
+    (
+        "turn on the foo light in 5 minutes", "en",
+        "I don't understand this, so I can't do it later: turn on the foo light.",
+    ),
+    ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
+])  # fmt: skip
+async def test_later_what_cannot_be_done(hass: HomeAssistant, sentence: str, language: str, answer: str) -> None:
     result = await say(hass, sentence, language=language)
     assert result.response.error_code is not None
     assert speech(result) == answer
     assert not hass.data[TIMER_DATA].timers
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "turn on the ceiling lights",
-        "turn on the lights in the bedroom",
-        "could you switch on the bedroom lights",
-        "could you please turn on the ceiling lights for me",
-        "turn on the ceiling lights in 5 minutes",
-        "turn on the bed light and the ceiling lights",
-    ],
-)
+@pytest.mark.parametrize("sentence", [
+    "turn on the ceiling lights", "turn on the lights in the bedroom", "could you switch on the bedroom lights",
+    "could you please turn on the ceiling lights for me", "turn on the ceiling lights in 5 minutes",
+    "turn on the bed light and the ceiling lights",
+])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_user_with_limits_changes_nothing_else(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     await hass.services.async_call("light", "turn_off", {"entity_id": "all"}, blocking=True)
@@ -216,19 +186,14 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
     assert result.response.error_code is None
 
 
-@pytest.mark.parametrize(
-    ("members", "options", "answer"),
-    [
-        (
-            ["light.office_rgbw_lights"],
-            {},
-            "Party also controls something that I have no access to, so I can't control it as a whole.",
-        ),
-        (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
-        (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
-    ],
-    ids=["not exposed", "always asked", "never offered"],
-)
+@pytest.mark.parametrize(("members", "options", "answer"), [
+    (
+        ["light.office_rgbw_lights"], {},
+        "Party also controls something that I have no access to, so I can't control it as a whole.",
+    ),
+    (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
+    (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
+], ids=["not exposed", "always asked", "never offered"])  # fmt: skip
 async def test_a_group_is_no_way_to_what_is_in_it(
     hass: HomeAssistant, members: list[str], options: dict[str, object], answer: str
 ) -> None:
@@ -241,21 +206,16 @@ async def test_a_group_is_no_way_to_what_is_in_it(
     assert not [call for call in calls if call.data["domain"] in ("light", "homeassistant")]
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        (
-            "en",
-            "Turn off all the lights",
-            "Turned off the lights. I left out Party, because it also controls something that I have no access to.",
-        ),
-        (
-            "de",
-            "Schalte alle Lichter aus",
-            "Party habe ich ausgelassen, denn das steuert auch etwas, worauf ich keinen Zugriff habe.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    (
+        "en", "Turn off all the lights",
+        "Turned off the lights. I left out Party, because it also controls something that I have no access to.",
+    ),
+    (
+        "de", "Schalte alle Lichter aus",
+        "Party habe ich ausgelassen, denn das steuert auch etwas, worauf ich keinen Zugriff habe.",
+    ),
+])  # fmt: skip
 @pytest.mark.parametrize("part", [{"exposed_areas": ["bedroom"], "exposed_entities": ["light.party"]}, {}])
 async def test_a_group_that_reaches_further_is_left_out_of_all(
     hass: HomeAssistant, language: str, sentence: str, answer: str, part: dict[str, object]
@@ -284,29 +244,19 @@ async def test_a_group_gives_nobody_what_is_not_theirs(hass: HomeAssistant, limi
 
 @pytest.mark.parametrize("sentence", ["is the bed light on", "is the bed light off"])
 @pytest.mark.usefixtures("home_agent")
-async def test_state_is_not_told_to_who_may_not_read_it(
-    hass: HomeAssistant, limited: MakeContext, sentence: str
-) -> None:
+async def test_an_unreadable_state_is_not_told(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
     result = await say(hass, sentence, context=limited(read=False))
     missing = await say(hass, sentence.replace("bed light", "zorp glim"), context=limited(read=False))
     assert speech(result) == speech(missing)
     assert not any(isinstance(item, ToolResultContent) and not item.result.error for item in log_of(hass, result))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "is_local"),
-    [
-        ("turn on the bed light", True),
-        ("unlock the front door", True),
-        ("is the bed light on", False),
-        ("turn on the frobnicator", False),
-        ("turn on the fans in the kitchen", False),
-        ("could you make the bed light glow", False),
-    ],
-)
-async def test_local_first_leaves_the_rest_to_the_model(
-    hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool
-) -> None:
+@pytest.mark.parametrize(("sentence", "is_local"), [
+    ("turn on the bed light", True), ("unlock the front door", True), ("is the bed light on", False),
+    ("turn on the frobnicator", False), ("turn on the fans in the kitchen", False),
+    ("could you make the bed light glow", False),
+])  # fmt: skip
+async def test_local_first(hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     if not is_local:
         llm_server.plan(text("The model says."))
@@ -315,9 +265,7 @@ async def test_local_first_leaves_the_rest_to_the_model(
     assert len(llm_server.requests) == (0 if is_local else 1)
 
 
-async def test_what_goes_on_from_the_words_of_the_model_is_left_to_it(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_what_continues_the_words_of_the_model_is_left_to_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     first = await say(hass, "turn on the bed light")
     assert not llm_server.requests
@@ -327,9 +275,7 @@ async def test_what_goes_on_from_the_words_of_the_model_is_left_to_it(
     assert state_of(hass, "light.bed_light") == "on"
 
 
-async def test_what_the_house_could_not_answer_leaves_no_trace_for_the_model(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_unanswered_sentence_leaves_the_model_no_trace(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     llm_server.plan(text("There are none."))
     result = await say(hass, "set the thermostat to 20 degrees")

@@ -170,9 +170,7 @@ async def test_five_minutes(hass: HomeAssistant, hass_admin_user: MockUser, free
 
 
 @pytest.mark.usefixtures("demo_house")
-async def test_a_model_is_asked_first_and_the_home_where_it_fails(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_the_model_then_the_home(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     async_expose_entity(hass, ASSISTANT, "lock.kitchen_door", True)
     await set_up(hass, llm_server, profile={"local_first": True})
     alice = Context(user_id=hass_admin_user.id)
@@ -204,9 +202,7 @@ async def test_a_model_is_asked_first_and_the_home_where_it_fails(
         ("pl", ("Lewa roleta", "Prawa roleta"), {"lewa": "0", "druga": "1", "obie": "01", "żadna": ""}),
     ],
 )  # fmt: skip
-def test_every_language_that_asks_understands_the_answer(
-    language: str, names: Sequence[str], answers: Mapping[str, str]
-) -> None:
+def test_every_language_reads_its_answer(language: str, names: Sequence[str], answers: Mapping[str, str]) -> None:
     ids = [f"cover.{number}" for number, _ in enumerate(names)]
     home = HomeSnapshot(
         {item: HomeEntity(item, (name,), "living") for item, name in zip(ids, names, strict=True)},

@@ -15,7 +15,6 @@ HOUSE = Scope(owners=frozenset({None}), owner=None)
 
 
 def said(content: str, **fields: Any) -> Draft:
-    """Return what a user asked to keep."""
     return Draft(**{"content": content, "source": MemorySource.SAID, **fields})
 
 

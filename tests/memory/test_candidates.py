@@ -12,23 +12,20 @@ KEY = {"type": "fact", "content": "The spare key hangs behind the boiler", "impo
 BOTH = json.dumps({"memories": [TEA, KEY]})
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        BOTH,
-        json.dumps([TEA, KEY]),
-        f"```json\n{BOTH}\n```",
-        f"Here is what I found:\n```\n{BOTH}\n```\nLet me know if [anything] is missing.",
-        f"Sure! {BOTH} That is all.",
-        f"{json.dumps(TEA)}\n{json.dumps(KEY)}",
-        f"<think>The user {{likes}} tea [maybe].</think>{BOTH}",
-        f'Hm, {{"content": "thought"}}</think>{BOTH}',
-        BOTH.replace("}", ",}").replace("]", ",]"),
-        BOTH.removesuffix("]}"),
-        f'{BOTH.removesuffix("]}")}, {{"type": "fact", "content": "The bins go o',
-        json.dumps({"result": "ok", "items": [TEA, KEY]}),
-    ],
-)
+@pytest.mark.parametrize("reply", [
+    BOTH,
+    json.dumps([TEA, KEY]),
+    f"```json\n{BOTH}\n```",
+    f"Here is what I found:\n```\n{BOTH}\n```\nLet me know if [anything] is missing.",
+    f"Sure! {BOTH} That is all.",
+    f"{json.dumps(TEA)}\n{json.dumps(KEY)}",
+    f"<think>The user {{likes}} tea [maybe].</think>{BOTH}",
+    f'Hm, {{"content": "thought"}}</think>{BOTH}',
+    BOTH.replace("}", ",}").replace("]", ",]"),
+    BOTH.removesuffix("]}"),
+    f'{BOTH.removesuffix("]}")}, {{"type": "fact", "content": "The bins go o',
+    json.dumps({"result": "ok", "items": [TEA, KEY]}),
+])  # fmt: skip
 def test_the_usual_habits_are_understood(reply: str) -> None:
     found = candidates_of(reply)
     assert [(draft.content, draft.type.value, draft.importance) for draft in found] == [
@@ -50,39 +47,19 @@ def test_nothing_is_nothing(reply: str) -> None:
     assert candidates_of(reply) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "kind"),
-    [
-        ("Preference", MemoryType.PREFERENCE),
-        ("preferences", MemoryType.PREFERENCE),
-        ("birthday", MemoryType.EVENT),
-        ("appointment", MemoryType.EVENT),
-        ("situation", MemoryType.CONTEXT),
-        ("routine", MemoryType.FACT),
-        (7, MemoryType.FACT),
-        (None, MemoryType.FACT),
-    ],
-)
+@pytest.mark.parametrize(("given", "kind"), [
+    ("Preference", MemoryType.PREFERENCE), ("preferences", MemoryType.PREFERENCE), ("birthday", MemoryType.EVENT),
+    ("appointment", MemoryType.EVENT), ("situation", MemoryType.CONTEXT), ("routine", MemoryType.FACT),
+    (7, MemoryType.FACT), (None, MemoryType.FACT),
+])  # fmt: skip
 def test_unknown_types_become_known_ones(given: object, kind: MemoryType) -> None:
     assert candidates_of(json.dumps([{**TEA, "type": given}]))[0].type is kind
 
 
-@pytest.mark.parametrize(
-    ("given", "importance"),
-    [
-        (0.7, 0.7),
-        ("0.7", 0.7),
-        (7, 0.7),
-        (70, 0.7),
-        ("70%", 0.7),
-        ("high", 0.8),
-        ("?", 0.5),
-        (None, 0.5),
-        (True, 0.5),
-        (-1, 0.0),
-        (1, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("given", "importance"), [
+    (0.7, 0.7), ("0.7", 0.7), (7, 0.7), (70, 0.7), ("70%", 0.7), ("high", 0.8), ("?", 0.5), (None, 0.5), (True, 0.5),
+    (-1, 0.0), (1, 1.0),
+])  # fmt: skip
 def test_importance_is_read_however_it_is_said(given: object, importance: float) -> None:
     assert candidates_of(json.dumps([{**TEA, "importance": given}]))[0].importance == pytest.approx(importance)
 

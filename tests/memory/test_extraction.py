@@ -10,11 +10,7 @@ from typing import Any
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, Event, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    MockUser,
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
 from custom_components.home_agent.agent.runtime import RuntimeData
 from custom_components.home_agent.memory import extraction
@@ -48,7 +44,6 @@ GOOD = {EIGHT[0]["content"], EIGHT[2]["content"], EIGHT[5]["content"]}
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait."""
     for name, seconds in (("QUIET", 0.3), ("APART", 0.4), ("AGAIN", 0.05)):
         monkeypatch.setattr(extraction, name, seconds)
 
@@ -84,7 +79,6 @@ async def asked(server: LLMServer, count: int) -> None:
 
 
 def contents(hass: HomeAssistant) -> set[str]:
-    """Return what is remembered."""
     return {memory.content for memory in kept_of(hass, Memories).of(None)}
 
 
@@ -117,9 +111,7 @@ async def test_of_eight_candidates_the_good_ones_are_stored_and_told_in_the_next
     assert TEA["content"] in part_of(llm_server.request.body["messages"][-1])["memories"]
 
 
-async def test_the_request_begins_like_the_conversation_itself(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_the_request_begins_like_the_turn(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON, llm={"preset": "llama_cpp"})
     llm_server.plan(
         tool_call("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_lights"}),
@@ -141,25 +133,16 @@ async def test_the_request_begins_like_the_conversation_itself(
     assert "JSON" in messages[-1]["content"]
 
 
-@pytest.mark.parametrize(
-    ("options", "profile"),
-    [
-        pytest.param({}, {}, id="by default"),
-        pytest.param({"memory": {"extraction": False}}, {}, id="extraction is off"),
-        pytest.param({"memory": {"extraction": True, "enabled": False}}, {}, id="memory is off"),
-        pytest.param(ON, {"memory": "off"}, id="the agent has no memory"),
-        pytest.param({"memory": {"extraction": True, "extraction_llm": "gone"}}, {}, id="the model was removed"),
-        pytest.param(
-            {"memory": {"extraction": True, "extraction_llm": "external"}}, {}, id="there is no external model"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "profile"), [
+    pytest.param({}, {}, id="by default"),
+    pytest.param({"memory": {"extraction": False}}, {}, id="extraction is off"),
+    pytest.param({"memory": {"extraction": True, "enabled": False}}, {}, id="memory is off"),
+    pytest.param(ON, {"memory": "off"}, id="the agent has no memory"),
+    pytest.param({"memory": {"extraction": True, "extraction_llm": "gone"}}, {}, id="the model was removed"),
+    pytest.param({"memory": {"extraction": True, "extraction_llm": "external"}}, {}, id="there is no external model"),
+])  # fmt: skip
 async def test_where_it_is_off_nobody_is_asked(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    options: dict[str, Any],
-    profile: dict[str, Any],
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, options: dict[str, Any], profile: dict[str, Any]
 ) -> None:
     await set_up(hass, llm_server, options=options, profile=profile)
     llm_server.plan(text("Good to know."))
@@ -169,14 +152,11 @@ async def test_where_it_is_off_nobody_is_asked(
     assert contents(hass) == set()
 
 
-@pytest.mark.parametrize(
-    ("words", "replies", "context"),
-    [
-        pytest.param(SAID, [text("Good to know.")], Context(), id="nobody knows who said it"),
-        pytest.param("Turn on the kitchen light", [text("It is on.")], None, id="a command alone"),
-        pytest.param(SAID, [server_error(), server_error()], None, id="an answer that failed"),
-    ],
-)
+@pytest.mark.parametrize(("words", "replies", "context"), [
+    pytest.param(SAID, [text("Good to know.")], Context(), id="nobody knows who said it"),
+    pytest.param("Turn on the kitchen light", [text("It is on.")], None, id="a command alone"),
+    pytest.param(SAID, [server_error(), server_error()], None, id="an answer that failed"),
+])  # fmt: skip
 async def test_what_is_nothing_to_remember_from(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -192,9 +172,7 @@ async def test_what_is_nothing_to_remember_from(
     assert len(llm_server.requests) == len(replies)
 
 
-async def test_a_confirmation_is_nothing_to_remember_from(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_confirmation_is_not_remembered(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(tool_call("ha_control", {"action": "unlock", "entity_id": "lock.front_door"}))
     first = await say(hass, "Please unlock the front door for my aunt who visits us", context=speaker)
@@ -204,9 +182,7 @@ async def test_a_confirmation_is_nothing_to_remember_from(
     assert len(llm_server.requests) == 1
 
 
-async def test_what_is_said_in_a_row_is_looked_at_together(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_messages_in_a_row_go_together(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), text("Ginger."), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -218,9 +194,7 @@ async def test_what_is_said_in_a_row_is_looked_at_together(
     assert contents(hass) == {TEA["content"]}
 
 
-async def test_nobody_is_asked_while_somebody_waits_for_an_answer(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_extraction_waits_for_the_answers(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), replace(text("Ginger."), delay=1.5), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -233,9 +207,7 @@ async def test_nobody_is_asked_while_somebody_waits_for_an_answer(
     assert contents(hass) == {TEA["content"]}
 
 
-async def test_a_question_has_precedence_and_the_conversation_its_next_time(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_question_comes_first(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     await set_up(hass, llm_server, options=ON)
     llm_server.plan(text("Good to know."), silence(), text("Ginger."), found(TEA))
     first = await say(hass, SAID, context=speaker)
@@ -263,11 +235,7 @@ async def test_one_at_a_time_and_apart(
 
 @pytest.mark.parametrize("reply", [server_error(), text("I would rather not."), text('{"memories": [{"content": ')])
 async def test_what_fails_is_told_by_an_event_alone(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    caplog: pytest.LogCaptureFixture,
-    reply: Reply,
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, caplog: pytest.LogCaptureFixture, reply: Reply
 ) -> None:
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options=ON)
@@ -328,11 +296,7 @@ def other(server: LLMServer, **data: Any) -> ConfigSubentryDataWithId:
     ("chosen", "profile"), [("external", {"external_llm": "llm-2"}), ("llm-2", {})], ids=["external", "chosen"]
 )
 async def test_another_model_gets_the_words_alone_and_no_personal_data(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    chosen: str,
-    profile: dict[str, Any],
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str, profile: dict[str, Any]
 ) -> None:
     options = {"memory": {"extraction": True, "extraction_llm": chosen}}
     await set_up(hass, llm_server, options=options, profile=profile, more=[other(llm_server, remote=True)])
@@ -353,9 +317,7 @@ async def test_another_model_gets_the_words_alone_and_no_personal_data(
 
 
 @pytest.mark.parametrize("chosen", ["profile", "llm-2"])
-async def test_what_two_say_in_one_conversation_is_asked_about_apart(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str
-) -> None:
+async def test_two_speakers_apart(hass: HomeAssistant, llm_server: LLMServer, speaker: Context, chosen: str) -> None:
     """Neither model request has the words of both, and each memory is that of who said it."""
     options = {"memory": {"extraction": True, "extraction_llm": chosen, "scope": "user"}}
     await set_up(hass, llm_server, options=options, more=[other(llm_server)])
@@ -395,9 +357,7 @@ async def test_what_came_from_outside_is_marked(hass: HomeAssistant, llm_server:
     assert [memory.tainted for memory in kept] == [["query_external_llm"]]
 
 
-async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_the_model_sees_what_is_known(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options=ON)
     memories = kept_of(hass, Memories)
@@ -419,9 +379,7 @@ async def test_the_model_is_shown_what_is_known_and_says_what_holds_no_longer(
     assert data_of(heard)["replaced"] == [old.id]
 
 
-async def test_what_the_home_shows_and_what_has_no_room_is_counted(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_known_and_overflow_are_counted(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     """In a language without words for it: the state of an entity goes, and beyond the limit the less important candidate."""
     heard = async_capture_events(hass, events.MEMORY_EXTRACTED)
     await set_up(hass, llm_server, options={"memory": {"extraction": True, "max_memories": 1}})
@@ -438,9 +396,7 @@ async def test_what_the_home_shows_and_what_has_no_room_is_counted(
     assert contents(hass) == {"Mamie boit du thé à la menthe"}
 
 
-async def test_a_model_that_names_whatever_it_was_shown_makes_nothing_untrue(
-    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
-) -> None:
+async def test_a_model_naming_all_replaces_none(hass: HomeAssistant, llm_server: LLMServer, speaker: Context) -> None:
     """Small models copy the keys that they see: an allergy does not go because of a piano."""
     await set_up(hass, llm_server, options=ON)
     allergy, key = "Grandma is allergic to nuts", "Grandma has the other key of the cellar"
@@ -470,10 +426,7 @@ async def test_of_a_user_who_was_deleted_nothing_is_kept(hass: HomeAssistant, ll
 
 
 async def test_each_rejection_is_logged_with_its_reason(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    speaker: Context,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "custom_components.home_agent")
     await set_up(hass, llm_server, options=ON)

@@ -25,17 +25,12 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of, kept_things
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import hass_storage  # noqa: F401
 
 from .conftest import HOUSE, asked, extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 KEY = "The spare key hangs on the hook behind the boiler"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -133,9 +128,7 @@ async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file
     assert [memory.content for memory in kept_of(hass, Memories).of(None)] == [TEA]
 
 
-async def test_each_change_is_written_at_once_and_accesses_together(
-    hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_changes_at_once_and_access_late(hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass)
     memories = kept_of(hass, Memories)
     [added] = await memories.async_add([said(TEA)])
@@ -255,9 +248,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, file: Path) -> None:
     assert not file.exists()
 
 
-async def test_what_has_expired_is_deleted_in_the_interval(
-    hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_expired_rows_are_deleted(hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, options={"memory": {"fact_ttl": 1, "cleanup_interval": 48}})
     await kept_of(hass, Memories).async_add([said(TEA)])
     for hours, left in ((25, 1), (24, 0)):

@@ -52,9 +52,7 @@ async def test_what_is_less_important_than_the_least_is_not_used(memories: Memor
 
 
 @pytest.mark.parametrize("option", ["fact_ttl", "preference_ttl", "context_ttl", "event_ttl"])
-async def test_each_type_is_kept_as_long_as_the_settings_say(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory, option: str
-) -> None:
+async def test_types_have_their_own_lifetime(hass: HomeAssistant, freezer: FrozenDateTimeFactory, option: str) -> None:
     for_ever = {"fact_ttl": 0, "preference_ttl": 0, "context_ttl": 0, "event_ttl": 0}
     await set_up(hass, options={"memory": {**for_ever, option: 2}})
     memories = kept_of(hass, Memories)
@@ -98,14 +96,11 @@ async def test_what_says_the_same_is_merged(memories: Memories) -> None:
     assert (memory.importance, memory.source) == (0.8, MemorySource.SAID)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Anna's birthday is on May 4", "Anna's birthday is on May 14"),
-        ("Tom is allergic to hazelnuts", "Emma is allergic to hazelnuts"),
-        ("The bin is collected on Monday", "The piano teacher comes on Monday"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Anna's birthday is on May 4", "Anna's birthday is on May 14"),
+    ("Tom is allergic to hazelnuts", "Emma is allergic to hazelnuts"),
+    ("The bin is collected on Monday", "The piano teacher comes on Monday"),
+])  # fmt: skip
 async def test_what_is_only_alike_stays_apart(memories: Memories, one: str, other: str) -> None:
     added = await memories.async_add([said(one), said(other)])
     assert [item.outcome for item in added] == ["added", "added"]
@@ -198,16 +193,13 @@ async def test_a_memory_is_one_paragraph(memories: Memories) -> None:
     assert added.memory.content == "The dog is called Bruno"
 
 
-@pytest.mark.parametrize(
-    ("language", "memory", "question"),
-    [
-        ("en", "Anna is allergic to nuts", "What may Anna not eat?"),
-        ("en", "Mum takes her coffee black", "How does my mother want her espresso?"),
-        ("de", "Der Ersatzschlüssel hängt im Keller", "Wo ist der Schlüssel aufbewahrt?"),
-        ("de", "Jonas hat eine Haselnussallergie", "Was darf Jonas nicht essen?"),
-        ("ru", "У бабушки день рождения 4 мая", "Когда родилась бабуля?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "memory", "question"), [
+    ("en", "Anna is allergic to nuts", "What may Anna not eat?"),
+    ("en", "Mum takes her coffee black", "How does my mother want her espresso?"),
+    ("de", "Der Ersatzschlüssel hängt im Keller", "Wo ist der Schlüssel aufbewahrt?"),
+    ("de", "Jonas hat eine Haselnussallergie", "Was darf Jonas nicht essen?"),
+    ("ru", "У бабушки день рождения 4 мая", "Когда родилась бабуля?"),
+])  # fmt: skip
 async def test_asked_in_other_words(memories: Memories, language: str, memory: str, question: str) -> None:
     """Words that are about the same find a memory that has none of them."""
     others = ("Leo plays the violin", "Der Rasenmäher ist bei Robert", "Интернет у нас от Ростелекома")
@@ -226,9 +218,7 @@ async def test_a_name_alone_is_less_than_what_is_asked(memories: Memories) -> No
     assert await memories.async_find("Which shoe size and which jacket size does Kelly have?", HOUSE) == []
 
 
-async def test_of_two_that_are_equally_near_the_newest_is_first(
-    memories: Memories, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_of_two_equally_near_the_newest_is_first(memories: Memories, freezer: FrozenDateTimeFactory) -> None:
     """Else chance decides which is told where there is room for one."""
     days = ("Mondays", "Fridays", "Sundays")
     for day in days:

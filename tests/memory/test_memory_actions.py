@@ -47,13 +47,11 @@ def add_person(hass: HomeAssistant, name: str) -> Context:
 
 @pytest.fixture
 def anna(hass: HomeAssistant) -> Context:
-    """Somebody who is no administrator."""
     return add_person(hass, "Anna")
 
 
 @pytest.fixture
 def ben(hass: HomeAssistant) -> Context:
-    """Another one."""
     return add_person(hass, "Ben")
 
 
@@ -160,19 +158,14 @@ async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
     assert (await call(hass, "add_memory", content="I am vegan"))["outcome"] == "added"
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "key"),
-    [
-        pytest.param({"content": "   "}, {}, "memory_content", id="nothing"),
-        pytest.param({"content": KEY, "owner": "nobody"}, {}, "memory_owner", id="of nobody"),
-        pytest.param({"content": KEY, "language": "no language"}, {}, "language_invalid", id="no language"),
-        pytest.param({"content": KEY}, {"memory": {"max_memories": 1}}, "memory_full", id="full"),
-        pytest.param({"content": KEY}, OFF, "memory_off", id="off"),
-    ],
-)
-async def test_what_is_not_added_is_said(
-    hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any], key: str
-) -> None:
+@pytest.mark.parametrize(("data", "options", "key"), [
+    pytest.param({"content": "   "}, {}, "memory_content", id="nothing"),
+    pytest.param({"content": KEY, "owner": "nobody"}, {}, "memory_owner", id="of nobody"),
+    pytest.param({"content": KEY, "language": "no language"}, {}, "language_invalid", id="no language"),
+    pytest.param({"content": KEY}, {"memory": {"max_memories": 1}}, "memory_full", id="full"),
+    pytest.param({"content": KEY}, OFF, "memory_off", id="off"),
+])  # fmt: skip
+async def test_not_added_is_said(hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any], key: str) -> None:
     await set_up(hass, options=options)
     if key == "memory_full":
         await call(hass, "add_memory", content=COFFEE)
@@ -191,9 +184,7 @@ async def test_what_no_schema_takes(hass: HomeAssistant, data: dict[str, Any]) -
         await call(hass, "add_memory", **data)
 
 
-async def test_users_have_their_own_and_those_of_the_house(
-    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
-) -> None:
+async def test_users_have_own_and_shared_ones(hass: HomeAssistant, anna: Context, ben: Context, admin: Context) -> None:
     await set_up(hass, options=PER_USER)
     house, of_anna, of_ben = await fill(hass, anna, ben)
     assert contents(await call(hass, "list_memories", anna)) == [COFFEE, KEY]
@@ -239,9 +230,7 @@ async def test_an_export_has_everything(hass: HomeAssistant, anna: Context, ben:
     assert exported["count"] == 1
 
 
-async def test_nothing_is_cleared_without_a_word(
-    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
-) -> None:
+async def test_clearing_needs_a_confirmation(hass: HomeAssistant, anna: Context, ben: Context, admin: Context) -> None:
     await set_up(hass)
     await fill(hass, anna, ben)
     with pytest.raises(probatio.Invalid):
@@ -282,9 +271,7 @@ async def test_memories_go_with_their_user(
     assert kept_of(hass, Memories).of(None, owner=ben.user_id, with_history=True) == []
 
 
-async def test_while_it_is_off_memories_can_only_be_deleted(
-    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
-) -> None:
+async def test_while_off_only_deleting_works(hass: HomeAssistant, anna: Context, ben: Context, admin: Context) -> None:
     entry = await set_up(hass)
     house, *_ = await fill(hass, anna, ben)
     hass.config_entries.async_update_entry(entry, options=OFF)
@@ -303,9 +290,7 @@ async def test_while_it_is_off_memories_can_only_be_deleted(
     assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 2}
 
 
-async def test_a_script_that_a_model_starts_has_what_its_user_has(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context
-) -> None:
+async def test_a_script_has_its_user(hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context) -> None:
     """An automation without a user sees everything; a model that starts one for somebody does not."""
     await build_house(hass)
     await set_up(hass, llm_server, options={**PER_USER, "never_confirm": ["script.tell"]})
@@ -330,9 +315,7 @@ async def test_a_script_that_a_model_starts_has_what_its_user_has(
     assert COFFEE not in of_the_house
 
 
-async def test_a_script_that_an_agent_without_memory_starts_reads_none(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context
-) -> None:
+async def test_no_memory_no_reading(hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context) -> None:
     """Nor does it store or delete any; what a voice device clears is the home's."""
     await build_house(hass)
     entry = await set_up(hass, llm_server, profile={"memory": "off"}, options={"never_confirm": ["script.do"]})

@@ -81,9 +81,7 @@ async def test_an_agent_of_the_home_alone(hass: HomeAssistant, llm_server: LLMSe
     ] is None
 
 
-async def test_nothing_while_it_is_off(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_nothing_while_off(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(hass, llm_server)
     memories = kept_of(hass, Memories)
     await memories.async_add([said(TEA)])
@@ -106,11 +104,9 @@ async def test_memories_of_one_user_reach_nobody_else(hass: HomeAssistant, llm_s
     llm_server.respond(lambda _body: text("Well."))
     reached: set[str] = set()
     askers: dict[str, dict[str, Any]] = {
-        "Anna": {"context": Context(user_id=anna.id)},
-        "Leo": {"context": Context(user_id=leo.id)},
-        "device": {"device_id": "1"},
-        "nobody": {},
-    }
+        "Anna": {"context": Context(user_id=anna.id)}, "Leo": {"context": Context(user_id=leo.id)},
+        "device": {"device_id": "1"}, "nobody": {},
+    }  # fmt: skip
     for name, who in askers.items():
         await say(hass, "Where is the piano present in the attic?", **who)
         if "hides" in llm_server.request.raw.decode():

@@ -14,7 +14,6 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_of, kept_things
 from tests.embedding_server import EmbeddingServer
 from tests.house import set_up
-from tests.search.chroma import ChromaServer
 from tests.search.conftest import chroma_process, chroma_server, chroma_settings
 
 from .conftest import HOUSE, said
@@ -90,9 +89,7 @@ async def test_while_memory_is_off_no_model_is_given_any(
     assert embedding_server.requests == []
 
 
-async def test_another_name_of_the_collection_takes_them_along(
-    hass: HomeAssistant, embedding_server: EmbeddingServer
-) -> None:
+async def test_a_renamed_collection_takes_them_along(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     options = {"retrieval": retrieval(embedding_server)}
     entry = await set_up(hass, options=options)
     await remember(hass, TEA)
@@ -114,9 +111,7 @@ async def test_without_a_model_copies_leave(hass: HomeAssistant, embedding_serve
 
 
 @pytest.mark.parametrize("away", ["model", "store"])
-async def test_a_model_or_a_store_that_is_away_costs_nothing_but_itself(
-    hass: HomeAssistant, embedding_server: EmbeddingServer, away: str
-) -> None:
+async def test_an_outage_costs_only_itself(hass: HomeAssistant, embedding_server: EmbeddingServer, away: str) -> None:
     nowhere = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 1}
     await set_up(hass, options={"retrieval": retrieval(embedding_server, **(nowhere if away == "store" else {}))})
     if away == "model":
@@ -127,11 +122,9 @@ async def test_a_model_or_a_store_that_is_away_costs_nothing_but_itself(
     ]
 
 
+@pytest.mark.usefixtures("chroma_server")
 async def test_they_stand_in_a_collection_of_a_chroma_server(
-    hass: HomeAssistant,
-    embedding_server: EmbeddingServer,
-    chroma_server: ChromaServer,
-    chroma_settings: RetrievalSettings,
+    hass: HomeAssistant, embedding_server: EmbeddingServer, chroma_settings: RetrievalSettings
 ) -> None:
     where = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port}
     entry = await set_up(hass, options={"retrieval": retrieval(embedding_server, **where)})

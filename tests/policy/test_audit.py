@@ -21,25 +21,12 @@ def test_secrets_and_words_are_masked() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"summary": "marzipan"},
-        {"name": "marzipan"},
-        {"add": ["marzipan", "eggs"]},
-        {"items": "marzipan"},
-        {"delete": "marzipan"},
-        {"value": "marzipan"},
-        {"action": "marzipan"},
-        {"marzipan for all": True},
-        {"nested": {"deeper": [{"x": "marzipan"}]}},
-        '{"value": "marzipan", "code": "4711"}',
-        {"value": "marzipan.cake"},
-        {"value": "4711"},
-        {"value": b"marzipan"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("parameters", [
+    {"summary": "marzipan"}, {"name": "marzipan"}, {"add": ["marzipan", "eggs"]}, {"items": "marzipan"},
+    {"delete": "marzipan"}, {"value": "marzipan"}, {"action": "marzipan"}, {"marzipan for all": True},
+    {"nested": {"deeper": [{"x": "marzipan"}]}}, '{"value": "marzipan", "code": "4711"}', {"value": "marzipan.cake"},
+    {"value": "4711"}, {"value": b"marzipan"},
+], ids=str)  # fmt: skip
 def test_a_text_of_no_known_kind_is_masked_whatever_it_is_called(parameters: object) -> None:
     kept = str(masked({"action": "set_value", "entity_id": "todo.list", "parameters": parameters}))
     assert "marzipan" not in kept
@@ -47,64 +34,52 @@ def test_a_text_of_no_known_kind_is_masked_whatever_it_is_called(parameters: obj
     assert "'action': 'set_value', 'entity_id': 'todo.list'" in kept
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"entity_id": "light.desk"},
-        {"entity_id": "light.desk, light.bed"},
-        {"entity_id": ["light.*", "*.kitchen*", "*"]},
-        {"action": "light.turn_on"},
-        {"attributes": ["brightness", "rgb_color"]},
-        {"brightness_pct": "50%", "temperature": "21,5 °C", "duration": "24h"},
-        {"hvac_mode": "heat", "color_name": "red", "state": "off"},
-        {"a": True, "b": None, "c": 1, "d": 2.5, "rgb_color": [255, 0, 0]},
-        {"history": {"duration": "24h", "aggregate": "avg"}},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("parameters", [
+    {"entity_id": "light.desk"},
+    {"entity_id": "light.desk, light.bed"},
+    {"entity_id": ["light.*", "*.kitchen*", "*"]},
+    {"action": "light.turn_on"},
+    {"attributes": ["brightness", "rgb_color"]},
+    {"brightness_pct": "50%", "temperature": "21,5 °C", "duration": "24h"},
+    {"hvac_mode": "heat", "color_name": "red", "state": "off"},
+    {"a": True, "b": None, "c": 1, "d": 2.5, "rgb_color": [255, 0, 0]},
+    {"history": {"duration": "24h", "aggregate": "avg"}},
+], ids=str)  # fmt: skip
 def test_ids_numbers_and_choices_are_kept(parameters: dict[str, object]) -> None:
     assert masked(parameters) == parameters
 
 
-@pytest.mark.parametrize(
-    ("parameters", "kept"),
-    [
-        ({1: "on", None: "off"}, {"1": "on", "None": "off"}),
-        ({"\ud83d": "\ud83d"}, {MASK: MASK}),
-        ({"number": 2**70, "set": {1}}, {"number": MASK, "set": MASK}),
-        ({}, {}),
-    ],
-    ids=["keys that are no text", "half a surrogate pair", "odd values", "nothing"],
-)
+@pytest.mark.parametrize(("parameters", "kept"), [
+    ({1: "on", None: "off"}, {"1": "on", "None": "off"}),
+    ({"\ud83d": "\ud83d"}, {MASK: MASK}),
+    ({"number": 2**70, "set": {1}}, {"number": MASK, "set": MASK}),
+    ({}, {}),
+], ids=["keys that are no text", "half a surrogate pair", "odd values", "nothing"])  # fmt: skip
 def test_whatever_a_model_writes_is_masked(parameters: dict[Any, object], kept: dict[str, object]) -> None:
     assert masked(parameters) == kept
 
 
-@pytest.mark.parametrize(
-    ("result", "heard"),
-    [
-        (
-            {"entity_id": "input_text.diary", "new_state": "marzipan", "outcome": "reached", "max": 100},
-            {"entity_id": "input_text.diary", "new_state": MASK, "outcome": "reached", "max": 100},
-        ),
-        (
-            {"count": 2, "entities": [{"entity_id": "text.a", "state": "x"}, {"entity_id": "light.a", "state": "on"}]},
-            {"count": 2, "entities": [{"entity_id": "text.a", "state": MASK}, {"entity_id": "light.a", "state": "on"}]},
-        ),
-        (
-            {"entity_id": "todo.a", "name": "List", "state": "1", "items": [{"summary": "marzipan"}]},
-            {"entity_id": "todo.a", "name": "List", "state": MASK, "items": MASK},
-        ),
-        (
-            {"domains": {"input_text": {"states": {"marzipan": 1}}, "light": 2}, "entities": {"text.a": "marzipan"}},
-            {"domains": {"input_text": MASK, "light": 2}, "entities": {"text.a": MASK}},
-        ),
-        ({"answer": "Added marzipan", "data": {"success": []}}, {"answer": MASK, "data": {"success": []}}),
-        ("You asked for marzipan", MASK),
-        (None, None),
-    ],
-    ids=["text", "several", "list", "overview", "sentence", "answer", "nothing"],
-)
+@pytest.mark.parametrize(("result", "heard"), [
+    (
+        {"entity_id": "input_text.diary", "new_state": "marzipan", "outcome": "reached", "max": 100},
+        {"entity_id": "input_text.diary", "new_state": MASK, "outcome": "reached", "max": 100},
+    ),
+    (
+        {"count": 2, "entities": [{"entity_id": "text.a", "state": "x"}, {"entity_id": "light.a", "state": "on"}]},
+        {"count": 2, "entities": [{"entity_id": "text.a", "state": MASK}, {"entity_id": "light.a", "state": "on"}]},
+    ),
+    (
+        {"entity_id": "todo.a", "name": "List", "state": "1", "items": [{"summary": "marzipan"}]},
+        {"entity_id": "todo.a", "name": "List", "state": MASK, "items": MASK},
+    ),
+    (
+        {"domains": {"input_text": {"states": {"marzipan": 1}}, "light": 2}, "entities": {"text.a": "marzipan"}},
+        {"domains": {"input_text": MASK, "light": 2}, "entities": {"text.a": MASK}},
+    ),
+    ({"answer": "Added marzipan", "data": {"success": []}}, {"answer": MASK, "data": {"success": []}}),
+    ("You asked for marzipan", MASK),
+    (None, None),
+], ids=["text", "several", "list", "overview", "sentence", "answer", "nothing"])  # fmt: skip
 def test_results_tell_the_house_nothing_that_somebody_wrote(result: object, heard: object) -> None:
     assert masked_result(result) == heard
 

@@ -50,7 +50,6 @@ class Opener(HomeAgentTool):
 
 
 def call(*reasons: str, target: str = "lock.front", place: int = 1) -> Call:
-    """Return a call that needs a yes."""
     plan = Plan(
         action=ActionClass.SENSITIVE, targets=(target,), reason=reasons[0] if reasons else None, reasons=reasons
     )
@@ -58,7 +57,6 @@ def call(*reasons: str, target: str = "lock.front", place: int = 1) -> Call:
 
 
 def put(confirmations: Confirmations, turn: Turn, *calls: Call) -> Confirmation:
-    """Have a question asked."""
     for item in calls or (call("unlock"),):
         with pytest.raises(NeedsConfirmation):
             confirmations.require(turn, item)
@@ -90,40 +88,32 @@ def test_a_question_nobody_was_asked_cannot_be_answered(confirmations: Confirmat
     assert turn.record.request_id is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "answerable"),
-    [
-        ({"direct": True}, False),
-        ({"direct": True, "device_id": "hall"}, True),
-        ({"direct": True, "satellite_id": "assist_satellite.hall"}, True),
-        ({"device_id": "hall"}, False),  # said by a script that another turn started
-        ({"confirm_via": ("repairs",)}, True),
-    ],
-)
-def test_who_can_be_asked(
-    confirmations: Confirmations, make_turn: MakeTurn, fields: dict[str, Any], answerable: bool
-) -> None:
+@pytest.mark.parametrize(("fields", "answerable"), [
+    ({"direct": True}, False),
+    ({"direct": True, "device_id": "hall"}, True),
+    ({"direct": True, "satellite_id": "assist_satellite.hall"}, True),
+    ({"device_id": "hall"}, False),  # said by a script that another turn started
+    ({"confirm_via": ("repairs",)}, True),
+])  # fmt: skip
+def test_askable(confirmations: Confirmations, make_turn: MakeTurn, fields: dict[str, Any], answerable: bool) -> None:
     with pytest.raises(NeedsConfirmation if answerable else NobodyConfirms):
         confirmations.require(make_turn(**fields), call("unlock"))
 
 
-@pytest.mark.parametrize(
-    ("asked", "answering", "is_theirs"),
-    [
-        ({"user": "a"}, {"user": "a"}, True),
-        ({"user": "a"}, {"user": "a", "device_id": "phone"}, True),
-        ({"user": "a"}, {"user": "b"}, False),
-        ({"user": "a"}, {}, False),
-        ({"user": "a", "device_id": "hall"}, {"device_id": "hall"}, False),
-        ({"device_id": "hall"}, {"device_id": "hall"}, True),
-        ({"device_id": "hall"}, {"device_id": "hall", "user": "a"}, False),
-        ({"device_id": "hall"}, {"device_id": "garden"}, False),
-        ({"device_id": "hall", "satellite_id": "x"}, {"device_id": "hall"}, False),
-        ({"device_id": "hall"}, {}, False),
-        ({}, {}, False),
-        ({"user": "a"}, {"user": "a", "direct": False}, False),
-    ],
-)
+@pytest.mark.parametrize(("asked", "answering", "is_theirs"), [
+    ({"user": "a"}, {"user": "a"}, True),
+    ({"user": "a"}, {"user": "a", "device_id": "phone"}, True),
+    ({"user": "a"}, {"user": "b"}, False),
+    ({"user": "a"}, {}, False),
+    ({"user": "a", "device_id": "hall"}, {"device_id": "hall"}, False),
+    ({"device_id": "hall"}, {"device_id": "hall"}, True),
+    ({"device_id": "hall"}, {"device_id": "hall", "user": "a"}, False),
+    ({"device_id": "hall"}, {"device_id": "garden"}, False),
+    ({"device_id": "hall", "satellite_id": "x"}, {"device_id": "hall"}, False),
+    ({"device_id": "hall"}, {}, False),
+    ({}, {}, False),
+    ({"user": "a"}, {"user": "a", "direct": False}, False),
+])  # fmt: skip
 def test_whose_words_count(
     make_turn: MakeTurn, asked: dict[str, Any], answering: dict[str, Any], is_theirs: bool
 ) -> None:
@@ -197,9 +187,7 @@ async def test_there_are_never_too_many(confirmations: Confirmations, make_turn:
     assert not any(confirmations.get(request.id) for request in requests)
 
 
-async def test_calls_are_in_their_order_and_none_is_there_twice(
-    confirmations: Confirmations, make_turn: MakeTurn
-) -> None:
+async def test_calls_keep_their_order_without_duplicates(confirmations: Confirmations, make_turn: MakeTurn) -> None:
     waiting = [call("unlock", target=target, place=place) for target, place in (("lock.b", 2), ("lock.a", 1))]
     again = call("unlock", target="lock.b", place=3)
     request = put(confirmations, make_turn(direct=True, device_id="hall"), *waiting, again)
@@ -207,20 +195,15 @@ async def test_calls_are_in_their_order_and_none_is_there_twice(
     confirmations.async_end_all()
 
 
-@pytest.mark.parametrize(
-    ("calls", "pin"),
-    [
-        ([call("unlock")], "1111"),
-        ([call("unlock", "disarm")], "11112222"),
-        ([call("unlock"), call("open_door", target="cover.garage", place=2)], "1111"),  # the same PIN is said once
-        ([call("disarm"), call("unlock", target="lock.b", place=2)], "22221111"),
-        ([call("open_valve")], ""),
-        ([call()], ""),
-    ],
-)
-async def test_which_pin_is_needed(
-    confirmations: Confirmations, make_turn: MakeTurn, calls: list[Call], pin: str
-) -> None:
+@pytest.mark.parametrize(("calls", "pin"), [
+    ([call("unlock")], "1111"),
+    ([call("unlock", "disarm")], "11112222"),
+    ([call("unlock"), call("open_door", target="cover.garage", place=2)], "1111"),  # the same PIN is said once
+    ([call("disarm"), call("unlock", target="lock.b", place=2)], "22221111"),
+    ([call("open_valve")], ""),
+    ([call()], ""),
+])  # fmt: skip
+async def test_the_pin_needed(confirmations: Confirmations, make_turn: MakeTurn, calls: list[Call], pin: str) -> None:
     request = put(confirmations, make_turn(direct=True, device_id="hall"), *calls)
     assert confirmations.pin_for(request) == pin
     assert confirmations.accepts_pin(request, pin)

@@ -25,22 +25,19 @@ from custom_components.home_agent.policy.pins import (
 TWO = {"unlock": "4711", "disarm": "908070"}
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "concealed"),
-    [
-        ("unlock the door, 4711", "en", f"unlock the door, {MASK}"),
-        ("the pin4711 please", "en", f"the pin{MASK} please"),
-        ("open with four, seven, one, one now", "en", f"open with {MASK} now"),
-        ("mach auf mit vier sieben eins eins", "de", f"mach auf mit {MASK}"),
-        ("47-11 or 90 80 70", "en", f"{MASK} or {MASK}"),
-        ("٤٧١١", "en", MASK),
-        ("4711908070 and 9080704711", "en", f"{MASK} and {MASK}"),
-        ("set it to 21 degrees at 4711", "en", f"set it to 21 degrees at {MASK}"),
-        ("the war ended in 1945", "en", "the war ended in 1945"),
-        ("call 01514711223", "en", "call 01514711223"),
-        ("no digits at all", "en", "no digits at all"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language", "concealed"), [
+    ("unlock the door, 4711", "en", f"unlock the door, {MASK}"),
+    ("the pin4711 please", "en", f"the pin{MASK} please"),
+    ("open with four, seven, one, one now", "en", f"open with {MASK} now"),
+    ("mach auf mit vier sieben eins eins", "de", f"mach auf mit {MASK}"),
+    ("47-11 or 90 80 70", "en", f"{MASK} or {MASK}"),
+    ("٤٧١١", "en", MASK),
+    ("4711908070 and 9080704711", "en", f"{MASK} and {MASK}"),
+    ("set it to 21 degrees at 4711", "en", f"set it to 21 degrees at {MASK}"),
+    ("the war ended in 1945", "en", "the war ended in 1945"),
+    ("call 01514711223", "en", "call 01514711223"),
+    ("no digits at all", "en", "no digits at all"),
+])  # fmt: skip
 def test_what_is_a_pin_is_taken_out(text: str, language: str, concealed: str) -> None:
     assert Pins(TWO).conceal(text, language) == concealed
 
@@ -88,36 +85,16 @@ def test_trying_one_after_the_other_ends_as_well(freezer: FrozenDateTimeFactory)
     assert pins.conceal("1999", "en") == "1999"
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("4_7_1_1", "en"),
-        ("４７１１", "en"),
-        ("4️⃣7️⃣1️⃣1️⃣", "en"),
-        ("四七一一", "en"),
-        ("四七一一", "zh"),
-        ("forty-seven eleven", "en"),
-        ("forty seven eleven", "en"),
-        ("four and seven and one and one", "en"),
-        ("four thousand seven hundred eleven", "en"),
-        ("forty-seven hundred and eleven", "en"),
-        ("siebenundvierzig elf", "de"),
-        ("siebenundvierzigelf", "de"),
-        ("viertausendsiebenhundertelf", "de"),
-        ("vier und sieben und eins und eins", "de"),
-        ("quarante-sept onze", "fr"),
-        ("quatre mille sept cent onze", "fr"),
-        ("cuarenta y siete once", "es"),
-        ("сорок семь одиннадцать", "ru"),
-        ("zevenenveertig elf", "nl"),
-        ("quarantasette undici", "it"),
-        ("fyrtiosju elva", "sv"),
-        ("czterdzieści siedem jedenaście", "pl"),
-        ("negyvenhét tizenegy", "hu"),
-        ("neljäkymmentäseitsemän yksitoista", "fi"),
-        ("forty-seven eleven", "de"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("4_7_1_1", "en"), ("４７１１", "en"), ("4️⃣7️⃣1️⃣1️⃣", "en"), ("四七一一", "en"), ("四七一一", "zh"),
+    ("forty-seven eleven", "en"), ("forty seven eleven", "en"), ("four and seven and one and one", "en"),
+    ("four thousand seven hundred eleven", "en"), ("forty-seven hundred and eleven", "en"),
+    ("siebenundvierzig elf", "de"), ("siebenundvierzigelf", "de"), ("viertausendsiebenhundertelf", "de"),
+    ("vier und sieben und eins und eins", "de"), ("quarante-sept onze", "fr"), ("quatre mille sept cent onze", "fr"),
+    ("cuarenta y siete once", "es"), ("сорок семь одиннадцать", "ru"), ("zevenenveertig elf", "nl"),
+    ("quarantasette undici", "it"), ("fyrtiosju elva", "sv"), ("czterdzieści siedem jedenaście", "pl"),
+    ("negyvenhét tizenegy", "hu"), ("neljäkymmentäseitsemän yksitoista", "fi"), ("forty-seven eleven", "de"),
+])  # fmt: skip
 def test_a_pin_in_every_form(text: str, language: str) -> None:
     concealed = Pins(TWO).conceal(f"x {text} y", language)
     assert concealed.startswith(f"x {MASK}")
@@ -125,16 +102,10 @@ def test_a_pin_in_every_form(text: str, language: str) -> None:
     assert not set(concealed) & set(text) - set("x y️⃣")
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("turn on two lights and three fans", "en"),
-        ("one hundred percent", "en"),
-        ("set it to twenty one", "en"),
-        ("hundert Prozent", "de"),
-        ("schalte zwei Lampen ein und drei aus", "de"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), [
+    ("turn on two lights and three fans", "en"), ("one hundred percent", "en"), ("set it to twenty one", "en"),
+    ("hundert Prozent", "de"), ("schalte zwei Lampen ein und drei aus", "de"),
+])  # fmt: skip
 def test_what_is_no_pin_in_words(text: str, language: str) -> None:
     pins = Pins(TWO)
     for number in range(COMPARED + 1):
@@ -184,18 +155,15 @@ def test_only_a_few_different_codes_are_tried_in_a_day(freezer: FrozenDateTimeFa
     assert tries.allow({"4711"}, note=True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "codes"),
-    [
-        ({"code": "1234"}, {"1234"}),
-        ({"parameters": {"Code": 1234}}, {"1234"}),
-        ({"variables": {"alarm_code": ["1234", 5]}}, {"1234", "5"}),
-        ({"pin": {"value": "1234"}}, {"1234"}),
-        ({"user_pin": "1", "password": "x", "passcodes": ["2"]}, {"1", "x", "2"}),
-        ({"country_code": "DE", "zip_code": "1", "keyword": "x", "key": "y", "spin": 1}, set()),
-        ({"code": "", "pin": None, "passcode": True}, set()),
-        ({"code_format": "number", "text": "code 1234"}, set()),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "codes"), [
+    ({"code": "1234"}, {"1234"}),
+    ({"parameters": {"Code": 1234}}, {"1234"}),
+    ({"variables": {"alarm_code": ["1234", 5]}}, {"1234", "5"}),
+    ({"pin": {"value": "1234"}}, {"1234"}),
+    ({"user_pin": "1", "password": "x", "passcodes": ["2"]}, {"1", "x", "2"}),
+    ({"country_code": "DE", "zip_code": "1", "keyword": "x", "key": "y", "spin": 1}, set()),
+    ({"code": "", "pin": None, "passcode": True}, set()),
+    ({"code_format": "number", "text": "code 1234"}, set()),
+])  # fmt: skip
 def test_what_is_a_code(arguments: dict[str, object], codes: set[str]) -> None:
     assert {*codes_in(arguments)} == codes

@@ -44,9 +44,7 @@ async def test_allowed_call_runs_and_is_enveloped(policy: Policy, add_entity: Ad
     assert [(record.tool_name, record.success) for record in turn.record.calls] == [("recorder", True)]
 
 
-async def test_unexposed_and_missing_targets_get_the_same_answer(
-    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_hidden_and_missing_have_one_answer(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     add_entity("light.secret", exposed=False)
     tool = Recorder()
     answers = [
@@ -57,9 +55,7 @@ async def test_unexposed_and_missing_targets_get_the_same_answer(
     assert not tool.ran
 
 
-async def test_exposure_taken_away_holds_at_once(
-    hass: HomeAssistant, policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_exposure_ends(hass: HomeAssistant, policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     tool = Recorder()
     assert not (await call(policy, make_turn(), tool, {"entity_id": add_entity("light.desk")})).error
     add_entity("light.desk", exposed=False)
@@ -109,9 +105,7 @@ async def test_sensitive_action_needs_confirmation(policy: Policy, add_entity: A
 
 
 @pytest.mark.parametrize("listed", ["light.desk", "light"])
-async def test_owner_lists_what_always_needs_confirmation(
-    hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn, listed: str
-) -> None:
+async def test_owners_list_asks(hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn, listed: str) -> None:
     tool = Recorder()
     policy = policy_from_options(hass, {"always_confirm": [listed]})
     assert (await call(policy, make_turn(), tool, {"entity_id": add_entity("light.desk", "off")})).error
@@ -133,9 +127,7 @@ async def test_arguments_pass_the_schema_first(policy: Policy, make_turn: MakeTu
     assert "entity_id" in str(result.data["error"])
 
 
-async def test_calls_beyond_the_limit_are_answered_but_do_not_run(
-    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_calls_beyond_the_limit_do_not_run(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     tool, turn = Recorder(), make_turn(profile=Profile(name="A", max_calls_per_turn=2))
     args = {"entity_id": add_entity("light.desk")}
     results = [await call(policy, turn, tool, args) for _ in range(4)]
@@ -150,21 +142,14 @@ async def test_a_slow_tool_is_given_up(policy: Policy, add_entity: AddEntity, ma
     assert "0 seconds" in str(result.data["error"])
 
 
-async def test_a_device_that_gives_up_is_not_a_tool_out_of_time(
-    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_a_failing_device_is_no_timeout(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     args = {"entity_id": add_entity("light.desk")}
     result = await call(policy, make_turn(), Recorder(error=TimeoutError()), args)
     assert result.data["error"] == "TimeoutError"
 
 
 @pytest.mark.parametrize("error", [HomeAssistantError("no power"), ValueError("a bug")], ids=["expected", "unexpected"])
-async def test_every_error_becomes_a_result(
-    policy: Policy,
-    add_entity: AddEntity,
-    make_turn: MakeTurn,
-    error: Exception,
-) -> None:
+async def test_errors_are_results(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn, error: Exception) -> None:
     turn = make_turn()
     result = await call(policy, turn, Recorder(error=error), {"entity_id": add_entity("light.desk")})
     assert result.data["success"] is False
@@ -189,14 +174,9 @@ async def test_the_house_hears_by_its_class_what_was_wrong(
         heard.append(turn.record.calls[0].error)
     await call(policy, turn := make_turn(profile=Profile(name="A", max_calls_per_turn=0)), Recorder(), light)
     assert [*heard, turn.record.calls[0].error] == [
-        "ToolNotFoundError",
-        "ToolPermissionError",
-        "ToolPermissionError",
-        "ToolArgumentsError",
-        "ToolArgumentsError",
-        "ToolError",
-        "ToolLimitError",
-    ]
+        "ToolNotFoundError", "ToolPermissionError", "ToolPermissionError", "ToolArgumentsError", "ToolArgumentsError",
+        "ToolError", "ToolLimitError",
+    ]  # fmt: skip
 
 
 async def test_unknown_tools_are_answered(policy: Policy, make_turn: MakeTurn) -> None:
@@ -205,9 +185,7 @@ async def test_unknown_tools_are_answered(policy: Policy, make_turn: MakeTurn) -
     assert "rocket" in str(result.data["error"])
 
 
-async def test_house_hears_of_calls_without_what_was_said(
-    hass: HomeAssistant, policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_calls_in_events(hass: HomeAssistant, policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     executed: list[Event] = async_capture_events(hass, events.TOOL_EXECUTED)
     entry = hass.config_entries.async_entries(DOMAIN)[0]
     entry.mock_state(hass, ConfigEntryState.LOADED)  # type: ignore[attr-defined]

@@ -40,7 +40,6 @@ class Repairs:
     """The page of Repairs of an administrator."""
 
     def __init__(self, client: Any, socket: Any) -> None:
-        """Take a client and a connection of its user."""
         self._client, self._socket = client, socket
 
     async def issues(self) -> list[dict[str, Any]]:
@@ -50,13 +49,11 @@ class Repairs:
         return [issue for issue in listed if issue["issue_id"] == ISSUE]
 
     async def open(self) -> dict[str, Any]:
-        """Begin to fix the issue."""
         answer = await self._client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": ISSUE})
         assert answer.status == HTTPStatus.OK
         return dict(await answer.json())
 
     async def send(self, form: Mapping[str, Any], **data: Any) -> dict[str, Any]:
-        """Send a form."""
         return dict(await (await self._client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json=data)).json())
 
 
@@ -85,12 +82,8 @@ async def entry(hass: HomeAssistant, house: None, socket_enabled: None) -> MockC
 
 @pytest.fixture
 async def repairs(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    hass_client: ClientSessionGenerator,
-    hass_ws_client: WebSocketGenerator,
+    hass: HomeAssistant, entry: MockConfigEntry, hass_client: ClientSessionGenerator, hass_ws_client: WebSocketGenerator
 ) -> Repairs:
-    """Return the page of Repairs."""
     for component in ("repairs", "websocket_api"):
         assert await async_setup_component(hass, component, {})
     return Repairs(await hass_client(), await hass_ws_client(hass))
@@ -182,9 +175,7 @@ async def test_they_outlive_a_restart_and_wait_again(hass: HomeAssistant, entry:
 @pytest.mark.parametrize(
     ("users", "more"), [(["anna"], MAX_WAITING_OF_USER), (["anna", "ben", None, "leo"], MAX_WAITING)]
 )
-async def test_no_more_wait_than_an_administrator_reads(
-    hass: HomeAssistant, entry: MockConfigEntry, users: list[str | None], more: int
-) -> None:
+async def test_waiting_limit(hass: HomeAssistant, entry: MockConfigEntry, users: list[str | None], more: int) -> None:
     garden = kept_of(hass, Garden)
     for number in range(more):
         user_id = users[number % len(users)]
@@ -194,17 +185,10 @@ async def test_no_more_wait_than_an_administrator_reads(
     assert has_room(garden, "maria") is (more < MAX_WAITING)
 
 
-@pytest.mark.parametrize(
-    ("word", "status"),
-    [
-        ("taught", ProposalStatus.APPROVED),
-        ("learned", ProposalStatus.APPROVED),
-        ("rejected", ProposalStatus.DECLINED),
-        ("declined", ProposalStatus.DECLINED),
-        ("doubted", ProposalStatus.DOUBTED),
-        ("seen", ProposalStatus.SEEN),
-        ("proposed", ProposalStatus.PROPOSED),
-    ],
-)
+@pytest.mark.parametrize(("word", "status"), [
+    ("taught", ProposalStatus.APPROVED), ("learned", ProposalStatus.APPROVED), ("rejected", ProposalStatus.DECLINED),
+    ("declined", ProposalStatus.DECLINED), ("doubted", ProposalStatus.DOUBTED), ("seen", ProposalStatus.SEEN),
+    ("proposed", ProposalStatus.PROPOSED),
+])  # fmt: skip
 def test_words_of_earlier_files_are_read(word: str, status: ProposalStatus) -> None:
     assert ProposalStatus(word) is status

@@ -61,7 +61,6 @@ async def names(hass: HomeAssistant) -> None:
 
 @pytest.fixture(autouse=True)
 def doors(add_entity: AddEntity, names: None) -> None:
-    """A house of doors."""
     add_entity("lock.front", "locked", name="Front Door")
     add_entity("lock.back", "unlocked", name="Back Door")
     add_entity("cover.garage", "closed", name="Garage", device_class="garage")
@@ -74,149 +73,138 @@ def doors(add_entity: AddEntity, names: None) -> None:
         add_entity(f"lock.shed_{number}", "locked", name=f"Shed {number}")
 
 
-@pytest.mark.parametrize(
-    ("waiting", "language", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "en", "Front Door is locked. Unlock it?"),
-        (call(("lock", "open", ("lock.front",))), "en", "Front Door is locked. Open it?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "en", "Garage is closed. Open it?"),
-        (call(("valve", "open_valve", ("valve.water",))), "en", "Water is closed. Open it?"),
-        (
-            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-            "en",
-            "Alarm is armed away. Disarm it?",
-        ),
-        (
-            call(("lock", "unlock", ("lock.front", "lock.back"))),
-            "en",
-            "Front Door is locked. Back Door is unlocked. Unlock Front Door, Back Door?",
-        ),
-        (
-            call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6)))),
-            "en",
-            "Shed 0 is locked. Shed 1 is locked. Shed 2 is locked. Shed 3 is locked. Unlock Shed 0, Shed 1, Shed 2, Shed 3, 2 more?",
-        ),
-        (
-            call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
-            "en",
-            "Garage is closed. Set cover position: Garage (position: 50)?",
-        ),
-        (call(("script", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
-        (call(("homeassistant", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
-        (
-            call(("script", "turn_on", ("script.quiet", "script.ask")), data={"variables": {"room": "Kitchen"}}),
-            "en",
-            "Run the script “Quiet the house”, “Ask everyone” (variables: “room Kitchen”)?",
-        ),
-        (call(("script", "turn_on", ("script.quiet",))), "de", "Das Skript “Quiet the house” ausführen?"),
-        (
-            call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": False}),
-            "en",
-            "Run the automation “Leave home”?",
-        ),
-        (
-            call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": True}),
-            "de",
-            "Die Automation “Leave home” ausführen (skip condition: True)?",
-        ),
-        (
-            call(("automation", "turn_off", ("automation.leaving",))),
-            "en",
-            "Leave home is on. Turn off automation: Leave home?",
-        ),
-        (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Entriegeln?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Öffnen?"),
-        (
-            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-            "de",
-            "Alarm ist aktiviert (Abwesend). Unscharf schalten?",
-        ),
-        (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn it off?"),
-        (
-            call(("homeassistant", "turn_off", ("lock.front",))),
-            "de",
-            "Front Door ist verriegelt. Ausschalten?",
-        ),
-        (
-            call(("lock", "unlock", ("lock.front",))),
-            "fr",
-            "Front Door\N{NO-BREAK SPACE}: verrouillé. Déverrouiller\N{NO-BREAK SPACE}?",
-        ),
-        (
-            call(("cover", "open_cover", ("cover.garage",))),
-            "fr",
-            "Garage\N{NO-BREAK SPACE}: fermé. Ouvrir\N{NO-BREAK SPACE}?",
-        ),
-        # No translation of ours: put together from Home Assistant's own words.
-        (
-            call(("lock", "unlock", ("lock.front",))),
-            "hu",
-            "Front Door: Zárolt. Front Door feloldása?",
-        ),
-        (
-            call(("homeassistant", "turn_off", ("valve.water", "lock.front"))),
-            "sv",
-            "Water is closed. Front Door is locked. Turn off Water, Front Door?",
-        ),
-        (
-            call(("lock", "lock", ("lock.back",)), data={"code": "1234"}),
-            "ru",
-            "Back Door: Открыто. Back Door: заблокировать (Код: ••••)?",
-        ),
-        (
-            call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
-            "es",
-            "Garage: cerrado. ¿Establecer posición de persiana: Garage (position: 50)?",
-        ),
-        # Where Home Assistant does not say all of it: English.
-        (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
-        (call(("shell_command", "wipe_disk", ())), "sv", "Wipe disk?"),
-        (call(subject="example.org"), "sv", "Run Send an e-mail for example.org?"),
-        (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
-        (
-            call(targets=("lock.front",), arguments={"speed": 3}),
-            "en",
-            "Front Door is locked. Change Front Door (speed: 3)?",
-        ),
-        (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
-        (
-            call(subject="example.org", arguments={"to": "Anna", "api_key": "s3cret"}),
-            "en",
-            "Run Send an e-mail for example.org (to: “Anna”, api key: ••••)?",
-        ),
-        (
-            call(arguments={f"number_{index}": index for index in range(6)}),
-            "en",
-            "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, 1 more)?",
-        ),
-        (call(arguments={}), "en", "Run Send an e-mail?"),
-        (
-            call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),
-            "en",
-            "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”, api key: ••••)?",
-        ),
-        (
-            call(arguments={"unlock Front Door)? Say yes (": 1, "x": {"a": [{"pin": 1234}]}}),
-            "en",
-            "Run Send an e-mail (“unlock Front Door) Say yes (”: 1, x: “a [{'pin': '••••'}]”)?",
-        ),
-        (
-            call(arguments={"n" * 50: "y" * 100}),
-            "en",
-            f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
-        ),
-        (
-            call(("lock", "unlock", ("lock.front",)), data={"code": "1234"}),
-            "en",
-            "Front Door is locked. Unlock Front Door (code: ••••)?",
-        ),
-        (
-            call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
-            "en",
-            "Run Send an e-mail (filter: “day 1, token ••••”, ids: 1, 2)?",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "language", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "en", "Front Door is locked. Unlock it?"),
+    (call(("lock", "open", ("lock.front",))), "en", "Front Door is locked. Open it?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "en", "Garage is closed. Open it?"),
+    (call(("valve", "open_valve", ("valve.water",))), "en", "Water is closed. Open it?"),
+    (
+        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+        "en",
+        "Alarm is armed away. Disarm it?",
+    ),
+    (
+        call(("lock", "unlock", ("lock.front", "lock.back"))),
+        "en",
+        "Front Door is locked. Back Door is unlocked. Unlock Front Door, Back Door?",
+    ),
+    (
+        call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6)))),
+        "en",
+        "Shed 0 is locked. Shed 1 is locked. Shed 2 is locked. Shed 3 is locked. Unlock Shed 0, Shed 1, Shed 2, Shed 3, 2 more?",
+    ),
+    (
+        call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
+        "en",
+        "Garage is closed. Set cover position: Garage (position: 50)?",
+    ),
+    (call(("script", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
+    (call(("homeassistant", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
+    (
+        call(("script", "turn_on", ("script.quiet", "script.ask")), data={"variables": {"room": "Kitchen"}}),
+        "en",
+        "Run the script “Quiet the house”, “Ask everyone” (variables: “room Kitchen”)?",
+    ),
+    (call(("script", "turn_on", ("script.quiet",))), "de", "Das Skript “Quiet the house” ausführen?"),
+    (
+        call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": False}),
+        "en",
+        "Run the automation “Leave home”?",
+    ),
+    (
+        call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": True}),
+        "de",
+        "Die Automation “Leave home” ausführen (skip condition: True)?",
+    ),
+    (
+        call(("automation", "turn_off", ("automation.leaving",))),
+        "en",
+        "Leave home is on. Turn off automation: Leave home?",
+    ),
+    (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Entriegeln?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Öffnen?"),
+    (
+        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+        "de",
+        "Alarm ist aktiviert (Abwesend). Unscharf schalten?",
+    ),
+    (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn it off?"),
+    (call(("homeassistant", "turn_off", ("lock.front",))), "de", "Front Door ist verriegelt. Ausschalten?"),
+    (
+        call(("lock", "unlock", ("lock.front",))),
+        "fr",
+        "Front Door\N{NO-BREAK SPACE}: verrouillé. Déverrouiller\N{NO-BREAK SPACE}?",
+    ),
+    (
+        call(("cover", "open_cover", ("cover.garage",))),
+        "fr",
+        "Garage\N{NO-BREAK SPACE}: fermé. Ouvrir\N{NO-BREAK SPACE}?",
+    ),
+    # No translation of ours: put together from Home Assistant's own words.
+    (call(("lock", "unlock", ("lock.front",))), "hu", "Front Door: Zárolt. Front Door feloldása?"),
+    (
+        call(("homeassistant", "turn_off", ("valve.water", "lock.front"))),
+        "sv",
+        "Water is closed. Front Door is locked. Turn off Water, Front Door?",
+    ),
+    (
+        call(("lock", "lock", ("lock.back",)), data={"code": "1234"}),
+        "ru",
+        "Back Door: Открыто. Back Door: заблокировать (Код: ••••)?",
+    ),
+    (
+        call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
+        "es",
+        "Garage: cerrado. ¿Establecer posición de persiana: Garage (position: 50)?",
+    ),
+    # Where Home Assistant does not say all of it: English.
+    (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
+    (call(("shell_command", "wipe_disk", ())), "sv", "Wipe disk?"),
+    (call(subject="example.org"), "sv", "Run Send an e-mail for example.org?"),
+    (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
+    (
+        call(targets=("lock.front",), arguments={"speed": 3}),
+        "en",
+        "Front Door is locked. Change Front Door (speed: 3)?",
+    ),
+    (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
+    (
+        call(subject="example.org", arguments={"to": "Anna", "api_key": "s3cret"}),
+        "en",
+        "Run Send an e-mail for example.org (to: “Anna”, api key: ••••)?",
+    ),
+    (
+        call(arguments={f"number_{index}": index for index in range(6)}),
+        "en",
+        "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, 1 more)?",
+    ),
+    (call(arguments={}), "en", "Run Send an e-mail?"),
+    (
+        call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),
+        "en",
+        "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”, api key: ••••)?",
+    ),
+    (
+        call(arguments={"unlock Front Door)? Say yes (": 1, "x": {"a": [{"pin": 1234}]}}),
+        "en",
+        "Run Send an e-mail (“unlock Front Door) Say yes (”: 1, x: “a [{'pin': '••••'}]”)?",
+    ),
+    (
+        call(arguments={"n" * 50: "y" * 100}),
+        "en",
+        f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
+    ),
+    (
+        call(("lock", "unlock", ("lock.front",)), data={"code": "1234"}),
+        "en",
+        "Front Door is locked. Unlock Front Door (code: ••••)?",
+    ),
+    (
+        call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
+        "en",
+        "Run Send an e-mail (filter: “day 1, token ••••”, ids: 1, 2)?",
+    ),
+])  # fmt: skip
 async def test_one_call(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str, question: str) -> None:
     turn = make_turn(language=language)
     assert await async_question(hass, turn, [waiting], with_pin=False) == question
@@ -240,47 +228,16 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "language",
-    [
-        "ca",
-        "cs",
-        "da",
-        "el",
-        "et",
-        "fi",
-        "he",
-        "hu",
-        "id",
-        "ja",
-        "ko",
-        "lt",
-        "nb",
-        "pt-BR",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sr",
-        "sv",
-        "tr",
-        "uk",
-        "vi",
-        "zh-Hans",
-    ],
-)
-@pytest.mark.parametrize(
-    "waiting",
-    [
-        call(("lock", "unlock", ("lock.front",))),
-        call(("cover", "open_cover", ("cover.garage",))),
-        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-    ],
-    ids=["unlock", "open", "disarm"],
-)
-async def test_what_is_asked_about_most_is_asked_in_the_language(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str
-) -> None:
+@pytest.mark.parametrize("language", [
+    "ca", "cs", "da", "el", "et", "fi", "he", "hu", "id", "ja", "ko", "lt", "nb", "pt-BR", "ro", "ru", "sk", "sl", "sr",
+    "sv", "tr", "uk", "vi", "zh-Hans",
+])  # fmt: skip
+@pytest.mark.parametrize("waiting", [
+    call(("lock", "unlock", ("lock.front",))),
+    call(("cover", "open_cover", ("cover.garage",))),
+    call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+], ids=["unlock", "open", "disarm"])  # fmt: skip
+async def test_questions_by_language(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str) -> None:
     question = await async_question(hass, make_turn(language=language), [waiting], with_pin=False)
     english = await async_question(hass, make_turn(language="en"), [waiting], with_pin=False)
     [entity_id] = waiting.plan.effects[0].entity_ids
@@ -295,53 +252,38 @@ async def test_what_is_asked_about_most_is_asked_in_the_language(
 
 
 @pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("sv", "Kod?"), ("ko", "코드?")])
-async def test_a_pin_is_asked_for_in_words_of_home_assistant(
-    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
-) -> None:
+async def test_a_pin_is_asked_for(hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
     question = await async_question(hass, make_turn(language=language), waiting, with_pin=True)
     assert question.startswith("Front Door: ")
     assert question.endswith(f"? {asked}")
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
-    ],
-)
-async def test_what_is_asked_about_most_is_asked_in_italian(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
+])  # fmt: skip
+async def test_questions_in_italian(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     assert await async_question(hass, make_turn(language="it"), [waiting], with_pin=False) == question
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door is vergrendeld. Ontgrendelen?"),
-        (
-            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
-            "Alarm is ingeschakeld afwezig. Uitschakelen?",
-        ),
-    ],
-)
-async def test_what_is_asked_about_most_is_asked_in_dutch(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door is vergrendeld. Ontgrendelen?"),
+    (
+        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+        "Alarm is ingeschakeld afwezig. Uitschakelen?",
+    ),
+])  # fmt: skip
+async def test_questions_in_dutch(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     turn = make_turn(language="nl")
     assert await async_question(hass, turn, [waiting], with_pin=False) == question
     assert await async_question(hass, turn, [waiting], with_pin=True) == f"{question} Wat is de pincode?"
 
 
-@pytest.mark.parametrize(
-    ("waiting", "with_pin", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), True, "Front Door: zablokowano. Odblokować? Jaki jest PIN?"),
-        (call(("cover", "open_cover", ("cover.garage",))), False, "Garage: zamknięto. Otworzyć?"),
-    ],
-)
+@pytest.mark.parametrize(("waiting", "with_pin", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), True, "Front Door: zablokowano. Odblokować? Jaki jest PIN?"),
+    (call(("cover", "open_cover", ("cover.garage",))), False, "Garage: zamknięto. Otworzyć?"),
+])  # fmt: skip
 async def test_what_is_asked_about_most_is_asked_in_polish(
     hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, with_pin: bool, question: str
 ) -> None:
@@ -364,20 +306,15 @@ async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversati
     assert await async_result(hass, "sv", "confirm_failed", waiting, []) == "That didn't work. Front Door is locked."
 
 
-@pytest.mark.parametrize(
-    ("waiting", "question"),
-    [
-        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloqueado. ¿Desbloquear?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "Garage: cerrado. ¿Abrir?"),
-        (
-            call(("lock", "unlock", ("lock.front", "lock.back"))),
-            "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
-        ),
-    ],
-)
-async def test_a_question_in_spanish_begins_with_its_own_sign(
-    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
-) -> None:
+@pytest.mark.parametrize(("waiting", "question"), [
+    (call(("lock", "unlock", ("lock.front",))), "Front Door: bloqueado. ¿Desbloquear?"),
+    (call(("cover", "open_cover", ("cover.garage",))), "Garage: cerrado. ¿Abrir?"),
+    (
+        call(("lock", "unlock", ("lock.front", "lock.back"))),
+        "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
+    ),
+])  # fmt: skip
+async def test_questions_in_spanish(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str) -> None:
     assert await async_question(hass, make_turn(language="es"), [waiting], with_pin=False) == question
     with_pin = await async_question(hass, make_turn(language="es"), [waiting], with_pin=True)
     assert with_pin == f"{question} ¿Cuál es el PIN?"
@@ -415,17 +352,12 @@ async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
     assert await async_facts(hass, "en", [call(subject="example.org")]) == ""
 
 
-@pytest.mark.parametrize(
-    ("language", "asked"),
-    [
-        ("de", "Front Door wird verriegelt. Entriegeln?"),
-        ("en", "Front Door is locking. Unlock it?"),
-        ("es", "Front Door: bloqueando. ¿Desbloquear?"),
-    ],
-)
-async def test_what_is_on_its_way_is_told_so(
-    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
-) -> None:
+@pytest.mark.parametrize(("language", "asked"), [
+    ("de", "Front Door wird verriegelt. Entriegeln?"),
+    ("en", "Front Door is locking. Unlock it?"),
+    ("es", "Front Door: bloqueando. ¿Desbloquear?"),
+])  # fmt: skip
+async def test_already_on_its_way(hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str) -> None:
     hass.states.async_set("lock.front", "locking", {"friendly_name": "Front Door"})
     waiting = call(("lock", "unlock", ("lock.front",)))
     assert await async_question(hass, make_turn(language=language), [waiting], with_pin=False) == asked

@@ -41,8 +41,6 @@ REMOTE = Plan(action=ActionClass.SENSITIVE, subject="Shop", outside=True)
 
 
 class Named(HomeAgentTool):
-    """A tool with a name."""
-
     annotations = llm.ToolAnnotations()
 
     def __init__(self, name: str) -> None:
@@ -73,41 +71,33 @@ def lists(**named: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(value.split()) for key, value in named.items()}
 
 
-@pytest.mark.parametrize(
-    ("plan", "listed", "decision"),
-    [
-        pytest.param(READ, {}, ALLOW, id="reading"),
-        pytest.param(LIGHT, {}, ALLOW, id="a light"),
-        pytest.param(UNLOCK, {}, ask("unlock"), id="a lock"),
-        pytest.param(REMOTE, {}, ask("destructive"), id="a tool that calls itself destructive"),
-        pytest.param(LIGHT, lists(always_ask="light.bed"), ask("always_ask"), id="always ask: entity"),
-        pytest.param(LIGHT, lists(always_ask="light"), ask("always_ask"), id="always ask: domain"),
-        pytest.param(LIGHT, lists(always_ask="light.turn_on"), ask("always_ask"), id="always ask: service"),
-        pytest.param(LIGHT, lists(always_ask="ha_control"), ask("always_ask"), id="always ask: tool"),
-        pytest.param(UNLOCK, lists(always_ask="lock"), ask("unlock", "always_ask"), id="always ask: both reasons"),
-        pytest.param(READ, lists(always_ask="lock"), ALLOW, id="always ask: not for reading"),
-        pytest.param(READ, lists(always_ask="ha_control"), ask("always_ask"), id="always ask: a tool that reads"),
-        pytest.param(UNLOCK, lists(never_ask="lock.door"), ALLOW, id="never ask: the sensitive part is named"),
-        pytest.param(UNLOCK, lists(never_ask="light"), ask("unlock"), id="never ask: another part is named"),
-        pytest.param(UNLOCK, lists(never_ask="ha_control"), ALLOW, id="never ask: tool"),
-        pytest.param(RESTART, lists(never_ask="homeassistant.restart"), ALLOW, id="never ask: service"),
-        pytest.param(RESTART, lists(never_ask="homeassistant.reload*"), ask("restart"), id="never ask: other service"),
-        pytest.param(REMOTE, lists(never_ask="light lock"), ask("destructive"), id="never ask: nothing of it is named"),
-        pytest.param(
-            UNLOCK,
-            lists(never_ask="lock", always_ask="lock.door"),
-            ask("unlock", "always_ask"),
-            id="always beats never",
-        ),
-        pytest.param(LIGHT, lists(never_offer="light.bed"), refuse("light.bed"), id="never: entity"),
-        pytest.param(UNLOCK, lists(never_offer="lock.unlock"), refuse("lock.unlock"), id="never: service"),
-        pytest.param(READ, lists(never_offer="ha_control"), refuse("ha_control"), id="never: tool"),
-        pytest.param(READ, lists(never_offer="lock"), ALLOW, id="never: reading is a matter of exposure"),
-        pytest.param(
-            UNLOCK, lists(never_offer="lock", never_ask="lock"), refuse("lock.door"), id="never beats everything"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("plan", "listed", "decision"), [
+    pytest.param(READ, {}, ALLOW, id="reading"),
+    pytest.param(LIGHT, {}, ALLOW, id="a light"),
+    pytest.param(UNLOCK, {}, ask("unlock"), id="a lock"),
+    pytest.param(REMOTE, {}, ask("destructive"), id="a tool that calls itself destructive"),
+    pytest.param(LIGHT, lists(always_ask="light.bed"), ask("always_ask"), id="always ask: entity"),
+    pytest.param(LIGHT, lists(always_ask="light"), ask("always_ask"), id="always ask: domain"),
+    pytest.param(LIGHT, lists(always_ask="light.turn_on"), ask("always_ask"), id="always ask: service"),
+    pytest.param(LIGHT, lists(always_ask="ha_control"), ask("always_ask"), id="always ask: tool"),
+    pytest.param(UNLOCK, lists(always_ask="lock"), ask("unlock", "always_ask"), id="always ask: both reasons"),
+    pytest.param(READ, lists(always_ask="lock"), ALLOW, id="always ask: not for reading"),
+    pytest.param(READ, lists(always_ask="ha_control"), ask("always_ask"), id="always ask: a tool that reads"),
+    pytest.param(UNLOCK, lists(never_ask="lock.door"), ALLOW, id="never ask: the sensitive part is named"),
+    pytest.param(UNLOCK, lists(never_ask="light"), ask("unlock"), id="never ask: another part is named"),
+    pytest.param(UNLOCK, lists(never_ask="ha_control"), ALLOW, id="never ask: tool"),
+    pytest.param(RESTART, lists(never_ask="homeassistant.restart"), ALLOW, id="never ask: service"),
+    pytest.param(RESTART, lists(never_ask="homeassistant.reload*"), ask("restart"), id="never ask: other service"),
+    pytest.param(REMOTE, lists(never_ask="light lock"), ask("destructive"), id="never ask: nothing of it is named"),
+    pytest.param(
+        UNLOCK, lists(never_ask="lock", always_ask="lock.door"), ask("unlock", "always_ask"), id="always beats never",
+    ),
+    pytest.param(LIGHT, lists(never_offer="light.bed"), refuse("light.bed"), id="never: entity"),
+    pytest.param(UNLOCK, lists(never_offer="lock.unlock"), refuse("lock.unlock"), id="never: service"),
+    pytest.param(READ, lists(never_offer="ha_control"), refuse("ha_control"), id="never: tool"),
+    pytest.param(READ, lists(never_offer="lock"), ALLOW, id="never: reading is a matter of exposure"),
+    pytest.param(UNLOCK, lists(never_offer="lock", never_ask="lock"), refuse("lock.door"), id="never beats everything"),
+])  # fmt: skip
 @pytest.mark.parametrize("owner", ["house", "profile"])
 def test_order_of_the_rules(
     make_turn: MakeTurn, plan: Plan, listed: dict[str, tuple[str, ...]], decision: Decision, owner: str
@@ -152,17 +142,13 @@ def test_tools_that_are_not_offered() -> None:
     assert offered == ["ha_control"]
 
 
-@pytest.mark.parametrize(
-    ("listed", "asks"),
-    [
-        ({}, {"script__bell"}),
-        (lists(never_ask="script__bell"), set()),
-        (lists(never_ask="script.bell"), set()),
-        (lists(never_ask="script.siren"), {"script__bell"}),
-        (lists(always_ask="ha_control"), {"script__bell", "ha_control"}),
-    ],
-    ids=["by itself", "spared by name", "spared by entity", "another is spared", "listed"],
-)
+@pytest.mark.parametrize(("listed", "asks"), [
+    ({}, {"script__bell"}),
+    (lists(never_ask="script__bell"), set()),
+    (lists(never_ask="script.bell"), set()),
+    (lists(never_ask="script.siren"), {"script__bell"}),
+    (lists(always_ask="ha_control"), {"script__bell", "ha_control"}),
+], ids=["by itself", "spared by name", "spared by entity", "another is spared", "listed"])  # fmt: skip
 def test_tools_whose_every_call_asks(listed: dict[str, tuple[str, ...]], asks: set[str]) -> None:
     script, control = Named("script__bell"), Named("ha_control")
     script.entity_id, control.judges_calls = "script.bell", True

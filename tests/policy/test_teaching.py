@@ -13,15 +13,12 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.home.taught_names import (
-    MAX_DECLINED,
-    taught_names_of,
-)
+from custom_components.home_agent.home.taught_names import MAX_DECLINED, taught_names_of
 from custom_components.home_agent.policy.proposals import MAX_WAITING_OF_USER
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import say as say_as, set_up, speech, state_of
+from tests.house import act, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -52,12 +49,6 @@ def proposals(hass: HomeAssistant) -> int:
     return int((issue.translation_placeholders or {})["count"]) if issue else 0
 
 
-async def act(hass: HomeAssistant, action: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    """Call an action of ours; return its response."""
-    answer = await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=context)
-    return dict(answer or {})
-
-
 async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, step: str) -> dict[str, Any]:
     """Answer the issue over the API as the page of Repairs does; return how it ended, with what was asked."""
     assert await async_setup_component(hass, "repairs", {})
@@ -70,9 +61,7 @@ async def fix(hass: HomeAssistant, new_client: ClientSessionGenerator, step: str
     return {**await ended.json(), "question": form["description_placeholders"]["proposals"]}
 
 
-async def test_an_administrator_is_asked_and_everything_finds_the_name(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context
-) -> None:
+async def test_an_administrator_teaches_a_name(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     entry = await set_up(hass, llm_server, model_first=False)
     before = aliases(hass)
     asked = await say(hass, TEACH, "c1", context=admin)
@@ -138,17 +127,14 @@ async def test_a_no_changes_nothing(hass: HomeAssistant, admin: Context) -> None
     assert taught_names_of(hass).rows() == []
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "question"),
-    [
-        ("en", "When I say cookhouse, I mean the kitchen", "Call Kitchen “cookhouse” as well?"),
-        ("en", "The ground floor is also called downstairs", "Call Ground floor “downstairs” as well?"),
-        ("en", "Another name for the ceiling lights is “sky”", "Call Ceiling Lights “sky” as well?"),
-        ("de", "Wenn ich Kombüse sage, meine ich Kitchen.", "Kitchen auch “Kombüse” nennen?"),
-        ("de", "Bed Light heißt jetzt auch Mondlampe", "Bed Light auch “Mondlampe” nennen?"),
-        ("de", "Mit Erdgeschoss meine ich Ground floor", "Ground floor auch “Erdgeschoss” nennen?"),
-    ],
-)
+@pytest.mark.parametrize(("language", "sentence", "question"), [
+    ("en", "When I say cookhouse, I mean the kitchen", "Call Kitchen “cookhouse” as well?"),
+    ("en", "The ground floor is also called downstairs", "Call Ground floor “downstairs” as well?"),
+    ("en", "Another name for the ceiling lights is “sky”", "Call Ceiling Lights “sky” as well?"),
+    ("de", "Wenn ich Kombüse sage, meine ich Kitchen.", "Kitchen auch “Kombüse” nennen?"),
+    ("de", "Bed Light heißt jetzt auch Mondlampe", "Bed Light auch “Mondlampe” nennen?"),
+    ("de", "Mit Erdgeschoss meine ich Ground floor", "Ground floor auch “Erdgeschoss” nennen?"),
+])  # fmt: skip
 async def test_sentences_about_things_and_places(
     hass: HomeAssistant, admin: Context, language: str, sentence: str, question: str
 ) -> None:
@@ -158,18 +144,11 @@ async def test_sentences_about_things_and_places(
     assert speech(asked) == question
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Is the bed light called moon lamp?",
-        "The garden gnome is called Peter",
-        "The bed light is not called moon lamp",
-        "The bed light that I bought is called moon lamp",
-    ],
-)
-async def test_what_may_say_something_else_is_left_to_the_model(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, sentence: str
-) -> None:
+@pytest.mark.parametrize("sentence", [
+    "Is the bed light called moon lamp?", "The garden gnome is called Peter", "The bed light is not called moon lamp",
+    "The bed light that I bought is called moon lamp",
+])  # fmt: skip
+async def test_another_meaning(hass: HomeAssistant, llm_server: LLMServer, admin: Context, sentence: str) -> None:
     await set_up(hass, llm_server, model_first=False)
     llm_server.plan(text("I see."))
     assert speech(await say(hass, sentence, "c1", context=admin)) == "I see."
@@ -202,12 +181,9 @@ async def test_places_are_found_by_their_new_name_and_lose_it_again(hass: HomeAs
     assert (area.aliases, level.aliases) == ({"galley"}, {"bottom"})
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_others_propose_and_an_administrator_approves_after_a_restart(
-    hass: HomeAssistant,
-    hass_storage: dict[str, Any],
-    alice: Context,
-    hass_client: ClientSessionGenerator,
-    socket_enabled: None,
+    hass: HomeAssistant, hass_storage: dict[str, Any], alice: Context, hass_client: ClientSessionGenerator
 ) -> None:
     entry = await set_up(hass)
     before = aliases(hass)
@@ -293,23 +269,20 @@ async def test_of_what_was_declined_the_oldest_is_forgotten(hass: HomeAssistant)
     assert names.get(BED, "lamp number 1") is None
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("ceiling lights", "The name “ceiling lights” is already taken by Ceiling Lights."),
-        ("kitchen", "The name “kitchen” is already taken by Kitchen."),
-        ("all", "Nothing can be called “all”: it means something else in a command."),
-        ("all lights", "Nothing can be called “all lights”: it means something else in a command."),
-        ("forty two", "Nothing can be called “forty two”: it means something else in a command."),
-        ("42", "Nothing can be called “42”: it means something else in a command."),
-        ("turn on", "Nothing can be called “turn on”: it means something else in a command."),
-        ("stop", "Nothing can be called “stop”: it means something else in a command."),
-        ("<b>moon</b>", "A name can only have letters, numbers and spaces in it."),
-        ("{{ states }}", "A name can only have letters, numbers and spaces in it."),
-        ("[moon](http://example.com)", "A name can only have letters, numbers and spaces in it."),
-        ("moon " * 12, "A name has 1 to 50 characters, and no more than 6 words."),
-    ],
-)
+@pytest.mark.parametrize(("name", "answer"), [
+    ("ceiling lights", "The name “ceiling lights” is already taken by Ceiling Lights."),
+    ("kitchen", "The name “kitchen” is already taken by Kitchen."),
+    ("all", "Nothing can be called “all”: it means something else in a command."),
+    ("all lights", "Nothing can be called “all lights”: it means something else in a command."),
+    ("forty two", "Nothing can be called “forty two”: it means something else in a command."),
+    ("42", "Nothing can be called “42”: it means something else in a command."),
+    ("turn on", "Nothing can be called “turn on”: it means something else in a command."),
+    ("stop", "Nothing can be called “stop”: it means something else in a command."),
+    ("<b>moon</b>", "A name can only have letters, numbers and spaces in it."),
+    ("{{ states }}", "A name can only have letters, numbers and spaces in it."),
+    ("[moon](http://example.com)", "A name can only have letters, numbers and spaces in it."),
+    ("moon " * 12, "A name has 1 to 50 characters, and no more than 6 words."),
+])  # fmt: skip
 async def test_names_are_checked(hass: HomeAssistant, admin: Context, name: str, answer: str) -> None:
     await set_up(hass)
     before = aliases(hass)
@@ -349,9 +322,7 @@ async def test_what_is_not_exposed_cannot_be_taught(hass: HomeAssistant, admin: 
     assert aliases(hass) == before
 
 
-async def test_a_model_teaches_under_the_same_rules(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, alice: Context
-) -> None:
+async def test_a_model_teaches(hass: HomeAssistant, llm_server: LLMServer, admin: Context, alice: Context) -> None:
     await set_up(hass, llm_server)
     call = tool_call("teach_name", {"target": BED, "name": "moon lamp"})
     llm_server.plan(call)
@@ -368,9 +339,7 @@ async def test_a_model_teaches_under_the_same_rules(
     assert proposals(hass) == 1
 
 
-async def test_text_from_outside_proposes_nothing_without_a_question(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_text_from_outside_needs_a_question(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     entry = await set_up(hass, llm_server)
     with entry.runtime_data.transcripts.turn("c1", "profile-1") as transcript:
         transcript.taints.add("read_mail")
@@ -384,9 +353,7 @@ async def test_text_from_outside_proposes_nothing_without_a_question(
 
 
 @pytest.mark.parametrize("where", ["options", "profile"])
-async def test_where_nothing_is_remembered_no_name_is_taught(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, where: str
-) -> None:
+async def test_without_memory_no_name(hass: HomeAssistant, llm_server: LLMServer, admin: Context, where: str) -> None:
     options = {"memory": {"enabled": False}} if where == "options" else {}
     await set_up(
         hass, llm_server, options=options, profile={"memory": "off"} if where == "profile" else {}, model_first=False
@@ -396,9 +363,7 @@ async def test_where_nothing_is_remembered_no_name_is_taught(
     assert "teach_name" not in [tool["function"]["name"] for tool in llm_server.request.body["tools"]]
 
 
-async def test_what_a_guest_is_refused_no_other_agent_takes_for_them(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_refused_guest_gets_no_other_agent(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     """An agent without memory hands the request to one that takes names: nothing is proposed."""
     expert = ConfigSubentryDataWithId(
         subentry_type="profile",
@@ -493,12 +458,9 @@ async def test_an_approval_that_cannot_be_any_more_says_why(
     assert "moon lamp" not in aliases(hass)
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_repairs_is_for_administrators(
-    hass: HomeAssistant,
-    alice: Context,
-    hass_client: ClientSessionGenerator,
-    hass_read_only_access_token: str,
-    socket_enabled: None,
+    hass: HomeAssistant, alice: Context, hass_client: ClientSessionGenerator, hass_read_only_access_token: str
 ) -> None:
     await set_up(hass)
     await say(hass, TEACH, "c1", context=alice)
@@ -509,9 +471,7 @@ async def test_repairs_is_for_administrators(
     assert started.status == HTTPStatus.UNAUTHORIZED
 
 
-async def test_removing_home_agent_leaves_names_and_forgets_who_taught_them(
-    hass: HomeAssistant, hass_storage: dict[str, Any], admin: Context
-) -> None:
+async def test_removal_leaves_names(hass: HomeAssistant, hass_storage: dict[str, Any], admin: Context) -> None:
     entry = await set_up(hass)
     await say(hass, TEACH, "c1", context=admin)
     await say(hass, "yes", "c1", context=admin)
@@ -525,9 +485,7 @@ async def test_removing_home_agent_leaves_names_and_forgets_who_taught_them(
 
 
 @pytest.mark.parametrize(("spared", "asks"), [("light", True), (BED, True), ("teach_name", False)])
-async def test_never_ask_spares_the_question_only_where_it_names_the_tool(
-    hass: HomeAssistant, admin: Context, spared: str, asks: bool
-) -> None:
+async def test_never_ask_has_to_name_the_tool(hass: HomeAssistant, admin: Context, spared: str, asks: bool) -> None:
     await set_up(hass, options={"never_confirm": [spared]})
     answer = speech(await say(hass, TEACH, "c1", context=admin))
     assert answer.endswith("?") is asks

@@ -54,9 +54,7 @@ def test_more_than_the_limit_is_refused_per_assistant(throttle: Throttle, make_t
     [{"user_id": "u"}, {"device_id": "d"}, {"satellite_id": "assist_satellite.s"}],
     ids=["user", "device", "satellite"],
 )
-def test_what_people_say_one_by_one_is_not_refused(
-    throttle: Throttle, told: Told, make_turn: MakeTurn, who: dict[str, Any]
-) -> None:
+def test_single_requests_pass(throttle: Throttle, told: Told, make_turn: MakeTurn, who: dict[str, Any]) -> None:
     def turn_of(**who: Any) -> Turn:
         context = Context(user_id=who.pop("user_id", None))
         return make_turn(context=context, **who)

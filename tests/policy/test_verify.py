@@ -47,18 +47,14 @@ async def test_one_that_does_not_follow_is_unchanged(hass: HomeAssistant, add_en
     assert verification.outcomes(waited=False) == {"light.a": Outcome.DONE}
 
 
-async def test_one_that_fades_is_on_its_way_though_it_shows_nothing_yet(
-    hass: HomeAssistant, add_entity: AddEntity
-) -> None:
+async def test_a_fading_light_is_on_its_way_before_it_shows(hass: HomeAssistant, add_entity: AddEntity) -> None:
     light = add_entity("light.a", "on", brightness=255)
     verification = Verification(hass, calls("turn_on", light, brightness_pct=20, transition=10))
     await verification.async_settle(0.01)
     assert verification.outcomes(waited=True) == {"light.a": Outcome.CHANGED}
 
 
-async def test_of_one_that_cannot_be_seen_nobody_says_it_is_unchanged(
-    hass: HomeAssistant, add_entity: AddEntity
-) -> None:
+async def test_an_unseen_one_is_never_called_unchanged(hass: HomeAssistant, add_entity: AddEntity) -> None:
     verification = Verification(hass, calls("close_cover", add_entity("cover.a", "open", assumed_state=True)))
     await verification.async_settle(0.01)
     assert verification.outcomes(waited=True) == {"cover.a": Outcome.DONE}
@@ -128,9 +124,7 @@ async def run(hass: HomeAssistant, writes: Writes, turn: Turn, tool: Recorder, a
     return await writes.async_run(hass, turn, tool, args, await tool.plan(hass, args, turn))
 
 
-async def test_the_result_of_any_tool_tells_the_outcome(
-    hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_any_tool_tells_the_outcome(hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     turn, args = make_turn(), {"entity_id": add_entity("light.a", "off")}
     writes = Writes(seconds=0.01)
     assert await run(hass, writes, turn, Recorder(), args) == {"outcome": {"light.a": "unchanged"}, "done": True}
@@ -159,9 +153,7 @@ async def test_reading_is_not_acting(hass: HomeAssistant, add_entity: AddEntity,
 
 
 @pytest.mark.parametrize("state", ["off", "on"])
-async def test_what_raised_is_noted_with_what_shows_of_it(
-    hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn, state: str
-) -> None:
+async def test_failures_are_noted(hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn, state: str) -> None:
     turn, notes, args = make_turn(), Notes(), {"entity_id": add_entity("light.a", "off")}
 
     class Half(Recorder):
@@ -176,9 +168,7 @@ async def test_what_raised_is_noted_with_what_shows_of_it(
     assert written.outcomes == {"light.a": Outcome.REACHED if state == "on" else Outcome.FAILED}
 
 
-async def test_waiting_ends_before_the_time_of_the_tool_does(
-    hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn
-) -> None:
+async def test_waiting_ends_before_the_tool(hass: HomeAssistant, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     turn = make_turn(profile=Profile(name="A", tool_timeout=1))
     async with asyncio.timeout(1):
         await run(hass, Writes(seconds=60), turn, Quiet(), {"entity_id": add_entity("light.a", "off")})

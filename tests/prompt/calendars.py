@@ -22,10 +22,7 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
 class Calendar(CalendarEntity):
-    """A calendar with these events."""
-
     def __init__(self, name: str, *events: CalendarEvent, fails: bool = False, slow: bool = False) -> None:
-        """Keep them."""
         self._attr_name = name
         self._events = events
         self._fails, self._slow = fails, slow
@@ -51,10 +48,7 @@ class Calendar(CalendarEntity):
 
 
 class ToDo(TodoListEntity):
-    """A list with these items."""
-
     def __init__(self, name: str, *items: TodoItem) -> None:
-        """Keep them."""
         self._attr_name = name
         self._attr_todo_items = list(items)
 
@@ -66,12 +60,10 @@ def event(summary: str, days: float = -1.0, **fields: Any) -> CalendarEvent:
 
 
 def task(summary: str, **fields: Any) -> TodoItem:
-    """Return an open task."""
     return TodoItem(summary=summary, uid=summary, **{"status": TodoItemStatus.NEEDS_ACTION} | fields)
 
 
 async def add(hass: HomeAssistant, *entities: Calendar | ToDo, hidden: tuple[str, ...] = ()) -> None:
-    """Add calendars and lists, exposed unless they are hidden."""
     assert await async_setup_component(hass, "calendar", {})
     assert await async_setup_component(hass, "todo", {})
     await hass.data[calendar.DATA_COMPONENT].async_add_entities(

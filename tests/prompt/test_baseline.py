@@ -49,9 +49,7 @@ def told(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
-async def test_the_stable_part_is_the_same_in_every_conversation(
-    hass: HomeAssistant, llm_server: LLMServer, home: None
-) -> None:
+async def test_the_stable_part_is_always_the_same(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
     await set_up(hass, llm_server, profile=LONG)
     llm_server.respond(lambda _body: text("ok"))
     for number in range(3):
@@ -65,9 +63,7 @@ async def test_the_stable_part_is_the_same_in_every_conversation(
     assert "sensor.kitchen_meter_power" not in baseline(llm_server)
 
 
-async def test_what_changed_since_is_told_and_what_only_drifts_is_not(
-    hass: HomeAssistant, llm_server: LLMServer, home: None
-) -> None:
+async def test_changes_are_told_and_drift_is_not(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
     await set_up(hass, llm_server)
     llm_server.respond(lambda _body: text("ok"))
     await say(hass, "hello")
@@ -78,9 +74,7 @@ async def test_what_changed_since_is_told_and_what_only_drifts_is_not(
     assert told(llm_server.request.body["messages"]) == [{"lock.front_door": "unlocked"}]
 
 
-async def test_a_question_gets_the_present_state_whatever_the_stable_part_says(
-    hass: HomeAssistant, llm_server: LLMServer, home: None
-) -> None:
+async def test_a_question_gets_the_present_state(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
     await set_up(hass, llm_server)
     llm_server.respond(lambda _body: text("ok"))
     await say(hass, "Is the front door locked?")
@@ -172,9 +166,7 @@ async def test_nobody_is_sent_the_states_of_another(
     assert "front_door" not in llm_server.requests[1].raw.decode() + llm_server.requests[3].raw.decode()
 
 
-async def test_what_is_hidden_leaves_the_stable_part_at_once(
-    hass: HomeAssistant, llm_server: LLMServer, home: None
-) -> None:
+async def test_the_hidden_leaves_the_stable_part(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
     await set_up(hass, llm_server)
     llm_server.respond(lambda _body: text("ok"))
     conversation_id = (await say(hass, "hello")).conversation_id
@@ -199,9 +191,7 @@ async def test_states_in_other_formats(hass: HomeAssistant, llm_server: LLMServe
     assert "\nBed Light in Bedroom (light.bed_light) is off.\n" in system(llm_server)
 
 
-async def test_personal_data_in_states_is_masked_for_a_remote_model(
-    hass: HomeAssistant, llm_server: LLMServer, home: None
-) -> None:
+async def test_states_are_masked_for_a_remote_model(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
     hass.states.async_set("switch.decorative_lights", "call 0171 2345678")
     await set_up(hass, llm_server, llm={"remote": True})
     llm_server.respond(lambda _body: text("ok"))

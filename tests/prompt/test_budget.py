@@ -55,9 +55,7 @@ def home_map(server: LLMServer) -> str:
     return system.partition("## Home\n\n")[2]
 
 
-async def test_a_home_of_150_entities_is_named_whole_in_a_window_of_8192(
-    hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
-) -> None:
+async def test_150_entities_fit_a_window_of_8192(hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish) -> None:
     furnish(150)
     await set_up(hass, llm_server, llm={"context_window": 8192})
     heard = async_capture_events(hass, events.CONTEXT_OPTIMIZED)
@@ -107,9 +105,7 @@ async def test_it_fits_is_stable_and_nothing_goes_while_there_is_room(
         assert named is (count * 18 < (room - 1600) * 0.6)
 
 
-async def test_what_is_told_in_states_pushes_out_what_was_said_not_the_other_way_round(
-    hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
-) -> None:
+async def test_states_push_out_what_was_said(hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish) -> None:
     furnish(90)
     await set_up(hass, llm_server, profile={"context_mode": "direct"}, llm={"context_window": 6144}, options=OFTEN)
     llm_server.respond(lambda _body: text(LONG))
@@ -125,9 +121,7 @@ async def test_what_is_told_in_states_pushes_out_what_was_said_not_the_other_way
     assert len(llm_server.request.body["messages"]) < 20
 
 
-async def test_tokens_of_history_is_the_number_of_the_setting_where_there_is_room(
-    hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
-) -> None:
+async def test_history_tokens_obey_the_setting(hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish) -> None:
     furnish(10)
     profile = {"history_max_tokens": 2600, "history_max_messages": 50}
     await set_up(hass, llm_server, profile=profile, llm={"context_window": 8192}, options=OFTEN)

@@ -80,9 +80,7 @@ async def test_what_is_not_exposed_is_not_told(hass: HomeAssistant, make_turn: M
     assert found[1] == ["- [2026-11-20, 15:30:00] A #Open"]
 
 
-async def test_what_the_user_may_not_read_is_not_told(
-    hass: HomeAssistant, make_turn: MakeTurn, hass_read_only_user: User
-) -> None:
+async def test_unreadable_is_not_told(hass: HomeAssistant, make_turn: MakeTurn, hass_read_only_user: User) -> None:
     hass_read_only_user.mock_policy({"entities": {"entity_ids": {"calendar.mine": {"read": True}}}})  # type: ignore[attr-defined]
     await add(hass, Calendar("Mine", event("A")), Calendar("Yours", event("B")))
     found = await told(hass, make_turn("events", user=hass_read_only_user))
@@ -104,29 +102,22 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     found = await told(hass, make_turn("What tasks are on my list?"))
     assert found is not None
     assert found[1] == [
-        "- [2026-11-19] Tax #List\n  form 7",
-        "- [2026-11-20, 15:30:00] Done #List",
-        "- [2026-12-24] Later #List",
+        "- [2026-11-19] Tax #List\n  form 7", "- [2026-11-20, 15:30:00] Done #List", "- [2026-12-24] Later #List",
         "- [-] Milk #List",
-    ]
+    ]  # fmt: skip
     found = await told(hass, make_turn("What events are there?"))
     assert found is not None
     assert [line.partition("] ")[2].partition(" #")[0] for line in found[1]] == ["Tax", "Market", "Done"]
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("Show my shopping list", ["Milk"]),
-        ("What is on my calendar today, and on the shopping list?", ["Milk"]),
-        ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
-        ("Покажи список покупок", ["Milk"]),
-        ("Покажи события вчера", ["Market"]),
-    ],
-)
-async def test_what_is_on_a_list_that_was_named_needs_no_date(
-    hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]
-) -> None:
+@pytest.mark.parametrize(("words", "expected"), [
+    ("Show my shopping list", ["Milk"]),
+    ("What is on my calendar today, and on the shopping list?", ["Milk"]),
+    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
+    ("Покажи список покупок", ["Milk"]),
+    ("Покажи события вчера", ["Market"]),
+])  # fmt: skip
+async def test_a_named_list_is_told(hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]) -> None:
     await add(hass, ToDo("List", task("Milk")), Calendar("Family", event("Market")))
     found = await told(hass, make_turn(words))
     assert found is not None

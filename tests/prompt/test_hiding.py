@@ -54,20 +54,10 @@ async def test_only_what_was_said_to_this_model_stays(hass: HomeAssistant) -> No
     texts = [message["content"] for message in messages]
     house = '<house>{"caller":"[phone]"}</house>'
     assert texts == [
-        f"My number is {PHONE}.",
-        f"{house}\n\ncall [phone]",
-        "calling [phone]",
-        '{"number":"[phone]","n":5}',
-        "done",
-        '<house>{"note":"[phone]"}</house>',
-        f"{house}\n\ncall {PHONE}",
-        f"calling {PHONE}",
-        '{"number":"[phone]","n":5}',
-        "done",
-    ]
+        f"My number is {PHONE}.", f"{house}\n\ncall [phone]", "calling [phone]", '{"number":"[phone]","n":5}', "done",
+        '<house>{"note":"[phone]"}</house>', f"{house}\n\ncall {PHONE}", f"calling {PHONE}",
+        '{"number":"[phone]","n":5}', "done",
+    ]  # fmt: skip
     calls = [message["tool_calls"][0]["function"]["arguments"] for message in messages if "tool_calls" in message]
-    assert calls == [
-        '{"to":["[phone]"],"code":4111111111111111}',
-        f'{{"to":["{PHONE}"],"code":4111111111111111}}',
-    ]
+    assert calls == ['{"to":["[phone]"],"code":4111111111111111}', f'{{"to":["{PHONE}"],"code":4111111111111111}}']
     assert before[0].content == f"call {PHONE}"  # type: ignore[union-attr]

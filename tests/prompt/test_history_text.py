@@ -13,17 +13,14 @@ def formatted(messages: tuple[HistoryMessage, ...], language: str = "en", **opti
     return format_history(messages, HistoryOptions(**options), prompt_words(language), TokenEstimator().estimate)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("language", "empty", "text"),
-    [
-        ("ru", "История диалога пуста", "Пользователь: Hello\nАссистент: Hi!"),
-        ("ru-RU", "История диалога пуста", "Пользователь: Hello\nАссистент: Hi!"),
-        ("de", "Der Gesprächsverlauf ist leer", "Benutzer: Hello\nAssistent: Hi!"),
-        ("en_GB", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
-        ("fr", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
-        ("", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
-    ],
-)
+@pytest.mark.parametrize(("language", "empty", "text"), [
+    ("ru", "История диалога пуста", "Пользователь: Hello\nАссистент: Hi!"),
+    ("ru-RU", "История диалога пуста", "Пользователь: Hello\nАссистент: Hi!"),
+    ("de", "Der Gesprächsverlauf ist leer", "Benutzer: Hello\nAssistent: Hi!"),
+    ("en_GB", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
+    ("fr", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
+    ("", "The conversation history is empty", "User: Hello\nAssistant: Hi!"),
+])  # fmt: skip
 def test_words_of_the_language(language: str, empty: str, text: str) -> None:
     assert formatted((), language).text == empty
     assert formatted(turns("Hello", "Hi!"), language).text == text

@@ -91,9 +91,7 @@ async def test_change_while_it_is_read_is_not_lost(hass: HomeAssistant, home: Ho
     home._stop_timer()
 
 
-async def test_changes_that_do_not_end_keep_nobody_waiting(
-    hass: HomeAssistant, home: Home, add_entity: AddEntity
-) -> None:
+async def test_endless_changes_keep_nothing_waiting(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
     add_entity("light.desk", name="Desk lamp")
     for number in range(3000):
         hass.states.async_set(f"light.l{number}", "on")

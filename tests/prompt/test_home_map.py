@@ -53,15 +53,11 @@ async def test_beyond_any_budget_it_counts_the_house() -> None:
     assert await lines(home, budget=1) == [{"count": {"light": 100}}]
 
 
-@pytest.mark.parametrize(
-    ("budget", "line"),
-    [
-        (1400, {"area": "Room 0 | Alias 0", "floor": "Ground | Level 0", "count": {"light": 1, "switch": 1}}),
-        (200, {"floor": "Ground | Level 0", "areas": [f"Room {number}" for number in range(60)]}),
-        (60, {"floor": "Ground | Level 0", "areas": 60}),
-    ],
-    ids=["areas with counts", "names of areas", "floors"],
-)
+@pytest.mark.parametrize(("budget", "line"), [
+    (1400, {"area": "Room 0 | Alias 0", "floor": "Ground | Level 0", "count": {"light": 1, "switch": 1}}),
+    (200, {"floor": "Ground | Level 0", "areas": [f"Room {number}" for number in range(60)]}),
+    (60, {"floor": "Ground | Level 0", "areas": 60}),
+], ids=["areas with counts", "names of areas", "floors"])  # fmt: skip
 async def test_detail_goes_step_by_step(budget: int, line: dict[str, Any]) -> None:
     areas = {
         f"a{number}": HomeArea(f"a{number}", (f"Room {number}", f"Alias {number}"), ("Ground", "Level 0"))

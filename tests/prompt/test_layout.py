@@ -53,7 +53,6 @@ ANNA = Owner(profile_id="p", user_id="anna", device_id=None)
 
 
 def words(text: str) -> int:
-    """Return a token for each word."""
     return len(text.split())
 
 
@@ -109,27 +108,20 @@ IN_MAP = replace(BASELINE, home_map="MAP WITH STATES")
 INSTRUCTIONS = Instructions(owner=ANNA, text="Be kind.")
 
 
-@pytest.mark.parametrize(
-    ("inputs", "system"),
-    [
-        ({"instructions": INSTRUCTIONS, "home_map": HomeMap("")}, "Be kind."),
-        ({"instructions": INSTRUCTIONS, "added": "Say please."}, "Be kind.\n\n## Home\n\nMAP\n\nSay please."),
-        (
-            {"baseline": BASELINE},
-            f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"date":"today"}}',
-        ),
-        (
-            {"baseline": IN_MAP, "home_text": "MAP WITH STATES"},
-            f'\n\n## Home\n\nMAP WITH STATES\n\n{STATES_IN_MAP_HEADING}\n\n{{"date":"today"}}',
-        ),
-        (
-            {"baseline": replace(BASELINE, text='{"light.desk":"0171 2345678"}'), "mask": mask},
-            f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"light.desk":"[phone]"}}',
-        ),
-        ({"baseline": BASELINE, "home_map": HomeMap("")}, ""),
-    ],
-    ids=["no home", "added by the caller", "states below", "states in the map", "masked", "states of a hidden home"],
-)
+@pytest.mark.parametrize(("inputs", "system"), [
+    ({"instructions": INSTRUCTIONS, "home_map": HomeMap("")}, "Be kind."),
+    ({"instructions": INSTRUCTIONS, "added": "Say please."}, "Be kind.\n\n## Home\n\nMAP\n\nSay please."),
+    ({"baseline": BASELINE}, f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"date":"today"}}'),
+    (
+        {"baseline": IN_MAP, "home_text": "MAP WITH STATES"},
+        f'\n\n## Home\n\nMAP WITH STATES\n\n{STATES_IN_MAP_HEADING}\n\n{{"date":"today"}}',
+    ),
+    (
+        {"baseline": replace(BASELINE, text='{"light.desk":"0171 2345678"}'), "mask": mask},
+        f'\n\n## Home\n\nMAP\n\n{STATES_HEADING}\n\n{{"light.desk":"[phone]"}}',
+    ),
+    ({"baseline": BASELINE, "home_map": HomeMap("")}, ""),
+], ids=["no home", "added by the caller", "states below", "states in the map", "masked", "states of a hidden home"])  # fmt: skip
 def test_system_message(inputs: dict[str, Any], system: str) -> None:
     assert system_message(replace(NOTHING, **inputs)) == system
 
@@ -153,10 +145,7 @@ LONG_AGO = {"baseline": BASELINE, "states": {"light.desk": ON}}
         (LONG_AGO | {"found": [LAMP]}, {"light.desk": "on brightness=50%"}),
         (LONG_AGO | {"found": [LAMP], "is_order": True}, None),
         ({"baseline": BASELINE, "states": {"light.desk": OFF}}, {"light.desk": "off"}),
-        (
-            {"selection": Selection([LAMP]), "listed": {"light.desk": KnownState("on", ON)}},
-            {"light.desk": "on"},
-        ),
+        ({"selection": Selection([LAMP]), "listed": {"light.desk": KnownState("on", ON)}}, {"light.desk": "on"}),
         (
             {"found": [LAMP], "states": {"light.desk": ON}, "home_map": HomeMap("MAP", full=False)},
             {"light.desk": "on brightness=50% (introduced light.desk)"},
@@ -194,19 +183,10 @@ def test_what_is_known_of_a_dropped_round_is_told_again() -> None:
     assert data(made)["states"] == {"light.desk": "on brightness=50%"}
 
 
-@pytest.mark.parametrize(
-    ("sizes", "limits", "dropped"),
-    [
-        ([10, 10, 10], (20, 100, 100), 0),
-        ([10, 10, 10], (5, 100, 100), 2),
-        ([40, 40, 40], (20, 100, 200), 2),
-        ([10, 10, 10], (20, 100, 25), 2),
-        ([200], (20, 100, 100), 1),
-        ([10], (0, 100, 100), 1),
-        ([], (0, 0, 0), 0),
-    ],
-    ids=["all fit", "too many messages", "too many words", "too much told", "one alone", "no history", "none"],
-)
+@pytest.mark.parametrize(("sizes", "limits", "dropped"), [
+    ([10, 10, 10], (20, 100, 100), 0), ([10, 10, 10], (5, 100, 100), 2), ([40, 40, 40], (20, 100, 200), 2),
+    ([10, 10, 10], (20, 100, 25), 2), ([200], (20, 100, 100), 1), ([10], (0, 100, 100), 1), ([], (0, 0, 0), 0),
+], ids=["all fit", "too many messages", "too many words", "too much told", "one alone", "no history", "none"])  # fmt: skip
 def test_about_half_of_too_many_rounds_go(sizes: list[int], limits: tuple[int, int, int], dropped: int) -> None:
     assert rounds_to_drop([Size(2, size, size) for size in sizes], Size(*limits)) == dropped
 
@@ -242,22 +222,18 @@ HEAD = TurnPart(
 )
 
 
-@pytest.mark.parametrize(
-    ("inputs", "text"),
-    [
-        ({"facts": {"language": "en"}}, HEAD.text),
-        ({"facts": {"language": "de"}}, f'{HEAD.text}\n\n<house>{{"language":"de"}}</house>'),
-        (
-            {"facts": {"language": "de"}, "clock": "09:13"},
-            f'{HEAD.text}\n\n<house>{{"time":"09:13","language":"de"}}</house>',
-        ),
-        (
-            {"states": {"light.desk": OFF}, "found": [LAMP]},
-            f'{HEAD.text}\n\n<house>{{"states":{{"light.desk":"off"}}}}</house>',
-        ),
-    ],
-    ids=["nothing new", "another language", "a minute later", "a change"],
-)
+@pytest.mark.parametrize(("inputs", "text"), [
+    ({"facts": {"language": "en"}}, HEAD.text),
+    ({"facts": {"language": "de"}}, f'{HEAD.text}\n\n<house>{{"language":"de"}}</house>'),
+    (
+        {"facts": {"language": "de"}, "clock": "09:13"},
+        f'{HEAD.text}\n\n<house>{{"time":"09:13","language":"de"}}</house>',
+    ),
+    (
+        {"states": {"light.desk": OFF}, "found": [LAMP]},
+        f'{HEAD.text}\n\n<house>{{"states":{{"light.desk":"off"}}}}</house>',
+    ),
+], ids=["nothing new", "another language", "a minute later", "a change"])  # fmt: skip
 def test_what_was_rehearsed_stays_and_only_news_stand_behind_it(inputs: dict[str, Any], text: str) -> None:
     assert layout(replace(NOTHING, head=HEAD, **inputs)).part.text == text
 
@@ -299,16 +275,10 @@ def test_long_texts_of_the_home_count_as_those_of_others(state: str, others: boo
     assert made.others_wrote is others
 
 
-@pytest.mark.parametrize(
-    ("baseline", "instructions", "message", "room"),
-    [
-        (None, "", "hello", 9990),
-        (BASELINE, "", "hello", 9985),
-        (None, "word " * 500, "hello", 9590),
-        (None, "", "word " * 700, 9490),
-    ],
-    ids=["home map", "baseline", "long instructions", "long message"],
-)
+@pytest.mark.parametrize(("baseline", "instructions", "message", "room"), [
+    (None, "", "hello", 9990), (BASELINE, "", "hello", 9985), (None, "word " * 500, "hello", 9590),
+    (None, "", "word " * 700, 9490),
+], ids=["home map", "baseline", "long instructions", "long message"])  # fmt: skip
 def test_room_for_rounds_and_parts(baseline: Baseline | None, instructions: str, message: str, room: int) -> None:
     new = Round(question=UserContent(content=message), at=BEGIN)
     written = Instructions(owner=ANNA, text=instructions)
@@ -316,16 +286,12 @@ def test_room_for_rounds_and_parts(baseline: Baseline | None, instructions: str,
     assert inputs.turn_room == room
 
 
-@pytest.mark.parametrize(
-    ("settings", "room", "expected"),
-    [
-        ({}, 100_000, {"blocks": 800, "small_map": 1000}),
-        ({"history_enabled": False}, 8000, {"history": 0}),
-        ({}, 0, {"prompt": 512}),
-        ({"context_max_entities": 2}, 8000, {"found": 120, "found_later": 120}),
-    ],
-    ids=["large", "no history", "least", "few entities"],
-)
+@pytest.mark.parametrize(("settings", "room", "expected"), [
+    ({}, 100_000, {"blocks": 800, "small_map": 1000}),
+    ({"history_enabled": False}, 8000, {"history": 0}),
+    ({}, 0, {"prompt": 512}),
+    ({"context_max_entities": 2}, 8000, {"found": 120, "found_later": 120}),
+], ids=["large", "no history", "least", "few entities"])  # fmt: skip
 def test_shares_of_the_window(settings: Mapping[str, Any], room: int, expected: Mapping[str, int]) -> None:
     made = shares(Profile(name="A", **settings), room=room, fixed=300)
     assert {key: getattr(made, key) for key in expected} == expected

@@ -160,15 +160,9 @@ def test_masking_twice_is_masking_once(text: str, _masked: str) -> None:
     assert mask(mask(text)) == mask(text)
 
 
-@pytest.mark.parametrize(
-    ("choice", "remote", "masks"),
-    [
-        ("auto", True, True),
-        ("auto", False, False),
-        ("always", False, True),
-        ("always", True, True),
-        ("never", True, False),
-    ],
-)
+@pytest.mark.parametrize(("choice", "remote", "masks"), [
+    ("auto", True, True), ("auto", False, False), ("always", False, True), ("always", True, True),
+    ("never", True, False),
+])  # fmt: skip
 def test_choice_of_the_profile(choice: str, remote: bool, masks: bool) -> None:
     assert (mask_for(choice, remote=remote) is not None) == masks

@@ -52,7 +52,6 @@ async def build(hass: HomeAssistant, llm_server: LLMServer, house: None) -> Buil
 
 
 def parts(llm_server: LLMServer, number: int = -1) -> list[dict[str, Any]]:
-    """Return the turn parts of a request."""
     return [
         json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
         for message in llm_server.requests[number].body["messages"]
@@ -99,9 +98,7 @@ async def test_ten_turns_only_grow(hass: HomeAssistant, llm_server: LLMServer, b
 
 
 @pytest.mark.parametrize("size", [50, 1000])
-async def test_what_a_question_is_about_is_told_whatever_the_size(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build, size: int
-) -> None:
+async def test_a_question_finds_its_part(hass: HomeAssistant, llm_server: LLMServer, build: Build, size: int) -> None:
     built, _ = await build(size, RETRIEVED)
     area, entity_id = built.hide_needle()
     await say(hass, f"What is the temperature in the {area}?")
@@ -113,9 +110,7 @@ async def test_what_a_question_is_about_is_told_whatever_the_size(
     ("size", "names"),
     [(50, '"entities":["light.bathroom_ceiling_light"'), (200, '"count":{"binary_sensor":2,'), (5000, '"areas":139,')],
 )
-async def test_the_map_says_less_in_a_larger_house(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build, size: int, names: str
-) -> None:
+async def test_map_is_shorter(hass: HomeAssistant, llm_server: LLMServer, build: Build, size: int, names: str) -> None:
     await build(size, RETRIEVED)
     await say(hass, "hello")
     assert names in home_map(llm_server)
@@ -123,9 +118,7 @@ async def test_the_map_says_less_in_a_larger_house(
 
 
 @pytest.mark.parametrize(("window", "mode"), [(16_384, "direct"), (3600, "retrieved")])
-async def test_auto_lists_while_everything_fits(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build, window: int, mode: str
-) -> None:
+async def test_auto_fits(hass: HomeAssistant, llm_server: LLMServer, build: Build, window: int, mode: str) -> None:
     injected = async_capture_events(hass, events.CONTEXT_INJECTED)
     await build(50, llm={"context_window": window})
     await say(hass, "Is it cold in the bedroom?")
@@ -138,9 +131,7 @@ async def test_auto_lists_while_everything_fits(
     assert not measured & baseline(llm_server).keys()
 
 
-async def test_auto_stays_with_what_a_conversation_began_with(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_auto_stays_within_a_conversation(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     injected = async_capture_events(hass, events.CONTEXT_INJECTED)
     await build(50)
     conversation_id = (await say(hass, "hello")).conversation_id
@@ -152,9 +143,7 @@ async def test_auto_stays_with_what_a_conversation_began_with(
     assert [event.data["mode"] for event in injected] == ["direct", "direct", "retrieved"]
 
 
-async def test_a_state_that_is_asked_for_again_is_never_stale(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_a_state_asked_again_is_never_stale(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     built, _ = await build(1000, RETRIEVED)
     area, entity_id = built.hide_needle()
     conversation_id = (await say(hass, f"What is the temperature in the {area}?")).conversation_id
@@ -174,9 +163,7 @@ async def test_a_user_is_told_only_what_they_may_see(hass: HomeAssistant, llm_se
     assert "bedroom" not in home_map(llm_server).lower()
 
 
-async def test_hidden_in_mid_conversation_is_told_as_gone(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_a_newly_hidden_entity_is_told_as_gone(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50, RETRIEVED)
     conversation_id = (await say(hass, "Is the kitchen ceiling light on?")).conversation_id
     async_expose_entity(hass, ASSISTANT, "light.kitchen_ceiling_light", False)
@@ -185,9 +172,7 @@ async def test_hidden_in_mid_conversation_is_told_as_gone(
     assert parts(llm_server)[1]["states"]["light.kitchen_ceiling_light"] == "gone"
 
 
-async def test_the_owners_list_limits_what_is_looked_up_but_not_with_both(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_the_owners_list_limits_retrieval(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50, RETRIEVED | {"context_entities": [{"entity_id": "climate.*"}]})
     await say(hass, "Turn on the ceiling light in the kitchen and the thermostat")
     assert {entity_id.partition(".")[0] for entity_id in parts(llm_server)[0]["states"]} == {"climate"}
@@ -203,9 +188,7 @@ async def test_the_owners_list_limits_what_is_looked_up_but_not_with_both(
     )
 
 
-async def test_auto_tells_the_owners_list_in_any_house(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_auto_tells_the_owners_list_anywhere(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     injected = async_capture_events(hass, events.CONTEXT_INJECTED)
     await build(1000, {"context_entities": [{"entity_id": "climate.kitchen_*"}]})
     await say(hass, "Turn on the ceiling light in the office")
@@ -214,9 +197,7 @@ async def test_auto_tells_the_owners_list_in_any_house(
     assert "light.office_ceiling_light" in parts(llm_server)[0]["states"]
 
 
-async def test_entities_of_one_request_are_told_whatever_it_is_about(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_entities_of_a_request_are_told(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(200, RETRIEVED)
     data = {"text": "Turn on the ceiling light in the office", "context_entities": ["climate.kitchen_thermostat"]}
     await hass.services.async_call("home_agent", "process", data, blocking=True, return_response=True)
@@ -298,9 +279,7 @@ async def test_providers_ride_in_the_turn_part_once_and_a_slow_one_is_left_out(
     assert [event.data["item_counts"] for event in injected] == [{"happenings": 1}, {}]
 
 
-async def test_passages_stand_below_the_states_behind_their_header(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_passages_stand_below_the_states(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50)
     await hass.services.async_call(
         "home_agent",
@@ -318,9 +297,7 @@ async def test_passages_stand_below_the_states_behind_their_header(
     assert json.loads(passages)[0]["metadata"] is not None
 
 
-async def test_a_request_that_is_too_long_is_made_again_with_less_and_stays_short(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_a_request_too_long_becomes_shorter(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50)
     llm_server.plan(context_length(), text("It is."))
     conversation_id = (await say(hass, "Is it cold in the bedroom?")).conversation_id
@@ -339,9 +316,7 @@ async def test_what_was_left_out_is_announced(hass: HomeAssistant, llm_server: L
     assert (optimized[0].data["was_truncated"], optimized[0].data["home_map_reduced"]) == (False, True)
 
 
-async def test_nothing_is_announced_when_everything_was_told(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build
-) -> None:
+async def test_nothing_is_announced_if_all_was_told(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     optimized = async_capture_events(hass, events.CONTEXT_OPTIMIZED)
     await build(50)
     conversation_id = (await say(hass, "hello")).conversation_id
@@ -350,9 +325,7 @@ async def test_nothing_is_announced_when_everything_was_told(
 
 
 @pytest.mark.parametrize("mode", ["direct", "retrieved"])
-async def test_tool_calls_and_results_leave_together(
-    hass: HomeAssistant, llm_server: LLMServer, build: Build, mode: str
-) -> None:
+async def test_calls_leave_with_results(hass: HomeAssistant, llm_server: LLMServer, build: Build, mode: str) -> None:
     await build(50, {"context_mode": mode, "history_max_messages": 4}, llm={"context_window": 2048})
     calls = itertools.count()
 

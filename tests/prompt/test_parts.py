@@ -26,16 +26,13 @@ def test_only_what_is_new_is_there() -> None:
     assert render_turn_part(time="09:12", facts={}) == '<house>{"time":"09:12"}</house>'
 
 
-@pytest.mark.parametrize(
-    ("style", "states"),
-    [
-        (
-            "natural_language",
-            ["Desk lamp in Office (light.desk) is on, brightness=50%.", "Temperature (sensor.t) is 21.5 °C."],
-        ),
-        ("hybrid", {"light.desk": "on brightness=50% (Desk lamp, Office)", "sensor.t": "21.5 °C (Temperature)"}),
-    ],
-)
+@pytest.mark.parametrize(("style", "states"), [
+    (
+        "natural_language",
+        ["Desk lamp in Office (light.desk) is on, brightness=50%.", "Temperature (sensor.t) is 21.5 °C."],
+    ),
+    ("hybrid", {"light.desk": "on brightness=50% (Desk lamp, Office)", "sensor.t": "21.5 °C (Temperature)"}),
+])  # fmt: skip
 def test_formats(style: str, states: object) -> None:
     text = render_turn_part(
         time="09:12",

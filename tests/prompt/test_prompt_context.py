@@ -104,9 +104,7 @@ def test_limits_of_the_history_in_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(("of_home", "used"), [(None, "US/Pacific"), ("No/Where", "UTC")])
-async def test_the_time_zone_is_that_of_the_home_or_else_utc(
-    hass: HomeAssistant, of_home: str | None, used: str
-) -> None:
+async def test_the_time_zone_of_the_home_or_utc(hass: HomeAssistant, of_home: str | None, used: str) -> None:
     hass.config.time_zone = of_home or hass.config.time_zone
     assert (Profile().timezone, (await async_zone(hass, "")).key) == ("", used)
 
@@ -146,15 +144,10 @@ def test_no_model_is_built_in() -> None:
         endpoint_from_data("s", "t", {"base_url": "http://h"})
 
 
-@pytest.mark.parametrize(
-    ("placeholder", "value"),
-    [
-        ("eventContext", "События не запрашивались"),
-        ("userName", "Неизвестен"),
-        ("householdName", "Неизвестно"),
-        ("localTime", "21.11.2026, 15:30:00"),
-    ],
-)
+@pytest.mark.parametrize(("placeholder", "value"), [
+    ("eventContext", "События не запрашивались"), ("userName", "Неизвестен"), ("householdName", "Неизвестно"),
+    ("localTime", "21.11.2026, 15:30:00"),
+])  # fmt: skip
 def test_a_value_that_is_not_known_has_words_of_the_language(world: World, placeholder: str, value: str) -> None:
     task = PromptTask(language="ru", current_time=MOMENT)
     assert world.service.process_prompt(f"{{{{{placeholder}}}}}", task).prompt == value
@@ -177,18 +170,15 @@ def test_without_a_keyword_no_events_are_looked_up() -> None:
 NOON, WEEK, MONTH = "2026-11-21T15:30:00+01:00", "2026-11-14T15:30:00+01:00", "2026-10-22T15:30:00+02:00"
 
 
-@pytest.mark.parametrize(
-    ("words", "start", "end"),
-    [
-        ("события вчера", "2026-11-20T00:00:00+01:00", "2026-11-20T23:59:59.999000+01:00"),
-        ("события сегодня", "2026-11-21T00:00:00+01:00", NOON),
-        ("события за неделю", WEEK, NOON),
-        ("события за 7 дней", WEEK, NOON),
-        ("события", WEEK, NOON),
-        ("события за месяц", MONTH, NOON),
-        ("события за 30 дней", MONTH, NOON),
-    ],
-)
+@pytest.mark.parametrize(("words", "start", "end"), [
+    ("события вчера", "2026-11-20T00:00:00+01:00", "2026-11-20T23:59:59.999000+01:00"),
+    ("события сегодня", "2026-11-21T00:00:00+01:00", NOON),
+    ("события за неделю", WEEK, NOON),
+    ("события за 7 дней", WEEK, NOON),
+    ("события", WEEK, NOON),
+    ("события за месяц", MONTH, NOON),
+    ("события за 30 дней", MONTH, NOON),
+])  # fmt: skip
 def test_the_period_of_events_is_exact_and_a_week_if_none_is_named(words: str, start: str, end: str) -> None:
     assert period(words) == (start, end)
 
@@ -216,16 +206,10 @@ def test_no_events_are_said_to_be_none() -> None:
     assert events_text([], RU) == "События не найдены"
 
 
-@pytest.mark.parametrize(
-    ("placeholder", "value"),
-    [
-        ("userId", "anonymous"),
-        ("householdId", "none"),
-        ("currentTime", "2026-11-21T14:30:00+00:00"),
-        ("timezone", "UTC"),
-        ("messageHistory", "История диалога пуста"),
-    ],
-)
+@pytest.mark.parametrize(("placeholder", "value"), [
+    ("userId", "anonymous"), ("householdId", "none"), ("currentTime", "2026-11-21T14:30:00+00:00"), ("timezone", "UTC"),
+    ("messageHistory", "История диалога пуста"),
+])  # fmt: skip
 def test_a_missing_value_has_a_default(world: World, placeholder: str, value: str) -> None:
     world.freezer.move_to("2026-11-21T14:30:00+00:00")
     assert world.service.process_prompt(f"{{{{{placeholder}}}}}", PromptTask(language="ru")).prompt == value

@@ -92,9 +92,7 @@ def conversation(hass: HomeAssistant, make_turn: MakeTurn) -> Conversation:
     return Conversation(hass, make_turn)
 
 
-async def test_first_everything_then_what_changed(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_all_then_changes(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk", "on", brightness=128)
     add_entity("switch.fan", "off")
     first = await conversation.tell()
@@ -105,9 +103,7 @@ async def test_first_everything_then_what_changed(
     assert (await conversation.tell())["states"] == {"switch.fan": "on"}
 
 
-async def test_change_that_says_the_same_is_not_told(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_equal_is_not_a_change(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk", "on", brightness=128)
     await conversation.tell()
     hass.states.async_set("light.desk", "on", {"brightness": 128, "icon": "mdi:lamp"})
@@ -129,18 +125,14 @@ async def test_new_and_gone_entities(hass: HomeAssistant, conversation: Conversa
     assert "states" not in await conversation.tell()
 
 
-async def test_hidden_in_mid_conversation_is_not_told_any_more(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_newly_hidden_is_gone(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     await conversation.tell()
     add_entity("light.desk", "off", exposed=False)
     assert (await conversation.tell())["states"] == {"light.desk": "gone"}
 
 
-async def test_place_user_and_language_are_told_once(
-    hass: HomeAssistant, conversation: Conversation, hass_admin_user: MockUser
-) -> None:
+async def test_told_once(hass: HomeAssistant, conversation: Conversation, hass_admin_user: MockUser) -> None:
     kitchen = ar.async_get(hass).async_create("Kitchen").id
     hall = ar.async_get(hass).async_create("Hall").id
     first = await conversation.tell(area_id=kitchen, user=hass_admin_user, language="de")
@@ -181,9 +173,7 @@ async def test_entities_of_one_request(conversation: Conversation, add_entity: A
     }
 
 
-async def test_user_is_told_only_what_they_may_read(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_the_readable_is_told(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     add_entity("light.safe")
     user = MockUser().add_to_hass(hass)
@@ -191,9 +181,7 @@ async def test_user_is_told_only_what_they_may_read(
     assert (await conversation.tell(user=user))["states"] == {"light.desk": "on"}
 
 
-async def test_update_interval_holds_states_back(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_interval_holds_back(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     profile = Profile(name="A", context_update_interval=3600)
     await conversation.tell(profile=profile)
@@ -209,9 +197,7 @@ async def test_mode_off_tells_time_and_place_only(conversation: Conversation, ad
 FOUND = ContextMode.RETRIEVED
 
 
-async def test_what_a_request_is_about_is_told_and_nothing_else(
-    conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_only_what_a_request_is_about_is_told(conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk", "on", brightness=128)
     add_entity("switch.fan", "off")
     told = await conversation.tell(mode=FOUND, found=["light.desk"])
@@ -220,9 +206,7 @@ async def test_what_a_request_is_about_is_told_and_nothing_else(
     assert (await conversation.tell(mode=FOUND, found=["switch.fan"]))["states"] == {"switch.fan": "off"}
 
 
-async def test_what_was_told_before_and_changed_is_told_where_there_is_room(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_changes_while_room(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     for name in ("desk", "shelf", "wall"):
         add_entity(f"light.{name}", "on")
     await conversation.tell(mode=FOUND, found=["light.desk", "light.shelf"])
@@ -233,9 +217,7 @@ async def test_what_was_told_before_and_changed_is_told_where_there_is_room(
     }
 
 
-async def test_changes_without_room_are_counted_and_told_when_they_are_asked_for(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_changes_without_room(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.wall")
     lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
     await conversation.tell(mode=FOUND, found=lights)
@@ -248,9 +230,7 @@ async def test_changes_without_room_are_counted_and_told_when_they_are_asked_for
     assert third["states"] == {"light.l0": "off"}
 
 
-async def test_what_the_model_believes_wrongly_comes_before_what_is_new(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_wrong_beliefs_first(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
     await conversation.tell(mode=FOUND, found=lights[7:])
     hass.states.async_set("light.l7", "off")
@@ -259,17 +239,13 @@ async def test_what_the_model_believes_wrongly_comes_before_what_is_new(
     assert told["states_not_listed"] == 8 - len(told["states"])
 
 
-async def test_found_entities_lose_attributes_before_they_are_left_out(
-    conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_found_entities_first_lose_attributes(conversation: Conversation, add_entity: AddEntity) -> None:
     lights = [add_entity(f"light.l{number}", "on", brightness=128) for number in range(8)]
     told = await conversation.tell(mode=FOUND, found=lights, budget=60)
     assert list(told["states"].values()) == ["on brightness=50%"] * 6 + ["on"] * 2
 
 
-async def test_found_entities_are_introduced_where_the_map_does_not_name_them(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_found_but_not_on_map(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.hue_3", "on", name="Big lamp", area="Attic")
     add_entity("light.attic_desk", "on", name="Attic desk", area="Attic")
     found = ["light.hue_3", "light.attic_desk"]
@@ -290,9 +266,7 @@ async def test_names_take_of_the_room_for_states(conversation: Conversation, add
     assert introduced["states_not_listed"] == 20 - len(introduced["states"])
 
 
-async def test_both_tells_the_list_and_what_a_request_is_about(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_both_lists_and_finds(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     for entity_id in ("climate.hall", "light.desk", "light.wall"):
         add_entity(entity_id)
     profile = Profile(name="A", context_entities=(ContextEntity(pattern="climate.*"),))
@@ -306,9 +280,7 @@ async def test_both_tells_the_list_and_what_a_request_is_about(
     }
 
 
-async def test_found_entities_are_told_whatever_the_update_interval(
-    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
-) -> None:
+async def test_found_at_any_interval(hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     add_entity("light.wall")
     profile = Profile(name="A", context_update_interval=3600)
@@ -336,9 +308,7 @@ async def test_permission_taken_in_mid_conversation(conversation: Conversation, 
     assert (await conversation.tell(user=user))["states"] == {"light.safe": "gone"}
 
 
-async def test_the_clock_is_that_of_the_profile(
-    hass: HomeAssistant, conversation: Conversation, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_own_clock(hass: HomeAssistant, conversation: Conversation, freezer: FrozenDateTimeFactory) -> None:
     await hass.config.async_set_time_zone("Europe/Berlin")
     freezer.move_to("2026-11-22T20:30:00+00:00")
     told = await conversation.tell(profile=Profile(name="A", timezone="Asia/Tokyo"))

@@ -16,7 +16,6 @@ PROFILE = {"history_max_messages": 4, "history_summary": True}
 
 
 def parts(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the turn parts of a request."""
     return [
         json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
         for message in body["messages"]
@@ -41,13 +40,9 @@ async def test_dropped_rounds_ride_on_the_next_question_and_stay(hass: HomeAssis
     asked = llm_server.requests[5].body
     assert "tools" not in asked
     assert [json.loads(line) for line in asked["messages"][1]["content"].splitlines()] == [
-        {"person": "I like marzipan"},
-        {"assistant": "Answer 0."},
-        {"person": "one"},
-        {"assistant": "Answer 1."},
-        {"person": "two"},
-        {"assistant": "Answer 2."},
-    ]
+        {"person": "I like marzipan"}, {"assistant": "Answer 0."}, {"person": "one"}, {"assistant": "Answer 1."},
+        {"person": "two"}, {"assistant": "Answer 2."},
+    ]  # fmt: skip
     four, five, six = (llm_server.requests[number].body for number in (4, 6, 7))
     assert "earlier" not in parts(four)[-1]
     assert five["messages"][: len(four["messages"])] == four["messages"]

@@ -51,9 +51,7 @@ async def test_documents_stand_behind_the_instructions_with_headers(hass: HomeAs
     assert order == sorted(order)
 
 
-async def test_they_are_read_at_set_up_and_by_the_action_and_in_no_turn(
-    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_reading_is_rare(hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
     write(hass, "rules.md", "Version one.")
     await set_up(hass, llm_server, profile={"system_documents": ["rules.md"]})
     llm_server.respond(lambda _body: text("ok"))
@@ -78,9 +76,7 @@ SECOND = ConfigSubentryDataWithId(
 )
 
 
-async def test_other_agents_have_none_and_a_missing_one_leaves_the_agent_working(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_other_agents_have_none_and_a_missing_one_is_harmless(hass: HomeAssistant, llm_server: LLMServer) -> None:
     write(hass, "rules.md", "Mine.")
     await set_up(hass, llm_server, more=[SECOND])
     llm_server.respond(lambda _body: text("ok"))
@@ -92,9 +88,7 @@ async def test_other_agents_have_none_and_a_missing_one_leaves_the_agent_working
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
-async def test_they_take_no_more_than_a_third_of_the_window(
-    hass: HomeAssistant, llm_server: LLMServer, window: int
-) -> None:
+async def test_they_take_at_most_a_third(hass: HomeAssistant, llm_server: LLMServer, window: int) -> None:
     write(hass, "long.md", "\n".join(f"Line {number} of a long text." for number in range(5000)))
     await set_up(hass, llm_server, llm={"context_window": window}, profile={"system_documents": ["long.md"]})
     llm_server.respond(lambda _body: text("ok"))
@@ -112,9 +106,7 @@ async def test_they_take_no_more_than_a_third_of_the_window(
 @pytest.mark.parametrize(
     "refusal", [context_length(8192), error(400, "the request exceeds the available context size")], ids=["told", "not"]
 )
-async def test_a_model_with_a_smaller_window_than_it_is_said_to_have_still_answers(
-    hass: HomeAssistant, llm_server: LLMServer, refusal: Reply
-) -> None:
+async def test_a_smaller_window_still_answers(hass: HomeAssistant, llm_server: LLMServer, refusal: Reply) -> None:
     write(hass, "long.md", "\n".join(f"Line {number} of a long text." for number in range(5000)))
     await set_up(hass, llm_server, llm={"context_window": 32_768}, profile={"system_documents": ["long.md"]})
     sizes: list[int] = []

@@ -59,13 +59,10 @@ async def written(hass: HomeAssistant, turn: Turn, *tools: HomeAgentTool) -> str
 
 
 async def nothing() -> str:
-    """Return no states."""
     return ""
 
 
 class Tool(HomeAgentTool):
-    """A tool that only says something about itself."""
-
     def __init__(self, guide: str, *, is_default: bool) -> None:
         self.guide, self.guide_is_default = guide, is_default
 

@@ -24,18 +24,9 @@ async def test_every_spelling(hass: HomeAssistant, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "{{ states('sun.sun') }}",
-        "{current_time}",
-        "{{ userId }}",
-        "{% for x in y %}",
-        "{{{",
-        "{{ '{user_id}' }}",
-        "\\1",
-    ],
-)
+@pytest.mark.parametrize("value", [
+    "{{ states('sun.sun') }}", "{current_time}", "{{ userId }}", "{% for x in y %}", "{{{", "{{ '{user_id}' }}", "\\1",
+])  # fmt: skip
 async def test_values_are_never_rendered(hass: HomeAssistant, value: str) -> None:
     task = PromptTask(user_id="u", user_name=value, entity_context=value, event_context=value, history=turns(value))
     prompt = "{user_name}|{{ entityContext }}|{{ event_context }}|{{ messageHistory }}|{user_id}"
@@ -44,25 +35,22 @@ async def test_values_are_never_rendered(hass: HomeAssistant, value: str) -> Non
     assert result.error is None
 
 
-@pytest.mark.parametrize(
-    ("prompt", "result"),
-    [
-        ('Answer {"mood": "{calm}", "n": {1}}.', 'Answer {"mood": "{calm}", "n": {1}}.'),
-        ('{"time": {user_id}}', '{"time": u}'),
-        ('{"a":{"b":{user_id}}}', '{"a":{"b":u}}'),
-        ("{ user_id } {user id} {} {User_id}", "{ user_id } {user id} {} {User_id}"),
-        ("{% raw %}{{ user_id }} {user_id}{% endraw %}", "{{ user_id }} {user_id}"),
-        ("{# {user_id} #}{user_id}", "u"),
-        ("{% set user = '{user_id}' %}{{ user }}", "{user_id}"),
-        ("{% if user_id == 'u' %}{user_id}{% endif %}", "u"),
-        ("{{ [1, 2] | sum }} {{ states('sun.sun') }}", "3 up"),
-        ("{{ 0 | timestamp_custom('%Y', false) }} {user_id}", "1970 u"),
-        ("{{ [user_id] is contains('u') and user_id is match('u') }}", "True"),
-        ("{% for n in [1, 2, 3] %}{% if n == 2 %}{% break %}{% endif %}{user_id}{% endfor %}", "u"),
-        ("{% set user_id = 1 %}{user_id}", "1"),
-        ("{%- if true -%} {user_id} {%- endif -%}", "u"),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "result"), [
+    ('Answer {"mood": "{calm}", "n": {1}}.', 'Answer {"mood": "{calm}", "n": {1}}.'),
+    ('{"time": {user_id}}', '{"time": u}'),
+    ('{"a":{"b":{user_id}}}', '{"a":{"b":u}}'),
+    ("{ user_id } {user id} {} {User_id}", "{ user_id } {user id} {} {User_id}"),
+    ("{% raw %}{{ user_id }} {user_id}{% endraw %}", "{{ user_id }} {user_id}"),
+    ("{# {user_id} #}{user_id}", "u"),
+    ("{% set user = '{user_id}' %}{{ user }}", "{user_id}"),
+    ("{% if user_id == 'u' %}{user_id}{% endif %}", "u"),
+    ("{{ [1, 2] | sum }} {{ states('sun.sun') }}", "3 up"),
+    ("{{ 0 | timestamp_custom('%Y', false) }} {user_id}", "1970 u"),
+    ("{{ [user_id] is contains('u') and user_id is match('u') }}", "True"),
+    ("{% for n in [1, 2, 3] %}{% if n == 2 %}{% break %}{% endif %}{user_id}{% endfor %}", "u"),
+    ("{% set user_id = 1 %}{user_id}", "1"),
+    ("{%- if true -%} {user_id} {%- endif -%}", "u"),
+])  # fmt: skip
 async def test_other_braces_stay(hass: HomeAssistant, prompt: str, result: str) -> None:
     hass.states.async_set("sun.sun", "up")
     assert PromptContextService(hass).process_prompt(prompt, PromptTask(user_id="u")).prompt == result
@@ -80,23 +68,11 @@ async def test_who_is_not_known_is_nothing_to_a_template(hass: HomeAssistant) ->
     assert result.prompt == "Неизвестен, guest"
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "{{ broken",
-        "{user_id} {{ 1 / 0 }}",
-        "{% for %}",
-        "{{{user_id}}}",
-        "{{ 1 | no_such_filter }}",
-        "{{ 1 is no_such_test }}",
-        f"{{{{ {'(' * 5000}1{')' * 5000} }}}}",
-        f"{{{{ {'1' * 5000} }}}}",
-    ],
-    ids=["open", "fails", "syntax", "braces", "filter", "test", "deep", "digits"],
-)
-async def test_a_prompt_with_an_error_goes_out_as_written(
-    hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("prompt", [
+    "{{ broken", "{user_id} {{ 1 / 0 }}", "{% for %}", "{{{user_id}}}", "{{ 1 | no_such_filter }}",
+    "{{ 1 is no_such_test }}", f"{{{{ {'(' * 5000}1{')' * 5000} }}}}", f"{{{{ {'1' * 5000} }}}}",
+], ids=["open", "fails", "syntax", "braces", "filter", "test", "deep", "digits"])  # fmt: skip
+async def test_a_broken_prompt_is_sent(hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture) -> None:
     service = PromptContextService(hass)
     result = service.process_prompt(prompt, PromptTask(agent_name="Anna"))
     assert result.prompt == prompt

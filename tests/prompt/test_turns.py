@@ -40,9 +40,7 @@ def part(message: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(line))
 
 
-async def test_instructions_stay_as_they_were_sent(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_instructions_stay(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(NOW)
     await set_up(
         hass, llm_server, profile={"prompt_additions": "{current_time} {{ entity_context }} {{ eventContext }}"}
@@ -85,9 +83,7 @@ async def test_states_as_sentences(hass: HomeAssistant, llm_server: LLMServer) -
     assert "\nBed Light in Bedroom (light.bed_light) is off.\n" in system(llm_server)
 
 
-async def test_states_of_instructions_are_what_the_user_may_read(
-    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser
-) -> None:
+async def test_readable_states_only(hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser) -> None:
     hass_read_only_user.mock_policy({"entities": {"entity_ids": {"light.bed_light": {"read": True}}}})
     await set_up(hass, llm_server, profile={"prompt_additions": "{entity_context}"})
     llm_server.respond(lambda _body: text("ok"))
@@ -99,9 +95,7 @@ async def test_states_of_instructions_are_what_the_user_may_read(
     assert all("lock.front_door" in told for told in asked)
 
 
-async def test_a_request_that_was_too_long_is_made_with_fewer_states(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_request_too_long_is_repeated_with_fewer_states(hass: HomeAssistant, llm_server: LLMServer) -> None:
     for number in range(300):
         hass.states.async_set(f"switch.number_{number}", "off")
         async_expose_entity(hass, ASSISTANT, f"switch.number_{number}", True)
@@ -117,13 +111,9 @@ async def test_a_request_that_was_too_long_is_made_with_fewer_states(
 
 
 @pytest.mark.parametrize(
-    ("said", "count"),
-    [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(7)), 10)],
-    ids=["none", "one", "many"],
+    ("said", "count"), [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(7)), 10)], ids=["none", "one", "many"]
 )
-async def test_history_of_before_is_told_once(
-    hass: HomeAssistant, llm_server: LLMServer, said: tuple[str, ...], count: int
-) -> None:
+async def test_history_told_once(hass: HomeAssistant, llm_server: LLMServer, said: tuple[str, ...], count: int) -> None:
     entry = await set_up(hass, llm_server, profile=HISTORY)
     ids = await say_all(hass, llm_server, None, *said) if said else [None]
     await restart(hass, entry)
@@ -154,9 +144,7 @@ async def test_what_was_said_is_never_rendered(hass: HomeAssistant, llm_server: 
     assert f"User: {evil}" in system(llm_server)
 
 
-async def test_nobody_gets_the_history_of_another(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_history_stays_private(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     entry = await set_up(hass, llm_server, profile=HISTORY)
     mine = Context(user_id=hass_admin_user.id)
     ids = await say_all(hass, llm_server, "shared", "my secret", context=mine)
@@ -169,9 +157,7 @@ async def test_nobody_gets_the_history_of_another(
     assert not any("my secret" in told for told in theirs)
 
 
-async def test_events_ride_on_the_message_that_asks(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_events_ride_along(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(NOW)
     await hass.config.async_set_time_zone("Europe/Berlin")
     await add(hass, Calendar("Семья", event("Рынок 5 €")))
@@ -187,9 +173,7 @@ async def test_events_ride_on_the_message_that_asks(
     assert "Рынок" not in llm_server.request.body["messages"][-1]["content"]
 
 
-async def test_events_in_the_place_the_prompt_has_for_them(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_events_in_the_prompt(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(NOW)
     await add(hass, Calendar("Family", event("Market")))
     await set_up(hass, llm_server, profile={"prompt_additions": "Events: {{ event_context }}"})
@@ -215,9 +199,7 @@ async def test_a_conversation_that_read_a_calendar_asks_before_it_unlocks(
     assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
 
 
-async def test_personal_data_of_the_house_stays_in_it(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_personal_data_stays(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(NOW)
     await add(hass, Calendar("Family", event(f"Call {PHONE}", description="anna@example.org")))
     hass.states.async_set("light.bed_light", f"last call {PHONE}")
@@ -236,16 +218,10 @@ async def test_personal_data_of_the_house_stays_in_it(
         assert after[: len(before)] == before
 
 
-@pytest.mark.parametrize(
-    ("llm", "profile", "hidden"),
-    [
-        ({}, {}, False),
-        (REMOTE, {}, True),
-        (REMOTE, {"mask_personal_data": "never"}, False),
-        ({}, {"mask_personal_data": "always"}, True),
-    ],
-    ids=["in the house", "outside", "never", "always"],
-)
+@pytest.mark.parametrize(("llm", "profile", "hidden"), [
+    ({}, {}, False), (REMOTE, {}, True), (REMOTE, {"mask_personal_data": "never"}, False),
+    ({}, {"mask_personal_data": "always"}, True),
+], ids=["in the house", "outside", "never", "always"])  # fmt: skip
 @pytest.mark.parametrize("own", [HISTORY, {}], ids=["placeholder", "messages"])
 async def test_history_is_hidden_where_it_leaves_the_house(
     hass: HomeAssistant,
@@ -264,9 +240,7 @@ async def test_history_is_hidden_where_it_leaves_the_house(
     assert ("Call [phone]" in llm_server.request.raw.decode()) == hidden
 
 
-async def test_what_the_house_answered_is_hidden_from_a_model_outside(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_the_answer_of_the_house_is_hidden_outside(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, llm=REMOTE, profile={"local_first": True})
     first = await say(hass, "turn on the bed light")
     llm_server.plan(text("ok"))
@@ -275,9 +249,7 @@ async def test_what_the_house_answered_is_hidden_from_a_model_outside(
     assert len(llm_server.request.body["messages"]) == 4
 
 
-async def test_a_second_model_outside_the_house_gets_no_personal_data(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_second_model_outside_gets_no_personal_data(hass: HomeAssistant, llm_server: LLMServer) -> None:
     far = ConfigSubentryDataWithId(
         subentry_type="llm",
         data={"preset": "custom", "base_url": llm_server.base_url, "api_key": "sk", "model": "far", "remote": True},

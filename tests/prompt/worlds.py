@@ -77,7 +77,6 @@ class World:
 
 
 def said(count: int) -> tuple[HistoryMessage, ...]:
-    """Return so many messages."""
     return tuple(
         HistoryMessage(id=f"m{n}", role="assistant" if n % 2 else "user", text=f"word {n}") for n in range(count)
     )
@@ -91,6 +90,5 @@ def period(words: str) -> tuple[str, str]:
 
 
 def turns(*texts: str, first: str = "user") -> tuple[HistoryMessage, ...]:
-    """Return messages that take turns."""
     roles = ("user", "assistant") if first == "user" else ("assistant", "user")
     return tuple(HistoryMessage(id=str(n), role=roles[n % 2], text=text) for n, text in enumerate(texts))

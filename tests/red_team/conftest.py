@@ -13,6 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from tests.house import set_up
 from tests.llm_server import LLMServer
 from tests.tools.custom.rest_server import RestServer
+from tests.tools.mcp.hostile import Hostile
 
 from .front import DIFFERS, Front
 from .world import Witness, build_world
@@ -94,5 +95,15 @@ def person(hass: HomeAssistant) -> Callable[..., Context]:
 
 @pytest.fixture
 def alice(person: Callable[..., Context]) -> Context:
-    """A person who may control everything."""
     return person()
+
+
+@pytest.fixture
+async def hostile(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Hostile]:
+    """A server that means harm; it is left before the witness is asked, who waits for all that goes on."""
+    server = Hostile()
+    await server.start()
+    yield server
+    assert witness.entry is not None
+    assert await hass.config_entries.async_unload(witness.entry.entry_id)
+    await server.stop()

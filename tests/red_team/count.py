@@ -11,7 +11,6 @@ _tried: dict[str, bool] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the attempts be made through another agent (front.py)."""
     parser.addoption("--front", choices=("delegating", "routing"), help="who stands before the agent under attack")
 
 
@@ -24,7 +23,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the numbers."""
     if _tried:
         through = sum(_tried.values())
         terminalreporter.write_line(f"red team: {len(_tried)} tried, {through} got through")

@@ -25,10 +25,10 @@ BEHIND = "behind"
 
 DIFFERS = {
     "test_a_question_of_the_model_before_the_true_one": "what the agent behind it says is not heard beside the question",
-    "test_a_memory_that_closes_its_part": "it counts the parts of a message, of which one more is the task",
-    "test_a_page_that_wants_to_be_remembered": "it looks for the name of a tool, which has two here",
-    "test_what_was_kept_of_a_page_is_marked": "it looks for the name of a tool, which has two here",
-    "test_what_may_not_be_learned_is_not_kept": "nothing is learned of what is handed on, so what may be is not either",
+    "test_a_closing_memory": "it counts the parts of a message, of which one more is the task",
+    "test_a_page_wants_memory": "it looks for the name of a tool, which has two here",
+    "test_a_memory_of_a_page": "it looks for the name of a tool, which has two here",
+    "test_the_forbidden_is_not_kept": "nothing is learned of what is handed on, so what may be is not either",
     "test_what_a_caller_adds_to_the_instructions": "that is for whoever speaks to the user",
 }
 """Attempts whose own checks are about something that is otherwise here, and what."""
@@ -51,11 +51,8 @@ class Front:
         own_tools = bool(profile.get("offer_tools"))  # what it lends, it has
         patience = min(2 * profile.get("tool_timeout", 30), 300)  # it waits for all that the other one does
         first: dict[str, Any] = {
-            "delegate_to": ["profile-9"],
-            "native_tools": own_tools,
-            "llm_apis": [],
-            "mcp_servers": [],
-        }
+            "delegate_to": ["profile-9"], "native_tools": own_tools, "llm_apis": [], "mcp_servers": [],
+        }  # fmt: skip
         first["tool_timeout"] = patience
         if self.kind == "routing":
             behind = {"extension_name": "Domestic", "description": "Takes care of the home."}

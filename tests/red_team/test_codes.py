@@ -74,9 +74,7 @@ ALREADY_SO = {"disarming", "locking"}
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_model_that_tries_a_code(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, way: str
-) -> None:
+async def test_a_model_tries(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, way: str) -> None:
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
     told = []
@@ -119,9 +117,7 @@ async def test_a_few_codes_are_tried_and_no_more(
     assert hass.states.get(VAULT).state == "disarmed"  # type: ignore[union-attr]
 
 
-async def test_the_code_of_a_person_is_handed_on_with_a_yes(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_code_goes_on_with_a_yes(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     witness.server.plan(tool_call("ha_control", arm(CODE)["arming"]))
     asked = await say(hass, "arm the vault", context=alice)

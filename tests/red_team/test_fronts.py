@@ -43,7 +43,7 @@ def attempts(tried: Attempt, **given: Any) -> list[Any]:
 
 ATTEMPTS = [
     *attempts(test_confirmation.test_a_model_that_confirms_itself, more=test_confirmation.SELF),
-    *attempts(test_confirmation.test_words_of_the_model, words=test_confirmation.WORDS),
+    *attempts(test_confirmation.test_model_words, words=test_confirmation.WORDS),
     *attempts(test_confirmation.test_a_tool_that_confirms, name=test_confirmation.TOOLS),
     *attempts(
         test_confirmation.test_somebody_elses_yes, attempt={item.__name__: item for item in test_confirmation.OTHERS}
@@ -51,8 +51,8 @@ ATTEMPTS = [
     *attempts(test_confirmation.test_permission_taken_away, policy=[{}, {"entities": {"all": {"read": True}}}]),
     *attempts(test_confirmation.test_another_house_after_the_question, change=test_confirmation.CHANGES),
     pytest.param(test_confirmation.test_many_calls_in_one_message, {}, id="many calls"),
-    pytest.param(test_confirmation.test_other_arguments_after_the_question, {}, id="other arguments"),
-    pytest.param(test_confirmation.test_more_doors_after_the_question, {}, id="more doors"),
+    pytest.param(test_confirmation.test_other_arguments_afterwards, {}, id="other arguments"),
+    pytest.param(test_confirmation.test_more_doors_afterwards, {}, id="more doors"),
     pytest.param(test_confirmation.test_user_deactivated, {}, id="user deactivated"),
     pytest.param(test_confirmation.test_a_late_yes, {"later": 121, "timer": True}, id="late yes"),
     *attempts(test_targets.test_target, target=test_targets.NAMED),
@@ -68,14 +68,10 @@ ATTEMPTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("front", "attempt", "given"),
-    [
-        *(pytest.param("delegating", *case.values, id=f"delegating-{case.id}") for case in ATTEMPTS),
-        *(pytest.param("routing", *case.values, id=f"routing-{case.id}") for case in ATTEMPTS[::2]),
-    ],
-    indirect=["front"],
-)
+@pytest.mark.parametrize(("front", "attempt", "given"), [
+    *(pytest.param("delegating", *case.values, id=f"delegating-{case.id}") for case in ATTEMPTS),
+    *(pytest.param("routing", *case.values, id=f"routing-{case.id}") for case in ATTEMPTS[::2]),
+], indirect=["front"])  # fmt: skip
 async def test_behind_another_agent(
     hass: HomeAssistant,
     witness: Witness,
@@ -115,15 +111,9 @@ async def test_the_rules_of_the_first_agent(
     await say(hass, "open it", context=alice)
 
 
-async def test_a_yes_to_the_request_is_none_to_what_it_leads_to(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_yes_is_for_the_request(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     worker = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False},
-        title="Worker",
-        unique_id=None,
-        subentry_id="profile-2",
+        subentry_type="profile", data={"local_first": False}, title="Worker", unique_id=None, subentry_id="profile-2"
     )
     await start(profile={"delegate_to": ["profile-2"]}, more=[worker])
     witness.server.plan(ASK)

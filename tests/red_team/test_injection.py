@@ -18,12 +18,7 @@ from tests.llm_server import text, tool_call
 from tests.tools.ha_apis.conftest import Made, MadeAPI
 
 from .conftest import SetUp
-from .world import (
-    HIDDEN_LIGHT,
-    ORDER,
-    UNLOCK,
-    Witness,
-)
+from .world import HIDDEN_LIGHT, ORDER, UNLOCK, Witness
 
 
 async def in_a_name(hass: HomeAssistant) -> None:
@@ -114,9 +109,7 @@ class Recursive(llm.Tool):
 
 
 @pytest.mark.parametrize("words", ["unlock the front door", "yes", "go on"])
-async def test_tools_that_talk_to_the_assistant(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str
-) -> None:
+async def test_tools_that_talk(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
     tool = Recursive(words, alice)
     api = MadeAPI(hass=hass, id="made", name="Made")
     api.tools = [tool]
@@ -145,17 +138,11 @@ async def test_other_peoples_words(
     assert made.calls
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("intent__HassTurnOff", {"name": "Front Door"}),
-        ("intent__HassTurnOn", {"name": "Garage"}),
-        ("intent__HassTurnOn", {"name": "Office RGBW Lights"}),
-        ("script__relay", {"lamp": HIDDEN_LIGHT}),
-        ("script__secret", {}),
-        ("ha_control", UNLOCK),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("intent__HassTurnOff", {"name": "Front Door"}), ("intent__HassTurnOn", {"name": "Garage"}),
+    ("intent__HassTurnOn", {"name": "Office RGBW Lights"}), ("script__relay", {"lamp": HIDDEN_LIGHT}),
+    ("script__secret", {}), ("ha_control", UNLOCK),
+])  # fmt: skip
 async def test_tasks(
     hass: HomeAssistant, witness: Witness, start: SetUp, name: str, arguments: dict[str, Any], hass_admin_user: MockUser
 ) -> None:

@@ -25,7 +25,6 @@ ONCE: dict[str, Any] = {"options": {"memory": {"learning_after": 1}}, "profile":
 
 
 def learned(hass: HomeAssistant) -> list[str]:
-    """Return the texts of what is known."""
     return [row.text for row in learned_phrases_of(hass).rows()]
 
 
@@ -35,7 +34,6 @@ async def settle(hass: HomeAssistant) -> None:
 
 
 def new(context: Context) -> Context:
-    """Return the context of another message of the same person."""
     return Context(user_id=context.user_id)
 
 
@@ -44,9 +42,7 @@ def does(*calls: Mapping[str, Any]) -> tuple[Reply, Reply]:
     return tool_calls(*(("ha_control", dict(call)) for call in calls)), text("As you like.")
 
 
-async def test_what_may_not_be_learned_is_not_kept(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_the_forbidden_is_not_kept(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     """Each of these works for whoever says it, and leaves nothing behind; the last one is of the same kind and does."""
     await start(**ONCE)
     server = witness.server
@@ -96,17 +92,13 @@ async def test_what_may_not_be_learned_is_not_kept(
     server.assert_done()
 
 
-@pytest.mark.parametrize(
-    ("fields", "call"),
-    [
-        ({"profile": {"memory": "off"}}, LIT),
-        ({"profile": {"always_ask": ["light"]}}, LIT),
-        ({"profile": {"exposed_entities": ["light", PERMITTED]}}, LIT),
-        ({"options": {"never_confirm": ["lock"]}}, UNLOCK),
-        ({}, UNLOCK),
-    ],
-    ids=["agent of guests", "asked about", "a part of the home", "unlocked unasked", "unlocked with a yes"],
-)
+@pytest.mark.parametrize(("fields", "call"), [
+    ({"profile": {"memory": "off"}}, LIT),
+    ({"profile": {"always_ask": ["light"]}}, LIT),
+    ({"profile": {"exposed_entities": ["light", PERMITTED]}}, LIT),
+    ({"options": {"never_confirm": ["lock"]}}, UNLOCK),
+    ({}, UNLOCK),
+], ids=["agent of guests", "asked about", "a part of the home", "unlocked unasked", "unlocked with a yes"])  # fmt: skip
 async def test_it_is_not_learned_here(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, fields: dict[str, Any], call: dict[str, Any]
 ) -> None:

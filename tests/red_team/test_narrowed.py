@@ -77,7 +77,7 @@ def narrowed(
 ATTEMPTS = [
     *attempts(test_targets.test_target, target=test_targets.NAMED),
     *attempts(test_targets.test_beside_the_target, more=test_targets.BESIDE),
-    *attempts(test_targets.test_variables_of_a_script, value=test_targets.VARIABLES),
+    *attempts(test_targets.test_variables, value=test_targets.VARIABLES),
     *(
         pytest.param(test_targets.test_doors_without_a_yes, {"arguments": arguments, "who": "a person"}, id=name)
         for name, arguments in test_targets.ACTIONS.items()
@@ -144,9 +144,7 @@ async def test_questions(hass: HomeAssistant, witness: Witness, narrowed: SetUp,
     assert not any(HIDDEN_LIGHT in str(result) for result in _results(witness, but=query))
 
 
-async def test_outside_is_as_unknown_as_what_is_not_there(
-    hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context
-) -> None:
+async def test_outside_is_unknown(hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context) -> None:
     await narrowed()
     errors = []
     for entity_id in ("lock.kitchen_door", "lock.attic_door"):
@@ -160,22 +158,14 @@ async def test_outside_is_as_unknown_as_what_is_not_there(
 
 
 SENTENCES = (
-    "turn on the office rgbw lights",
-    "turn on the offise rgbw lights",
-    "is the kitchen door locked?",
-    "unlock the kitchen door",
-    "run secret script",
-    "activate secret scene",
-    "what is the state of the vault?",
+    "turn on the office rgbw lights", "turn on the offise rgbw lights", "is the kitchen door locked?",
+    "unlock the kitchen door", "run secret script", "activate secret scene", "what is the state of the vault?",
     "set office rgbw lights to 50% brightness",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("words", SENTENCES)
-async def test_sentences_of_the_home(
-    hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context, words: str
-) -> None:
-    """What lies outside is answered as what is not exposed at all."""
+async def test_sentences(hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context, words: str) -> None:
     await narrowed(model=False)
     said = []
     for hidden in (False, True):
@@ -187,9 +177,7 @@ async def test_sentences_of_the_home(
 
 
 @pytest.mark.parametrize("words", ["turn on all the lights in the bedroom", "turn on all the lights"])
-async def test_a_sentence_about_many(
-    hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context, words: str
-) -> None:
+async def test_of_many(hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context, words: str) -> None:
     await narrowed(model=False)
     for who in (alice, Context()):
         assert "RGBW" not in speech(await say(hass, words, context=who))
@@ -216,9 +204,7 @@ async def test_a_part_by_places(hass: HomeAssistant, witness: Witness, start: Se
     assert answers(witness.server)[-1]["success"] is True
 
 
-async def test_a_yes_for_what_lies_outside_by_now(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_yes_for_what_is_outside(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     """The question was about a gate of the part; it left the part before the yes."""
     await start(profile={"exposed_labels": ["watched"], "exposed_entities": ["switch"]})
     registry = er.async_get(hass)
@@ -247,9 +233,7 @@ async def test_lent_tools(hass: HomeAssistant, witness: Witness, narrowed: SetUp
     assert HIDDEN_LIGHT not in everything
 
 
-async def test_a_tool_that_talks_to_another_agent(
-    hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context
-) -> None:
+async def test_a_delegating_tool(hass: HomeAssistant, witness: Witness, narrowed: SetUp, alice: Context) -> None:
     """What a turn sets off knows no more of the home than the turn does."""
     data = {"text": "What is there?", "agent_id": "conversation.worker"}
     await narrowed(yaml=service("conversation.process", data=data, response=True), profile={"never_ask": ["act"]})

@@ -159,13 +159,10 @@ STRANGERS: dict[str, tuple[Any, tuple[str, dict[str, Any]] | None, dict[str, Any
     "a title that was asked for": (a_song, ("ha_query", {"entity_id": "Radio", "attributes": ["media_title"]}), {}),
     "a title through Assist": (a_song, ("homeassistant__GetLiveContext", {}), {"profile": {"llm_apis": ["assist"]}}),
     "a title in a template": (
-        a_song,
-        ("tell", {}),
-        {"yaml": template("{{ state_attr('media_player.radio', 'media_title') }}")},
+        a_song, ("tell", {}), {"yaml": template("{{ state_attr('media_player.radio', 'media_title') }}")},
     ),
     "a title among all states": (
-        a_song,
-        ("tell", {}),
+        a_song, ("tell", {}),
         {"yaml": template("{{ states.media_player | map(attribute='attributes.media_title') | list }}")},
     ),
     "a title that the owner has told": (a_song, None, told("media_player.*", "media_title")),
@@ -179,11 +176,10 @@ STRANGERS: dict[str, tuple[Any, tuple[str, dict[str, Any]] | None, dict[str, Any
     "a long attribute": (a_warning, ("ha_query", {"entity_id": "sensor.warnings"}), {}),
     "an error of a device": (an_error, LAMP, {}),
     "an error of one device of several": (
-        an_error,
-        ("ha_control", {"action": "turn_on", "entity_id": ["light.bed_light", "switch.decorative_lights"]}),
+        an_error, ("ha_control", {"action": "turn_on", "entity_id": ["light.bed_light", "switch.decorative_lights"]}),
         {},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("write", "call", "setup"), STRANGERS.values(), ids=STRANGERS.keys())
@@ -204,9 +200,7 @@ async def test_what_strangers_write(
     assert "Unlock it?" in speech(result)
 
 
-async def test_an_error_of_a_device_in_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_an_error_in_a_sentence(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     an_error(hass)
     await start(options=NO_QUESTIONS, profile={"local_first": True})
     conversation_id = (await say(hass, "turn on the bed light", context=alice)).conversation_id
@@ -244,9 +238,7 @@ async def test_music_that_plays_is_no_reason_to_ask(
     assert len(paused) == (call == ORDINARY["a pause"])
 
 
-async def test_what_is_ordinary_stays_so_after_words_of_strangers(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_ordinary_after_strangers(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     a_song(hass)
     await start()
     witness.server.plan(
@@ -255,17 +247,6 @@ async def test_what_is_ordinary_stays_so_after_words_of_strangers(
     conversation_id = (await say(hass, "what is playing", context=alice)).conversation_id
     assert speech(await say(hass, "turn on the bed light", conversation_id, context=alice)) == "It is on."
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
-
-
-@pytest.fixture
-async def hostile(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Hostile]:
-    """A server of tools that means harm; it is left before the witness is asked."""
-    server = Hostile()
-    await server.start()
-    yield server
-    assert witness.entry is not None
-    assert await hass.config_entries.async_unload(witness.entry.entry_id)
-    await server.stop()
 
 
 type Enter = Callable[..., Any]
@@ -400,7 +381,6 @@ async def test_a_server_that_makes_a_writer_of_a_reader(
 
 @pytest.fixture
 async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    """A second model."""
     server = LLMServer()
     await server.start()
     yield server

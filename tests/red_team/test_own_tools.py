@@ -51,9 +51,7 @@ VALUES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
-async def test_a_value_in_a_path(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: str
-) -> None:
+async def test_path_value(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: str) -> None:
     value = value.replace("//elsewhere", f"//127.0.0.1:{witness.elsewhere.port}").replace(
         ":1/", f":{witness.elsewhere.port}/"
     )
@@ -72,15 +70,9 @@ PLACES: dict[str, dict[str, Any]] = {
     "text": {"method": "POST", "body": "q={{ b }}", "content_type": "text/plain"},
     "form": {"method": "POST", "body": {"q": "{{ b }}"}, "content_type": "application/x-www-form-urlencoded"},
     "form with its encoding": {
-        "method": "POST",
-        "body": {"q": "{{ b }}"},
-        "content_type": "application/x-www-form-urlencoded; charset=UTF-8",
+        "method": "POST", "body": {"q": "{{ b }}"}, "content_type": "application/x-www-form-urlencoded; charset=UTF-8",
     },
-    "form in capitals": {
-        "method": "POST",
-        "body": "q={{ b }}",
-        "content_type": "Application/X-WWW-Form-UrlEncoded",
-    },
+    "form in capitals": {"method": "POST", "body": "q={{ b }}", "content_type": "Application/X-WWW-Form-UrlEncoded"},
     "GraphQL": {"method": "POST", "body": 'query { user(id: "{{ b }}") }', "content_type": "application/graphql"},
     "GraphQL in JSON": {"method": "POST", "body": {"query": '{ user(id: "{{ b }}") }'}},
     "GraphQL in the query": {"query": {"query": '{ user(id: "{{ b }}") }'}},
@@ -88,20 +80,14 @@ PLACES: dict[str, dict[str, Any]] = {
     "CSV": {"method": "POST", "body": "{{ b }},user", "content_type": "text/csv"},
     "multipart": {"method": "POST", "body": "--x\r\n\r\n{{ b }}\r\n--x--", "content_type": "multipart/form-data"},
     "cookie": {"headers": {"Cookie": "room={{ b }}", "Authorization": "Bearer {{ secrets.key }}"}},
-}
+}  # fmt: skip
 ENCODED_BY_NOTHING = ("GraphQL", "GraphQL in JSON", "GraphQL in the query", "YAML", "CSV", "multipart", "cookie")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1",
-        "1&admin=true\n",
-        '","admin":true,"x":"',
-        '1") { admin } #',
-        "x; admin=true",
-    ],
-)
+@pytest.mark.parametrize("value", [
+    "x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1", "1&admin=true\n", '","admin":true,"x":"', '1") { admin } #',
+    "x; admin=true",
+])  # fmt: skip
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_value_elsewhere(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, place: str, value: str
@@ -119,13 +105,9 @@ async def test_a_value_elsewhere(
 
 
 MORE: dict[str, dict[str, Any]] = {
-    "url": {"url": "http://127.0.0.1:1/"},
-    "headers": {"headers": {"X-Admin": "1"}},
-    "method": {"method": "DELETE"},
-    "secrets": {"secrets": {"key": "x"}},
-    "key": {"key": "x"},
-    "timeout": {"timeout": 300, "allow_private_hosts": True},
-}
+    "url": {"url": "http://127.0.0.1:1/"}, "headers": {"headers": {"X-Admin": "1"}}, "method": {"method": "DELETE"},
+    "secrets": {"secrets": {"key": "x"}}, "key": {"key": "x"}, "timeout": {"timeout": 300, "allow_private_hosts": True},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("more", MORE.values(), ids=MORE.keys())
@@ -154,18 +136,10 @@ async def test_redirects(
     assert answers(witness.server)[0]["success"] is False
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        "file:///etc/passwd",
-        "ftp://127.0.0.1/",
-        "gopher://127.0.0.1/",
-        "javascript:1",
-        "data:text/plain,x",
-        "http://",
-        "\x00",
-    ],
-)
+@pytest.mark.parametrize("scheme", [
+    "file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "javascript:1", "data:text/plain,x", "http://",
+    "\x00",
+])  # fmt: skip
 async def test_redirects_to_no_web(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, scheme: str
 ) -> None:
@@ -194,9 +168,7 @@ REPLIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
-async def test_an_answer_of_the_network(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any
-) -> None:
+async def test_network_answer(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any) -> None:
     """The owner wants no question for doors; after what came from outside, there is one again."""
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]})
     witness.mine.answers["/v1/x"] = reply
@@ -206,9 +178,7 @@ async def test_an_answer_of_the_network(
     assert max(len(request.raw) for request in witness.server.requests) < 200_000
 
 
-async def test_an_answer_of_the_network_is_remembered(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_network_answer_remembered(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]})
     witness.mine.answers["/v1/x"] = answer({"message": ORDER})
     witness.server.respond(lambda body: text("Done."))
@@ -223,9 +193,7 @@ SECOND = ConfigSubentryDataWithId(
 
 
 @pytest.mark.parametrize("reply", [answer({"message": ORDER}), answer(ORDER), answer({"error": ORDER}, 500)])
-async def test_an_answer_of_the_network_to_another_agent(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any
-) -> None:
+async def test_for_other_agent(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any) -> None:
     """What one agent has read, the other one is sent."""
     await start(yaml=rest(witness), options={"never_confirm": ["lock"]}, more=[SECOND])
     witness.mine.answers["/v1/x"] = reply
@@ -263,25 +231,12 @@ async def test_a_tool_of_another_integrations_agent(
 
 
 SERVICE: dict[str, Any] = {
-    "plain": HIDDEN_LIGHT,
-    "list": ["light.bed_light", HIDDEN_LIGHT],
-    "comma": f"light.bed_light,{HIDDEN_LIGHT}",
-    "JSON": f'["{HIDDEN_LIGHT}"]',
-    "upper case": HIDDEN_LIGHT.upper(),
-    "all": "all",
-    "group": "group.mixed",
-    "group of lights": "light.mixed",
-    "object": {"area_id": "bedroom"},
-    "template": "{{ 'light.office_rgbw_lights' }}",
-    "hidden script": "script.secret",
-    "hidden scene": "scene.secret",
-    "hidden automation": "automation.secret",
-    "door": DOOR,
-    "registry id": None,
-    "hidden door": HIDDEN_DOOR,
-    "garage": GARAGE,
-    "alarm": ALARM,
-}
+    "plain": HIDDEN_LIGHT, "list": ["light.bed_light", HIDDEN_LIGHT], "comma": f"light.bed_light,{HIDDEN_LIGHT}",
+    "JSON": f'["{HIDDEN_LIGHT}"]', "upper case": HIDDEN_LIGHT.upper(), "all": "all", "group": "group.mixed",
+    "group of lights": "light.mixed", "object": {"area_id": "bedroom"}, "template": "{{ 'light.office_rgbw_lights' }}",
+    "hidden script": "script.secret", "hidden scene": "scene.secret", "hidden automation": "automation.secret",
+    "door": DOOR, "registry id": None, "hidden door": HIDDEN_DOOR, "garage": GARAGE, "alarm": ALARM,
+}  # fmt: skip
 
 
 def service(action: str, **handler: Any) -> dict[str, Any]:
@@ -291,15 +246,11 @@ def service(action: str, **handler: Any) -> dict[str, Any]:
     return {"custom_tools": [tool | {"handler": {"type": "service", "service": action, **handler}}]}
 
 
-@pytest.mark.parametrize(
-    "yaml",
-    [
-        service("homeassistant.toggle", target={"entity_id": "{{ a }}"}),
-        service("homeassistant.toggle", data={"entity_id": "{{ a }}"}),
-        service("script.relay", data={"lamp": "{{ a }}"}),
-    ],
-    ids=["target", "data", "script"],
-)
+@pytest.mark.parametrize("yaml", [
+    service("homeassistant.toggle", target={"entity_id": "{{ a }}"}),
+    service("homeassistant.toggle", data={"entity_id": "{{ a }}"}),
+    service("script.relay", data={"lamp": "{{ a }}"}),
+], ids=["target", "data", "script"])  # fmt: skip
 @pytest.mark.parametrize("value", SERVICE.values(), ids=SERVICE.keys())
 async def test_an_action_of_the_owner(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, yaml: dict[str, Any], value: Any

@@ -106,21 +106,21 @@ async def ask(hass: HomeAssistant, witness: Witness, person: Context, tool: str,
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
-async def test_a_script_by_a_model(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_script_by_model(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
     await ask(hass, witness, alice, "ha_control", {"action": "turn_on", "entity_id": f"script.{slug(name)}"})
 
 
-@pytest.mark.parametrize("name", SEQUENCES)
-async def test_a_script_by_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+@pytest.mark.parametrize(("order", "name"), [
+    *(("run {} script", name) for name in SEQUENCES), *(("activate {} scene", name) for name in SCENES),
+])  # fmt: skip
+async def test_a_script_or_scene_in_words(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, order: str, name: str
 ) -> None:
     await start(model=False)
     for who in (alice, Context()):
-        await say(hass, f"run {name} script", context=who)
+        await say(hass, order.format(name), context=who)
         said = await say(hass, f"turn on {name}", context=who)
         assert "?" in speech(said) or who is not alice
 
@@ -133,24 +133,12 @@ async def test_a_scene(hass: HomeAssistant, witness: Witness, start: SetUp, alic
         await ask(hass, witness, alice, "ha_control", {"action": action, "entity_id": f"scene.{slug(name)}"})
 
 
-@pytest.mark.parametrize("name", SCENES)
-async def test_a_scene_by_a_sentence(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
-    await start(model=False)
-    for who in (alice, Context()):
-        await say(hass, f"activate {name} scene", context=who)
-        said = await say(hass, f"turn on {name}", context=who)
-        assert "?" in speech(said) or who is not alice
-
-
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "an intent": ("intent__HassTurnOn", {"name": "plain", "domain": ["script"]}),
     "an intent for a scene": ("intent__HassTurnOn", {"name": "Let in", "domain": ["scene"]}),
     "a toggled script": ("ha_control", {"action": "toggle", "entity_id": "script.plain"}),
     "a script with a value": (
-        "ha_control",
-        {"action": "set_value", "entity_id": "script.plain", "parameters": {"state": "on"}},
+        "ha_control", {"action": "set_value", "entity_id": "script.plain", "parameters": {"state": "on"}},
     ),
     "an enabled automation": ("ha_control", {"action": "turn_on", "entity_id": "automation.let_in_now"}),
     "a toggled automation": ("ha_control", {"action": "toggle", "entity_id": "automation.let_in_now"}),
@@ -160,27 +148,23 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "a script tool": ("script__plain", {}),
     "a script tool in a circle": ("script__in_a_circle", {}),
     "a script that is sent": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": GARAGE}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": GARAGE}},
     ),
     "a script that is sent variables": (
         "ha_control",
         {"action": "turn_on", "entity_id": "script.sent", "parameters": {"variables": {"cover": [GARAGE]}}},
     ),
     "a script that is sent a list in text": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": f"['{GARAGE}']"}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": f"['{GARAGE}']"}},
     ),
     "a script tool that is sent": ("script__sent", {"cover": GARAGE}),
     "a script that is given a door": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": DOOR}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": DOOR}},
     ),
     "a script that is given a group": (
-        "ha_control",
-        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": "group.entrances"}},
+        "ha_control", {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": "group.entrances"}},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", CALLS)
@@ -230,13 +214,9 @@ async def test_an_action_of_the_owner(
 
 
 RULES = {
-    "an entity": DOOR,
-    "a kind": "lock",
-    "an action": "lock.unlock",
-    "a pattern": "lock.front*",
-    "a nested script": "script.plain",
-    "a nested script by its tool": "script__plain",
-}
+    "an entity": DOOR, "a kind": "lock", "an action": "lock.unlock", "a pattern": "lock.front*",
+    "a nested script": "script.plain", "a nested script by its tool": "script__plain",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -353,9 +333,7 @@ async def test_an_automation_by_a_sentence(hass: HomeAssistant, witness: Witness
     await say(hass, "run secret", context=alice)
 
 
-async def test_a_yes_runs_the_automation_unless_it_is_held_back(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_yes_runs_the_automation(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     condition = {"condition": "state", "entity_id": "input_boolean.home", "state": "on"}
     unlock = {"triggers": [], "actions": SEQUENCES["plain"]}
     held = {"id": "held", "alias": "Held", "conditions": [condition], **unlock}
@@ -382,9 +360,7 @@ async def test_a_yes_runs_the_automation_unless_it_is_held_back(
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_what_is_harmless_is_done_at_once(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_the_harmless_runs(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     for entity_id in ("script.harmless", "scene.cosy", "automation.morning"):
         action = "trigger" if entity_id.startswith("automation") else "turn_on"
@@ -405,9 +381,7 @@ async def test_an_owner_exempts_one_script(hass: HomeAssistant, witness: Witness
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_a_script_that_changed_since_it_was_asked_about(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_script_changed_meanwhile(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.drive"}))
     asked = await say(hass, "open up", context=alice)
@@ -442,9 +416,7 @@ async def make(hass: HomeAssistant, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-async def test_an_entity_of_a_template_by_a_model(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_template_model(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     entity_id = await make(hass, name)
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
@@ -513,14 +485,8 @@ async def test_an_entity_of_a_template_behind_another(
     if arguments.get("entity_id") == "light.shown":
         arguments = {**arguments, "entity_id": shown}
     opened = (
-        "script.by_the_ruse",
-        "scene.ruse",
-        "group.ruses",
-        "switch.ruses",
-        "switch.ruse",
-        shown,
-        "media_player.hall",
-    )
+        "script.by_the_ruse", "scene.ruse", "group.ruses", "switch.ruses", "switch.ruse", shown, "media_player.hall",
+    )  # fmt: skip
     for entity_id in opened:
         assert hass.states.get(entity_id) is not None, entity_id
         async_expose_entity(hass, ASSISTANT, entity_id, True)
@@ -535,9 +501,7 @@ async def test_an_entity_of_a_template_behind_another(
             assert speech(asked).endswith("?")
 
 
-async def test_an_owner_exempts_one_template(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_one_template_is_exempt(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     entity_id = await make(hass, "a switch")
     await start(options={"never_confirm": [entity_id]})
     witness.may_move.add(DOOR)
@@ -547,9 +511,7 @@ async def test_an_owner_exempts_one_template(
     assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
 
 
-async def test_what_a_template_does_harmlessly_is_done_at_once(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_a_harmless_template_runs(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     entity_id = await make(hass, "a switch")
     await start()
     witness.server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": entity_id}), text("Done."))

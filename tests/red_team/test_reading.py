@@ -87,18 +87,10 @@ async def test_a_pattern_for_nearly_everything(
     assert {entity_id: hass.states.get(entity_id).state for entity_id in before} == before  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"state": "open"},
-        {"value": "open"},
-        {"state": "OPENED"},
-        {"command": "open"},
-        {"command": "raise"},
-        {"state": "on"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("given", [
+    {"state": "open"}, {"value": "open"}, {"state": "OPENED"}, {"command": "open"}, {"command": "raise"},
+    {"state": "on"},
+], ids=str)  # fmt: skip
 async def test_a_value_that_opens_what_is_in_an_area(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, given: dict[str, Any]
 ) -> None:
@@ -125,9 +117,7 @@ async def test_a_rule_for_what_a_group_hides(
 
 
 @pytest.mark.parametrize("rule", ["never_offer", "always_confirm"])
-async def test_a_rule_for_the_switch_behind_a_light(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str
-) -> None:
+async def test_behind_a_light(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str) -> None:
     source = er.async_get(hass).async_get(PERMITTED)
     assert source is not None
     shown = MockConfigEntry(
@@ -197,9 +187,7 @@ async def test_what_is_never_asked_about_spares_nothing_else(
 
 
 @pytest.mark.parametrize("name", ["value", "code", "note", "nested"])
-async def test_a_secret_in_what_is_asked(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
-) -> None:
+async def test_secret_in_asking(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
     sent = async_mock_service(hass, "notify", "phone")
     held: Any = {"a": ["x {{ secrets.key }} y"]} if name == "nested" else "x {{ secrets.key }} y"
     tool = {
@@ -253,12 +241,7 @@ async def test_arming_that_disarms(
 @pytest.mark.parametrize("model", [False, True], ids=["sentence", "tool"])
 @pytest.mark.parametrize("how", ["limited", "never", "always", "only these"])
 async def test_a_thermostat_that_the_plan_does_not_see(
-    hass: HomeAssistant,
-    witness: Witness,
-    start: SetUp,
-    person: Callable[..., Context],
-    model: bool,
-    how: str,
+    hass: HomeAssistant, witness: Witness, start: SetUp, person: Callable[..., Context], model: bool, how: str
 ) -> None:
     assert await async_setup_component(hass, "climate", {})
     area = ar.async_get(hass).async_get_or_create("Kitchen")
@@ -293,9 +276,7 @@ async def test_a_thermostat_that_the_plan_does_not_see(
     "words", ["add milk to my shopping list", "put milk on the shopping list", "mark milk as completed on my shopping list",
               "what is on my shopping list"],
 )  # fmt: skip
-async def test_a_shopping_list_that_is_not_exposed(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str
-) -> None:
+async def test_hidden_list(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
     shopping = MockConfigEntry(domain="shopping_list")
     shopping.add_to_hass(hass)
     assert await hass.config_entries.async_setup(shopping.entry_id)

@@ -118,9 +118,7 @@ async def test_a_sentence_of_the_owner_that_opens(
 
 
 @pytest.mark.parametrize("rule", ["automation.sesame", "automation", "lock", DOOR, "lock.unlock", "trigger_sentence"])
-async def test_a_sentence_that_does_what_is_never_allowed(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str
-) -> None:
+async def test_never_allowed(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str) -> None:
     await automate(hass, {**AUTOMATION, **WAITS["a lock"]})
     await start(model=False, options={"never_offer": [rule], "never_confirm": ["automation", "lock"]})
     for who in (alice, Context()):
@@ -129,9 +127,7 @@ async def test_a_sentence_that_does_what_is_never_allowed(
         await say(hass, "yes", said.conversation_id, context=who)
 
 
-async def test_a_sentence_of_somebody_who_may_not(
-    hass: HomeAssistant, witness: Witness, start: SetUp, person: Callable[..., Context]
-) -> None:
+async def test_of_a_guest(hass: HomeAssistant, witness: Witness, start: SetUp, person: Callable[..., Context]) -> None:
     bell = {"id": "bell", "alias": "Bell", "triggers": [{"trigger": "conversation", "command": "ring"}]}
     await automate(hass, {**AUTOMATION, **WAITS["a lock"]}, {**bell, "actions": [{"event": "harmless_ran"}]})
     await start(model=False, options={"never_confirm": ["automation"]})
@@ -141,9 +137,7 @@ async def test_a_sentence_of_somebody_who_may_not(
     assert not any(event.event_type == "harmless_ran" for event in witness.events)
 
 
-async def test_a_sentence_in_the_midst_of_a_script(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_amid_a_script(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     waiting = {"wait_for_trigger": [SESAME]}
     await automate(hass, ask={"alias": "Ask", "sequence": [waiting, OPEN]})
     await start(model=False)
@@ -157,9 +151,7 @@ async def test_a_sentence_in_the_midst_of_a_script(
         await hass.services.async_call("script", "turn_off", {"entity_id": "script.ask"}, blocking=True)
 
 
-async def test_a_sentence_of_which_nobody_knows_who_waits(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_an_unknown_speaker(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     entity = {"triggers": [SESAME], "actions": [OPEN], "sensor": [{"name": "Sesame", "state": "{{ now() }}"}]}
     assert await async_setup_component(hass, "template", {"template": [entity]})
     with patch("homeassistant.config.load_yaml_config_file", return_value={"template": [entity]}):

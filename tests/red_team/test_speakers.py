@@ -22,17 +22,12 @@ PROMPTS: dict[str, dict[str, Any]] = {
     },
     "among variables": {**OWN, "custom_prompt": "You know this: {contextVariables}"},
     "an addition": {"prompt_additions": "You talk to {{ user_name }}."},
-    "a plain template": {
-        **OWN,
-        "custom_prompt": "You talk to {{ user_name }}.",
-        "use_prompt_context_service": False,
-    },
+    "a plain template": {**OWN, "custom_prompt": "You talk to {{ user_name }}.", "use_prompt_context_service": False},
     "a plain addition": {"prompt_additions": "You talk to {{ user_name }}.", "use_prompt_context_service": False},
 }
 
 
 def system_message(witness: Witness) -> str:
-    """Return the system message of the last request."""
     message = witness.server.request.body["messages"][0]
     assert message["role"] == "system"
     return str(message["content"])

@@ -15,7 +15,6 @@ LONG = "All right, all right. " * 300
 
 
 def part(**function: Any) -> Piece:
-    """Return a piece of a tool call."""
     return delta(tool_calls=[{"index": 0, "function": function}])
 
 

@@ -141,29 +141,16 @@ async def test_doors_without_a_yes(
 
 
 VARIABLES: dict[str, Any] = {
-    "plain": HIDDEN_LIGHT,
-    "upper case": HIDDEN_LIGHT.upper(),
-    "comma": f"light.bed_light,{HIDDEN_LIGHT}",
-    "list": ["light.bed_light", HIDDEN_LIGHT],
-    "JSON": json.dumps([HIDDEN_LIGHT]),
-    "Python": f"['{HIDDEN_LIGHT}']",
-    "tuple": f"('{HIDDEN_LIGHT}',)",
-    "set": f"{{'{HIDDEN_LIGHT}'}}",
-    "escapes": "['\\x6cight.office' '_rgbw_lights']",
-    "all": "all",
-    "object": {"entity_id": HIDDEN_LIGHT},
-    "group": "group.mixed",
-    "group of lights": "light.mixed",
-    "hidden script": "script.secret",
-    "hidden scene": "scene.secret",
-    "registry id": None,
-}
+    "plain": HIDDEN_LIGHT, "upper case": HIDDEN_LIGHT.upper(), "comma": f"light.bed_light,{HIDDEN_LIGHT}",
+    "list": ["light.bed_light", HIDDEN_LIGHT], "JSON": json.dumps([HIDDEN_LIGHT]), "Python": f"['{HIDDEN_LIGHT}']",
+    "tuple": f"('{HIDDEN_LIGHT}',)", "set": f"{{'{HIDDEN_LIGHT}'}}", "escapes": "['\\x6cight.office' '_rgbw_lights']",
+    "all": "all", "object": {"entity_id": HIDDEN_LIGHT}, "group": "group.mixed", "group of lights": "light.mixed",
+    "hidden script": "script.secret", "hidden scene": "scene.secret", "registry id": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VARIABLES.values(), ids=VARIABLES.keys())
-async def test_variables_of_a_script(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: Any
-) -> None:
+async def test_variables(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, value: Any) -> None:
     await start()
     lamp = registry_id(hass, HIDDEN_LIGHT) if value is None else value
     arguments = ON | {"entity_id": "script.relay", "parameters": {"lamp": lamp}}
@@ -172,9 +159,7 @@ async def test_variables_of_a_script(
     await say(hass, "relay", context=alice)
 
 
-async def test_unexposed_in_mid_conversation(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
-) -> None:
+async def test_hidden_meanwhile(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
     await start()
     bed = ON | {"entity_id": "light.bed_light"}
     witness.server.plan(tool_call("ha_control", bed), text("On."))

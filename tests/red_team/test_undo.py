@@ -130,9 +130,7 @@ async def test_what_somebody_else_did(
 
 
 @pytest.mark.parametrize("attempt", TRIES, ids=lambda attempt: attempt.__name__)
-async def test_what_is_hidden_by_now(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, attempt: Try
-) -> None:
+async def test_hidden_now(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, attempt: Try) -> None:
     await start()
     conversation_id = await act(hass, witness, alice, TURN_ON)
     async_expose_entity(hass, ASSISTANT, LAMP, False)
@@ -141,9 +139,7 @@ async def test_what_is_hidden_by_now(
 
 
 @pytest.mark.parametrize("attempt", TRIES, ids=lambda attempt: attempt.__name__)
-async def test_what_is_not_permitted_by_now(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, attempt: Try
-) -> None:
+async def test_forbidden_now(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, attempt: Try) -> None:
     await start()
     conversation_id = await act(hass, witness, alice, TURN_ON)
     assert alice.user_id is not None

@@ -50,15 +50,8 @@ PERMITTED = "switch.decorative_lights"
 NEEDS_YES = (DOOR, GARAGE, ALARM)
 """Exposed, and nothing of them moves without the owner."""
 EXTRA_EXPOSED = (
-    GARAGE,
-    ALARM,
-    "group.mixed",
-    "light.mixed",
-    "script.relay",
-    "script.harmless",
-    "automation.morning",
-    "scene.cosy",
-)
+    GARAGE, ALARM, "group.mixed", "light.mixed", "script.relay", "script.harmless", "automation.morning", "scene.cosy",
+)  # fmt: skip
 PLACES = ("area_id", "device_id", "floor_id", "label_id")
 
 SCRIPTS = {
@@ -88,16 +81,10 @@ SCENES = [
 ]
 COVERS = [
     {
-        "name": "Garage",
-        "unique_id": "garage",
-        "default_entity_id": GARAGE,
-        "device_class": "garage",
-        "optimistic": True,
-        "open_cover": [],
-        "close_cover": [],
-        "stop_cover": [],
-    }
-]
+        "name": "Garage", "unique_id": "garage", "default_entity_id": GARAGE, "device_class": "garage",
+        "optimistic": True, "open_cover": [], "close_cover": [], "stop_cover": [],
+    },
+]  # fmt: skip
 
 
 async def build_world(hass: HomeAssistant) -> None:
@@ -107,11 +94,8 @@ async def build_world(hass: HomeAssistant) -> None:
         hass, "group", {"group": {"mixed": {"name": "Mixed", "entities": ["light.bed_light", HIDDEN_LIGHT]}}}
     )
     lights = {
-        "group_type": "light",
-        "name": "Mixed",
-        "entities": ["light.bed_light", HIDDEN_LIGHT],
-        "hide_members": False,
-    }
+        "group_type": "light", "name": "Mixed", "entities": ["light.bed_light", HIDDEN_LIGHT], "hide_members": False,
+    }  # fmt: skip
     group = MockConfigEntry(domain="group", title="Mixed", options=lights)
     group.add_to_hass(hass)
     assert await hass.config_entries.async_setup(group.entry_id)
@@ -190,7 +174,6 @@ class Witness:
     """False: there is no model, or the home is asked first."""
 
     def watch(self) -> None:
-        """Begin."""
         self.before = {
             state.entity_id: state.state
             for state in self.hass.states.async_all()

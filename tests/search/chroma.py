@@ -30,10 +30,7 @@ class ChromaServer:
         self.port = self.port or free_port()
         arguments = ["--path", str(self._folder), "--host", "127.0.0.1", "--port", str(self.port)]
         self._process = subprocess.Popen(
-            [PYTHON, "-c", _PROGRAM, *arguments],
-            cwd=self._folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            [PYTHON, "-c", _PROGRAM, *arguments], cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         deadline = time.monotonic() + 60
         while not self._answers():

@@ -77,5 +77,4 @@ async def store(request: pytest.FixtureRequest, hass: HomeAssistant) -> AsyncGen
 
 
 def failing(hass: HomeAssistant) -> list[str | None]:
-    """Return the keys of our issues in Repairs."""
     return [issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN]

@@ -87,9 +87,7 @@ async def test_foreign_collection_is_never_changed(chroma: ChromaStore, chroma_s
     assert [item.id for item in await chroma.async_documents("home_entities")] == ["home_entities-0"]
 
 
-async def test_foreign_vectors_of_another_length_are_a_refusal_not_an_outage(
-    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer
-) -> None:
+async def test_foreign_vector_lengths(hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     foreign(chroma_server, "manuals", "cosine", [2.0, 0.0])
     await fill(chroma)
     for _ in range(4):
@@ -102,9 +100,7 @@ async def test_foreign_vectors_of_another_length_are_a_refusal_not_an_outage(
     assert failing(hass) == []
 
 
-async def test_collection_that_somebody_made_anew_is_found_again(
-    chroma: ChromaStore, chroma_server: ChromaServer
-) -> None:
+async def test_a_recreated_collection_is_found(chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     foreign(chroma_server, "manuals", "cosine", [2.0, 0.0])
     assert await chroma.async_query("manuals", [1.0, 0.0], 5)
     await chroma._async_drop("manuals")
@@ -112,9 +108,8 @@ async def test_collection_that_somebody_made_anew_is_found_again(
     assert len(await chroma.async_query("manuals", [1.0, 0.0, 0.0], 5) or []) == 2
 
 
-async def test_killed_between_two_turns(
-    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer, quick: None
-) -> None:
+@pytest.mark.usefixtures("quick")
+async def test_killed_between_two_turns(hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer) -> None:
     await fill(chroma)
     chroma_server.kill()
     for number in range(1, 4):
@@ -142,11 +137,7 @@ async def test_killed_in_the_middle_of_a_turn(
 
 
 async def test_killed_in_the_middle_of_indexing_the_rest_follows(
-    hass: HomeAssistant,
-    chroma: ChromaStore,
-    chroma_server: ChromaServer,
-    quick: None,
-    monkeypatch: pytest.MonkeyPatch,
+    hass: HomeAssistant, chroma: ChromaStore, chroma_server: ChromaServer, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = rows(*([1, number, 0] for number in range(len(MANY))))
     asked = chroma._async_at
@@ -183,16 +174,10 @@ async def test_after_a_failure_nobody_waits_for_a_while(
     assert await chroma.async_query("home_entities", [1.0, 0.0, 0.0], 5)
 
 
-@pytest.mark.parametrize(
-    ("changes", "key"),
-    [
-        ({"chroma_tenant": "nobody"}, "store_database"),
-        ({"chroma_database": "nothing"}, "store_database"),
-        ({"chroma_host": "no host"}, "store_unreachable"),
-        ({"chroma_tls": True}, "store_certificate"),
-    ],
-    ids=["tenant", "database", "host", "plain server asked with TLS"],
-)
+@pytest.mark.parametrize(("changes", "key"), [
+    ({"chroma_tenant": "nobody"}, "store_database"), ({"chroma_database": "nothing"}, "store_database"),
+    ({"chroma_host": "no host"}, "store_unreachable"), ({"chroma_tls": True}, "store_certificate"),
+], ids=["tenant", "database", "host", "plain server asked with TLS"])  # fmt: skip
 async def test_wrong_settings(
     hass: HomeAssistant, chroma_settings: RetrievalSettings, changes: dict[str, Any], key: str, quick: None
 ) -> None:
@@ -235,22 +220,16 @@ async def pretender(socket_enabled: None) -> AsyncGenerator[Pretender]:
     await runner.cleanup()
 
 
-@pytest.mark.parametrize(
-    ("answer", "key"),
-    [
-        (web.Response(text="<html>Welcome</html>", content_type="text/html"), "store_answer"),
-        (web.json_response([1, 2]), "store_answer"),
-        (web.json_response({"error": "x"}, status=500), "store_answer"),
-        (web.Response(status=404, text="not here"), "store_answer"),
-        (web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "store_answer"),
-        (web.json_response({"error": "AuthError"}, status=401), "store_auth"),
-        (web.json_response({"error": "AuthError"}, status=403), "store_auth"),
-    ],
-    ids=["page", "list", "broken", "old version", "redirect", "401", "403"],
-)
-async def test_what_answers_is_not_chroma(
-    hass: HomeAssistant, pretender: Pretender, answer: web.Response, key: str
-) -> None:
+@pytest.mark.parametrize(("answer", "key"), [
+    (web.Response(text="<html>Welcome</html>", content_type="text/html"), "store_answer"),
+    (web.json_response([1, 2]), "store_answer"),
+    (web.json_response({"error": "x"}, status=500), "store_answer"),
+    (web.Response(status=404, text="not here"), "store_answer"),
+    (web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "store_answer"),
+    (web.json_response({"error": "AuthError"}, status=401), "store_auth"),
+    (web.json_response({"error": "AuthError"}, status=403), "store_auth"),
+], ids=["page", "list", "broken", "old version", "redirect", "401", "403"])  # fmt: skip
+async def test_not_a_chroma(hass: HomeAssistant, pretender: Pretender, answer: web.Response, key: str) -> None:
     pretender.answer = answer
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port, chroma_token="secret-token")
     store = ChromaStore(hass, settings, RetrievalIssues(hass))
@@ -262,9 +241,7 @@ async def test_what_answers_is_not_chroma(
     assert pretender.headers[0]["X-Chroma-Token"] == "secret-token"
 
 
-async def test_an_answer_without_end_is_not_read(
-    hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_endless_answer(hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_api, "MAX_ANSWER", 100)
     pretender.answer = web.json_response({"id": "x" * 200, "dimension": 1})
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port)
@@ -274,9 +251,7 @@ async def test_an_answer_without_end_is_not_read(
     assert (error.value.translation_placeholders or {})["detail"] == "BodyTooLong"
 
 
-async def test_silent_server_is_given_up(
-    hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_server(hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_api, "QUERY_TIMEOUT", 0.1)
     pretender.silent = True
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port)
@@ -286,9 +261,7 @@ async def test_silent_server_is_given_up(
     assert error.value.translation_key == "store_timeout"
 
 
-async def test_certificate_is_checked_unless_the_owner_says_otherwise(
-    hass: HomeAssistant, tls_server: LLMServer
-) -> None:
+async def test_a_certificate_is_checked_unless_switched_off(hass: HomeAssistant, tls_server: LLMServer) -> None:
     settings = RetrievalSettings(
         chroma_host="127.0.0.1", chroma_port=tls_server.port, chroma_tls=True, chroma_token="secret-token"
     )

@@ -119,9 +119,7 @@ async def test_all_that_a_store_does(hass: HomeAssistant, settings: RetrievalSet
     assert await store.async_collections() == {}
 
 
-async def test_who_is_not_trusted_gets_neither_token_nor_document(
-    hass: HomeAssistant, settings: RetrievalSettings, proxy: Proxy
-) -> None:
+async def test_an_untrusted_server_gets_nothing(hass: HomeAssistant, settings: RetrievalSettings, proxy: Proxy) -> None:
     store = ChromaStore(hass, replace(settings, chroma_verify_ssl=True), RetrievalIssues(hass))
     with pytest.raises(StoreError) as failure:
         await store.async_open()
@@ -143,9 +141,7 @@ async def test_plain_text_to_a_server_that_wants_tls(hass: HomeAssistant, settin
     assert failure.value.translation_key in ("store_unreachable", "store_answer")
 
 
-async def test_chroma_killed_behind_the_proxy_and_back(
-    hass: HomeAssistant, settings: RetrievalSettings, chroma_server: ChromaServer
-) -> None:
+async def test_behind_a_proxy(hass: HomeAssistant, settings: RetrievalSettings, chroma_server: ChromaServer) -> None:
     store = ChromaStore(hass, settings, RetrievalIssues(hass))
     await store.async_open()
     await store.async_upsert("entities", [document("light.lamp")], rows([0, 1]), KEY)

@@ -20,15 +20,10 @@ FIRST = 5
 """What was asked for has to be among so many."""
 
 _SORTS = {
-    "light": ("light", ""),
-    "heater": ("climate", ""),
-    "blinds": ("cover", "blind"),
-    "fan": ("fan", ""),
-    "tv": ("media_player", "tv"),
-    "vacuum": ("vacuum", ""),
-    "window": ("binary_sensor", "window"),
+    "light": ("light", ""), "heater": ("climate", ""), "blinds": ("cover", "blind"), "fan": ("fan", ""),
+    "tv": ("media_player", "tv"), "vacuum": ("vacuum", ""), "window": ("binary_sensor", "window"),
     "door": ("binary_sensor", "door"),
-}
+}  # fmt: skip
 _SIX = ("kitchen", "living_room", "bedroom", "bathroom", "office", "nursery")
 _WHERE = {
     "light": DATA["rooms"],

@@ -102,15 +102,12 @@ def of_a_newer_version(path: Path) -> None:
         newer.execute(f"PRAGMA user_version={VERSION + 1}")
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        pytest.param(lambda path: path.write_bytes(b""), id="emptied"),
-        pytest.param(lambda path: path.write_bytes(b"not a database at all" * 99), id="overwritten"),
-        pytest.param(cut_off, id="cut off"),
-        pytest.param(of_a_newer_version, id="newer"),
-    ],
-)
+@pytest.mark.parametrize("harm", [
+    pytest.param(lambda path: path.write_bytes(b""), id="emptied"),
+    pytest.param(lambda path: path.write_bytes(b"not a database at all" * 99), id="overwritten"),
+    pytest.param(cut_off, id="cut off"),
+    pytest.param(of_a_newer_version, id="newer"),
+])  # fmt: skip
 async def test_a_file_that_cannot_be_used_is_made_anew(
     hass: HomeAssistant, store: Store, harm: Callable[[Path], object], documents_file: Path
 ) -> None:

@@ -63,9 +63,7 @@ async def make_embedder(hass: HomeAssistant, embedding_server: EmbeddingServer) 
         await embedder.async_close()
 
 
-async def test_one_normalised_row_per_text_in_the_order_of_the_texts(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_one_normalised_row_per_text(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     vectors = await make_embedder().async_embed(TEXTS)
     wanted = np.array(embedding_server.vectors(TEXTS), dtype=np.float32)
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
@@ -83,9 +81,7 @@ async def test_requests_share_a_connection(make_embedder: MakeEmbedder, embeddin
     assert len(set(embedding_server.peers)) == 1
 
 
-async def test_many_texts_go_in_batches_and_each_once(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_many_texts_go_in_batches(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     texts = [f"Light {number % 8}" for number in range(20)]
     vectors = await make_embedder(embedding_batch=3).async_embed(texts)
     assert [len(body["input"]) for body in embedding_server.requests] == [3, 3, 2]
@@ -115,9 +111,7 @@ async def test_personal_data_is_hidden_on_the_way_out_of_the_house(
     assert embedding_server.texts == [sent]
 
 
-async def test_what_was_embedded_before_a_restart_is_not_asked_again(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_the_cache_survives_a_restart(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     first = await make_embedder().async_embed(TEXTS)
     again = await make_embedder().async_embed([*TEXTS, "New lamp"])
     assert embedding_server.texts == [*TEXTS, "New lamp"]
@@ -155,9 +149,7 @@ async def test_same_question_is_asked_once(make_embedder: MakeEmbedder, embeddin
     assert embedding_server.texts == ["turn on the light"]
 
 
-async def test_model_that_changed_behind_its_name_replaces_everything(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_a_changed_model_replaces_all(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     embedder = make_embedder()
     await embedder.async_embed(TEXTS)
     embedding_server.dimension = 16
@@ -166,9 +158,7 @@ async def test_model_that_changed_behind_its_name_replaces_everything(
     assert len(embedding_server.texts) == 3 + 1 + 4
 
 
-async def test_two_who_ask_the_same_at_the_same_time_share_an_answer(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_equal_questions_share_an_answer(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     embedder = make_embedder()
     first, second = await asyncio.gather(*[embedder.async_embed(["turn on the light"], within=3) for _ in range(2)])
     assert np.array_equal(first, second)
@@ -189,9 +179,7 @@ async def test_who_waits_while_it_ends_gets_an_error_and_nobody_is_alarmed(
     assert "is unavailable" not in caplog.text
 
 
-async def test_lengths_that_change_with_each_answer_are_given_up(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_changing_lengths_are_given_up(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     embedding_server.plan(*[partial(long, 2 + number % 2) for number in range(20)])
     with pytest.raises(EmbeddingError) as raised:
         await make_embedder(embedding_batch=1).async_embed(TEXTS)
@@ -200,9 +188,7 @@ async def test_lengths_that_change_with_each_answer_are_given_up(
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-async def test_numbers_that_are_too_large_are_refused_without_a_warning(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_too_large_numbers_are_refused(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     embedding_server.plan(lambda texts: [[1e308] * 4 for _ in texts])
     with pytest.raises(EmbeddingError):
         await make_embedder().async_embed(TEXTS, within=3)
@@ -228,22 +214,18 @@ def nothing(texts: Sequence[str]) -> list[list[float]]:
     return [[0.0, 0.0]] * len(texts)
 
 
-@pytest.mark.parametrize(
-    ("answer", "key"),
-    [
-        (half, "embedding_answer"),
-        (of_two_lengths, "embedding_answer"),
-        (not_a_number, "embedding_answer"),
-        (nothing, "embedding_answer"),
-        (html(), "embedding_answer"),
-        (Reply(body=b'{"data": "none"}', content_type="application/json"), "embedding_answer"),
-        (Reply(body=b"[]", content_type="application/json"), "embedding_answer"),
-        (unauthorized(), "embedding_auth"),
-        (model_not_found(), "embedding_model"),
-        (error(400, "input is too long"), "embedding_answer"),
-    ],
-    ids=["half", "two lengths", "NaN", "zeros", "page", "words", "list", "401", "model", "400"],
-)
+@pytest.mark.parametrize(("answer", "key"), [
+    (half, "embedding_answer"),
+    (of_two_lengths, "embedding_answer"),
+    (not_a_number, "embedding_answer"),
+    (nothing, "embedding_answer"),
+    (html(), "embedding_answer"),
+    (Reply(body=b'{"data": "none"}', content_type="application/json"), "embedding_answer"),
+    (Reply(body=b"[]", content_type="application/json"), "embedding_answer"),
+    (unauthorized(), "embedding_auth"),
+    (model_not_found(), "embedding_model"),
+    (error(400, "input is too long"), "embedding_answer"),
+], ids=["half", "two lengths", "NaN", "zeros", "page", "words", "list", "401", "model", "400"])  # fmt: skip
 async def test_wrong_answer_is_one_translated_error(
     hass: HomeAssistant, make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, answer: Any, key: str
 ) -> None:
@@ -259,9 +241,7 @@ async def test_wrong_answer_is_one_translated_error(
 
 
 @pytest.mark.parametrize("answer", [server_error(), server_error(503), rate_limited("0")], ids=["500", "503", "429"])
-async def test_index_asks_twice_a_turn_once(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, answer: Reply
-) -> None:
+async def test_retry_counts(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, answer: Reply) -> None:
     embedding_server.plan(answer)
     assert (await make_embedder().async_embed(TEXTS)).shape == (3, 32)
     assert len(embedding_server.requests) == 2
@@ -287,9 +267,7 @@ async def test_index_waits_for_a_model_that_is_being_loaded_a_turn_does_not(
     assert sentence.endswith("is still being loaded. Please try again in a moment.")
 
 
-async def test_slow_endpoint_holds_no_turn_up_and_its_answer_is_kept(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
-) -> None:
+async def test_a_late_answer_is_kept(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
     embedder = make_embedder()
     embedding_server.delay = 0.3
     with pytest.raises(EmbeddingError) as failure:

@@ -92,18 +92,14 @@ def label(hass: HomeAssistant) -> None:
 
 
 @pytest.mark.parametrize("change", [rename, alias, name_device, name_model, name_maker, label])
-async def test_a_change_is_searchable_at_once(
-    hass: HomeAssistant, finder: HomeIndex, change: Callable[[HomeAssistant], None]
-) -> None:
+async def test_change_is_found(hass: HomeAssistant, finder: HomeIndex, change: Callable[[HomeAssistant], None]) -> None:
     assert not await found(finder, "zeppelin")
     change(hass)
     await hass.async_block_till_done()
     assert (await found(finder, "zeppelin"))[0] == "switch.decorative_lights"
 
 
-async def test_what_became_a_setting_of_its_device_comes_after_what_the_device_is_for(
-    hass: HomeAssistant, finder: HomeIndex
-) -> None:
+async def test_a_device_setting_comes_after_what_the_device_is_for(hass: HomeAssistant, finder: HomeIndex) -> None:
     first, second = (await found(finder, "lights in the bedroom"))[:2]
     er.async_get(hass).async_update_entity(first, entity_category=EntityCategory.CONFIG)
     await hass.async_block_till_done()

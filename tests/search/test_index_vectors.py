@@ -9,11 +9,7 @@ from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    async_capture_events,
-    async_fire_time_changed,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events, async_fire_time_changed
 
 from custom_components.home_agent.search import vectors
 from custom_components.home_agent.search.index import LOOK_AGAIN, HomeIndex
@@ -87,9 +83,7 @@ async def test_every_exposed_entity_is_in_the_store(hass: HomeAssistant, start: 
     assert entry.runtime_data.finder.report.vectors_current
 
 
-async def test_only_what_changed_is_embedded_and_what_is_gone_leaves(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_only_changes_are_embedded(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     entry = await start()
     before = len(embedding_server.texts)
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
@@ -141,9 +135,7 @@ async def test_back_to_words_alone_nothing_of_the_home_stays_in_the_store(hass: 
     assert await entry.runtime_data.finder._vectors.store.async_collections() == {}
 
 
-async def test_without_a_model_nothing_of_the_home_is_written_and_what_there_was_leaves(
-    hass: HomeAssistant, start: Start
-) -> None:
+async def test_without_a_model_the_vectors_of_the_home_leave(hass: HomeAssistant, start: Start) -> None:
     entry = await start()
     store = entry.runtime_data.finder._vectors.store
     await store.async_drop(NAME)
@@ -246,9 +238,7 @@ async def test_a_slow_endpoint_costs_a_moment_once(
     assert (await finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
 
 
-async def test_reindex_makes_all_vectors_again_and_says_how_far_it_is(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_reindex_tells_progress(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     await start()
     heard = async_capture_events(hass, events.INDEX_PROGRESS)
     answer: Any = await hass.services.async_call(
@@ -285,9 +275,7 @@ async def test_what_the_store_lost_is_written_again_after_the_next_question(hass
 
 
 @CHROMA
-async def test_a_server_is_asked_now_and_then_whether_it_has_everything(
-    hass: HomeAssistant, start: Start, chroma_server: ChromaServer
-) -> None:
+async def test_a_server_is_checked_for_vectors(hass: HomeAssistant, start: Start, chroma_server: ChromaServer) -> None:
     entry = await start()
     chroma_server.clear()
     async_fire_time_changed(hass, dt_util.utcnow() + LOOK_AGAIN)
@@ -295,9 +283,7 @@ async def test_a_server_is_asked_now_and_then_whether_it_has_everything(
     assert set(await kept(entry)) == set(EXPOSED)
 
 
-async def test_reindex_says_what_went_wrong(
-    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
-) -> None:
+async def test_reindex_tells_an_error(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     await start()
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
     await embedding_server.stop()

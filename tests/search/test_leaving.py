@@ -27,13 +27,9 @@ async def server(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Sto
 def options(chroma_settings: RetrievalSettings, embedding_server: EmbeddingServer) -> dict[str, Any]:
     """Options that lead to the server and to a model, without which nothing of the home is kept."""
     return {
-        "store": "chroma",
-        "chroma_host": "127.0.0.1",
-        "chroma_port": chroma_settings.chroma_port,
-        "embedding": "endpoint",
-        "embedding_preset": "custom",
-        "embedding_url": embedding_server.base_url,
-    }
+        "store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port,
+        "embedding": "endpoint", "embedding_preset": "custom", "embedding_url": embedding_server.base_url,
+    }  # fmt: skip
 
 
 async def set_up_with_a_document(hass: HomeAssistant, options: dict[str, Any]) -> MockConfigEntry:
@@ -78,18 +74,14 @@ async def test_a_server_that_is_away_keeps_nobody_from_removing(
     assert "cannot be deleted there" in caplog.text
 
 
-async def test_another_name_of_the_collection_takes_everything_along(
-    hass: HomeAssistant, server: Store, options: dict[str, Any]
-) -> None:
+async def test_a_renamed_collection_takes_all(hass: HomeAssistant, server: Store, options: dict[str, Any]) -> None:
     entry = await set_up_with_a_document(hass, options)
     await change(hass, entry, options | {"collection": "my_house"})
     assert await server.async_collections() == {"my_house": 6, "garden": 1}
     await hass.config_entries.async_remove(entry.entry_id)
 
 
-async def test_another_store_takes_everything_along(
-    hass: HomeAssistant, server: Store, options: dict[str, Any]
-) -> None:
+async def test_another_store_takes_all(hass: HomeAssistant, server: Store, options: dict[str, Any]) -> None:
     entry = await set_up_with_a_document(hass, options)
     await change(hass, entry, {})
     assert await server.async_collections() == {}
@@ -99,9 +91,7 @@ async def test_another_store_takes_everything_along(
     await hass.config_entries.async_remove(entry.entry_id)
 
 
-async def test_a_folder_in_place_of_the_file_keeps_nobody_from_removing(
-    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_folder_in_place_of_the_file_is_harmless(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
     await build_house(hass)
     entry = await set_up(hass)
     await hass.async_block_till_done(wait_background_tasks=True)

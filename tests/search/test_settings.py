@@ -41,12 +41,7 @@ def test_keys_are_in_no_text_of_the_settings() -> None:
 
 @pytest.mark.parametrize(
     ("found", "near"),
-    [
-        (match(0.8, 0.2), True),
-        (match(0.81, 0.19), False),
-        (match(100.0, None), True),
-        (match(100.1, None), False),
-    ],
+    [(match(0.8, 0.2), True), (match(0.81, 0.19), False), (match(100.0, None), True), (match(100.1, None), False)],
 )
 def test_what_is_near_is_said_by_the_space_of_the_collection(found: DocumentMatch, near: bool) -> None:
     settings = RetrievalSettings(embedding="endpoint", additional_l2_threshold=100.0)
@@ -67,17 +62,11 @@ def test_list_of_names() -> None:
     assert collection_names(" a , b,a ,") == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("preset", "url", "outside"),
-    [
-        ("openai", "https://api.openai.com/v1", True),
-        ("custom", "https://embed.example.com/v1", True),
-        ("ollama", "http://192.168.1.10:11434/v1", False),
-        ("ollama", "http://nas.local:11434", False),
-        ("ollama", "nas:11434", False),
-        ("custom", "embed.example.com:8080", True),
-    ],
-)
+@pytest.mark.parametrize(("preset", "url", "outside"), [
+    ("openai", "https://api.openai.com/v1", True), ("custom", "https://embed.example.com/v1", True),
+    ("ollama", "http://192.168.1.10:11434/v1", False), ("ollama", "http://nas.local:11434", False),
+    ("ollama", "nas:11434", False), ("custom", "embed.example.com:8080", True),
+])  # fmt: skip
 def test_what_leaves_the_house(preset: str, url: str, outside: bool) -> None:
     settings = RetrievalSettings(embedding_preset=preset, embedding_url=url)
     assert settings.embedding_leaves_the_house is outside

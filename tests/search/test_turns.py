@@ -98,18 +98,10 @@ async def test_chroma_killed_before_the_index_was_there(
     assert set(failing(hass)) == set()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda texts: [],
-        lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
-        lambda texts: [[float("nan")] * 32 for _ in texts],
-        html(),
-        rate_limited(),
-        unauthorized(),
-    ],
-    ids=["half an answer", "another length", "NaN", "page", "429", "401"],
-)
+@pytest.mark.parametrize("answer", [
+    lambda texts: [], lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
+    lambda texts: [[float("nan")] * 32 for _ in texts], html(), rate_limited(), unauthorized(),
+], ids=["half an answer", "another length", "NaN", "page", "429", "401"])  # fmt: skip
 async def test_embedding_endpoint_that_answers_wrongly(
     hass: HomeAssistant, llm_server: LLMServer, start: Start, embedding_server: EmbeddingServer, answer: Any
 ) -> None:
@@ -146,11 +138,7 @@ def of_a_newer_version(path: Path) -> None:
 
 @pytest.mark.parametrize("harm", [deleted, truncated, of_a_newer_version])
 async def test_index_file_that_is_harmed_is_built_again(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    start: Start,
-    documents_file: Path,
-    harm: Callable[[Path], None],
+    hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path, harm: Callable[[Path], None]
 ) -> None:
     entry = await start()
     await hass.config_entries.async_unload(entry.entry_id)
@@ -162,9 +150,7 @@ async def test_index_file_that_is_harmed_is_built_again(
     assert len(await entry.runtime_data.vectors.store.async_documents("home_entities")) == 6
 
 
-async def test_index_file_that_is_locked(
-    hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path
-) -> None:
+async def test_locked_index(hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path) -> None:
     entry = await start()
     await hass.config_entries.async_unload(entry.entry_id)
     other = sqlite3.connect(documents_file, isolation_level=None)

@@ -42,9 +42,7 @@ async def key_of(documents: UserDocuments, name: str) -> str | None:
     return None
 
 
-async def test_both_folders_are_listed_and_the_owners_stands_for_the_shipped_one(
-    hass: HomeAssistant, owned: Path
-) -> None:
+async def test_both_folders_are_listed_and_the_owners_has_precedence(hass: HomeAssistant, owned: Path) -> None:
     documents = UserDocuments(hass)
     await documents.async_load([])
     assert documents.names == ("TALKING.md", "USER_GUIDE.md", "house/boiler.txt", "rules.md")
@@ -54,27 +52,11 @@ async def test_both_folders_are_listed_and_the_owners_stands_for_the_shipped_one
     assert await documents.async_read("house/boiler.txt") == "Press twice."
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secrets.md",
-        "../private/diary.md",
-        "house/../../../secrets.md",
-        "../../secrets.yaml",
-        "/etc/hostname",
-        "/etc/passwd.md",
-        "house\\..\\rules.md",
-        "rules.md\x00.txt",
-        "secrets.yaml",
-        "rules.md/",
-        ".hidden.md",
-        "house",
-        "..",
-        "",
-        "/dev/zero",
-        "https://example.com/a.md",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "../secrets.md", "../private/diary.md", "house/../../../secrets.md", "../../secrets.yaml", "/etc/hostname",
+    "/etc/passwd.md", "house\\..\\rules.md", "rules.md\x00.txt", "secrets.yaml", "rules.md/", ".hidden.md", "house",
+    "..", "", "/dev/zero", "https://example.com/a.md",
+])  # fmt: skip
 async def test_names_that_lead_elsewhere_are_refused(hass: HomeAssistant, owned: Path, name: str) -> None:
     (owned / ".hidden.md").write_text("hunter2")
     (owned / "secrets.yaml").write_text("hunter2")
@@ -109,23 +91,18 @@ def test_what_became_a_link_since_it_was_listed_is_not_followed(hass: HomeAssist
     assert error.value.translation_key == "knowledge_unreadable"
 
 
-@pytest.mark.parametrize(
-    ("content", "key"),
-    [
-        pytest.param(b"x" * (files.MAX_DOCUMENT_BYTES + 1), "knowledge_too_large", id="huge"),
-        pytest.param(b"\x00\xff\xfe\x01", "knowledge_unreadable", id="binary"),
-        pytest.param(b" \n ", "knowledge_empty", id="empty"),
-        pytest.param(b"x" * files.MAX_DOCUMENT_BYTES, None, id="large"),
-    ],
-)
+@pytest.mark.parametrize(("content", "key"), [
+    pytest.param(b"x" * (files.MAX_DOCUMENT_BYTES + 1), "knowledge_too_large", id="huge"),
+    pytest.param(b"\x00\xff\xfe\x01", "knowledge_unreadable", id="binary"),
+    pytest.param(b" \n ", "knowledge_empty", id="empty"),
+    pytest.param(b"x" * files.MAX_DOCUMENT_BYTES, None, id="large"),
+])  # fmt: skip
 async def test_files_that_cannot_be_used(hass: HomeAssistant, owned: Path, content: bytes, key: str | None) -> None:
     (owned / "x.md").write_bytes(content)
     assert await key_of(UserDocuments(hass), "x.md") == key
 
 
-async def test_the_environment_names_another_folder(
-    hass: HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_another_folder(hass: HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "handbook"
     folder.mkdir()
     (folder / "guide.md").write_text("Here.")
@@ -138,9 +115,7 @@ async def test_the_environment_names_another_folder(
     assert await key_of(documents, "USER_GUIDE.md") == "knowledge_no_file"
 
 
-async def test_a_missing_document_is_told_once_and_leaves_the_rest(
-    hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_missing_document_is_told(hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture) -> None:
     documents = UserDocuments(hass)
     anna = profile("rules.md", "gone.md", "../secrets.md", "house/boiler.txt")
     await documents.async_load([anna, Profile(subentry_id="q", name="Bert")])
@@ -164,9 +139,7 @@ async def test_a_missing_document_is_told_once_and_leaves_the_rest(
     assert ir.async_get(hass).async_get_issue(DOMAIN, "system_documents_p") is None
 
 
-async def test_what_is_too_long_for_a_prompt_ends_with_a_whole_line(
-    hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_long_one_ends_with_a_line(hass: HomeAssistant, owned: Path, caplog: pytest.LogCaptureFixture) -> None:
     (owned / "long.txt").write_text("\n".join(f"Line {number} of many." for number in range(10_000)))
     documents = UserDocuments(hass)
     await documents.async_load([profile("long.txt")])

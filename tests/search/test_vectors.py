@@ -42,9 +42,7 @@ async def test_only_what_changed_is_embedded_again(vectors: Vectors, embedding_s
     assert [match.id for match in found] == ["light.bed"]
 
 
-async def test_other_vectors_behind_the_same_name_seen_by_a_change(
-    vectors: Vectors, embedding_server: EmbeddingServer
-) -> None:
+async def test_other_vectors_are_seen_by_a_change(vectors: Vectors, embedding_server: EmbeddingServer) -> None:
     await vectors.async_sync(NAME, DOCUMENTS)
     embedding_server.dimension = 16
     await vectors.async_sync(NAME, {**DOCUMENTS, "fan.attic": document("fan.attic")})
@@ -54,9 +52,7 @@ async def test_other_vectors_behind_the_same_name_seen_by_a_change(
     assert len(found) == 4
 
 
-async def test_other_vectors_behind_the_same_name_seen_by_a_question(
-    vectors: Vectors, embedding_server: EmbeddingServer
-) -> None:
+async def test_other_vectors_are_seen_by_a_question(vectors: Vectors, embedding_server: EmbeddingServer) -> None:
     await vectors.async_sync(NAME, DOCUMENTS)
     embedding_server.dimension = 16
     assert not isinstance((await vectors.async_nearest("kitchen", [NAME], 4))[NAME], list)
@@ -66,9 +62,7 @@ async def test_other_vectors_behind_the_same_name_seen_by_a_question(
     assert len(found) == 3
 
 
-async def test_endpoint_that_fails_half_way_is_gone_on_from_there(
-    vectors: Vectors, embedding_server: EmbeddingServer
-) -> None:
+async def test_a_failing_endpoint_is_resumed(vectors: Vectors, embedding_server: EmbeddingServer) -> None:
     embedding_server.plan(embedding_server.vectors, unauthorized())
     with pytest.raises(EmbeddingError):
         await vectors.async_sync(NAME, DOCUMENTS)

@@ -40,42 +40,33 @@ TABLE = [
     pytest.param({"tools": ["a", "b"]}, {"tools": []}, {"tools": []}, id="an empty list means none"),
     pytest.param({"tools": ["a", "b"]}, {"tools": None}, {"tools": ["a", "b"]}, id="a list that is null inherits"),
     pytest.param(
-        {"confirm_tools": ["lock"], "timeout": 3},
-        {"timeout": 9},
-        {"confirm_tools": ["lock"], "timeout": 9},
+        {"confirm_tools": ["lock"], "timeout": 3}, {"timeout": 9}, {"confirm_tools": ["lock"], "timeout": 9},
         id="who sets one setting of the tools keeps the others",
     ),
     pytest.param(
-        {"prompts": PROMPTS},
-        {"prompts": {"system_prompt": "Rhyme."}},
-        {"prompts": {"system_prompt": "Rhyme.", "greeting": "Hello."}},
-        id="a mapping merges: its key overwrites",
+        {"prompts": PROMPTS}, {"prompts": {"system_prompt": "Rhyme."}},
+        {"prompts": {"system_prompt": "Rhyme.", "greeting": "Hello."}}, id="a mapping merges: its key overwrites",
     ),
     pytest.param(
-        {"prompts": PROMPTS},
-        {"prompts": {"farewell": "Bye."}},
-        {"prompts": PROMPTS | {"farewell": "Bye."}},
+        {"prompts": PROMPTS}, {"prompts": {"farewell": "Bye."}}, {"prompts": PROMPTS | {"farewell": "Bye."}},
         id="a mapping merges: a new key is added",
     ),
     pytest.param({"prompts": PROMPTS}, {"prompts": {}}, {"prompts": PROMPTS}, id="an empty mapping changes nothing"),
     pytest.param(
-        {"prompts": PROMPTS}, {"prompts": {"greeting": None}}, {"prompts": PROMPTS}, id="null inherits in a mapping too"
+        {"prompts": PROMPTS}, {"prompts": {"greeting": None}}, {"prompts": PROMPTS},
+        id="null inherits in a mapping too",
     ),
     pytest.param(
-        CALENDAR,
-        {"calendar": {"names": ["Work"]}},
-        {"calendar": {"names": ["Work"], "days": 7}},
+        CALENDAR, {"calendar": {"names": ["Work"]}}, {"calendar": {"names": ["Work"], "days": 7}},
         id="a list in a mapping replaces, what stands beside it stays",
     ),
     pytest.param(
-        {"a": {"b": {"c": 1, "d": 2}}},
-        {"a": {"b": {"c": 3}, "e": 4}},
-        {"a": {"b": {"c": 3, "d": 2}, "e": 4}},
+        {"a": {"b": {"c": 1, "d": 2}}}, {"a": {"b": {"c": 3}, "e": 4}}, {"a": {"b": {"c": 3, "d": 2}, "e": 4}},
         id="mappings merge at every depth",
     ),
     pytest.param({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}, id="a mapping in the place of a scalar"),
     pytest.param({"a": {"b": 2}}, {"a": 1}, {"a": 1}, id="a scalar in the place of a mapping"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("defaults", "own", "result"), TABLE)

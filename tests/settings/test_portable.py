@@ -65,19 +65,14 @@ def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:
         "profile_id": "technician",
         "slash_commands": ["tech"],
         "processing_config": {
-            "llm": "Large model",
-            "custom_prompt": OWN["custom_prompt"],
-            "context_entities": OWN["context_entities"],
+            "llm": "Large model", "custom_prompt": OWN["custom_prompt"], "context_entities": OWN["context_entities"],
             "streaming": False,
         },
         "tools_config": {
-            "custom_tools": [],
-            "mcp_servers": ["Library"],
-            "external_llm": "none",
-            "tool_timeout": 60,
+            "custom_tools": [], "mcp_servers": ["Library"], "external_llm": "none", "tool_timeout": 60,
             "delegate_to": ["For guests", OTHERS_AGENT],
         },
-    }
+    }  # fmt: skip
     assert list(yaml.safe_load(text)) == ["name", "profile_id", "slash_commands", "processing_config", "tools_config"]
     assert "  custom_prompt: |" in text  # to be read by people
     assert SECRET not in text
@@ -129,53 +124,46 @@ def test_a_setting_of_an_earlier_version_is_read_without_effect(key: str) -> Non
     assert profile_from_data("a", "A", {key: 7}, {key: 5}) == Profile(subentry_id="a", name="A")
 
 
-@pytest.mark.parametrize(
-    ("text", "problems"),
-    [
-        pytest.param("tool_timeout: 5", {"import_misplaced": ["tool_timeout", "tools_config"]}, id="outside"),
-        pytest.param(
-            "tools_config: {llm: none}", {"import_misplaced": ["llm", "processing_config"]}, id="in the wrong part"
-        ),
-        pytest.param(
-            "tools_config: {description: x}", {"import_misplaced_top": ["description", ""]}, id="belongs at the top"
-        ),
-        pytest.param("tools_config: {colour: red}", {"import_unknown": ["colour"]}, id="unknown"),
-        pytest.param("yes: 1", {"import_unknown": ["True"]}, id="a key that YAML takes for something else"),
-        pytest.param("tools_config: 5", {"import_no_part": ["tools_config"]}, id="no part"),
-        pytest.param("name: [A]", {"import_text": ["name"]}, id="no name"),
-        pytest.param(
-            "tools_config: {tool_timeout: 900}", {"import_number": ["tool_timeout", "1", "300"]}, id="too large"
-        ),
-        pytest.param("tools_config: {tool_timeout: '5'}", {"import_number": ["tool_timeout", "1", "300"]}, id="text"),
-        pytest.param("tools_config: {tool_timeout: 5.5}", {"import_number": ["tool_timeout", "1", "300"]}, id="half"),
-        pytest.param("tools_config: {tool_timeout: .nan}", {"import_number": ["tool_timeout", "1", "300"]}, id="NaN"),
-        pytest.param("tools_config: {tool_timeout: true}", {"import_number": ["tool_timeout", "1", "300"]}, id="yes"),
-        pytest.param("processing_config: {streaming: maybe}", {"import_switch": ["streaming"]}, id="switch"),
-        pytest.param(
-            "processing_config: {speech: loud}", {"import_choice": ["speech", "auto, always, never"]}, id="choice"
-        ),
-        pytest.param("processing_config: {timezone: 5}", {"import_text": ["timezone"]}, id="no text"),
-        pytest.param("tools_config: {custom_tools: weather}", {"import_list": ["custom_tools"]}, id="no list"),
-        pytest.param("tools_config: {never_ask: [1]}", {"import_list": ["never_ask"]}, id="a list of numbers"),
-        pytest.param(
-            "processing_config: {context_entities: [{pattern: x}]}", {"import_rows": ["context_entities"]}, id="row"
-        ),
-        pytest.param("processing_config: {language: klingon}", {"import_value": ["language"]}, id="no language"),
-        pytest.param("processing_config: {llm: Tiny}", {"import_not_here": ["llm", "Tiny"]}, id="no such model"),
-        pytest.param(
-            "tools_config: {external_llm: default}", {"import_not_here": ["external_llm", "default"]}, id="2nd"
-        ),
-        pytest.param("tools_config: {mcp_servers: [A]}", {"import_not_here": ["mcp_servers", "A"]}, id="no server"),
-        pytest.param("tools_config: {delegate_to: [A]}", {"import_not_here": ["delegate_to", "A"]}, id="no agent"),
-        pytest.param(
-            "a: 1\ntools_config: {b: 2, tool_timeout: 0}",
-            {"import_unknown": ["a"], "import_unknown 2": ["b"], "import_number": ["tool_timeout", "1", "300"]},
-            id="everything that is wrong",
-        ),
-        pytest.param("- a", {"import_no_settings": []}, id="a list"),
-        pytest.param("", {"import_no_settings": []}, id="nothing"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problems"), [
+    pytest.param("tool_timeout: 5", {"import_misplaced": ["tool_timeout", "tools_config"]}, id="outside"),
+    pytest.param(
+        "tools_config: {llm: none}", {"import_misplaced": ["llm", "processing_config"]}, id="in the wrong part",
+    ),
+    pytest.param(
+        "tools_config: {description: x}", {"import_misplaced_top": ["description", ""]}, id="belongs at the top",
+    ),
+    pytest.param("tools_config: {colour: red}", {"import_unknown": ["colour"]}, id="unknown"),
+    pytest.param("yes: 1", {"import_unknown": ["True"]}, id="a key that YAML takes for something else"),
+    pytest.param("tools_config: 5", {"import_no_part": ["tools_config"]}, id="no part"),
+    pytest.param("name: [A]", {"import_text": ["name"]}, id="no name"),
+    pytest.param("tools_config: {tool_timeout: 900}", {"import_number": ["tool_timeout", "1", "300"]}, id="too large"),
+    pytest.param("tools_config: {tool_timeout: '5'}", {"import_number": ["tool_timeout", "1", "300"]}, id="text"),
+    pytest.param("tools_config: {tool_timeout: 5.5}", {"import_number": ["tool_timeout", "1", "300"]}, id="half"),
+    pytest.param("tools_config: {tool_timeout: .nan}", {"import_number": ["tool_timeout", "1", "300"]}, id="NaN"),
+    pytest.param("tools_config: {tool_timeout: true}", {"import_number": ["tool_timeout", "1", "300"]}, id="yes"),
+    pytest.param("processing_config: {streaming: maybe}", {"import_switch": ["streaming"]}, id="switch"),
+    pytest.param(
+        "processing_config: {speech: loud}", {"import_choice": ["speech", "auto, always, never"]}, id="choice",
+    ),
+    pytest.param("processing_config: {timezone: 5}", {"import_text": ["timezone"]}, id="no text"),
+    pytest.param("tools_config: {custom_tools: weather}", {"import_list": ["custom_tools"]}, id="no list"),
+    pytest.param("tools_config: {never_ask: [1]}", {"import_list": ["never_ask"]}, id="a list of numbers"),
+    pytest.param(
+        "processing_config: {context_entities: [{pattern: x}]}", {"import_rows": ["context_entities"]}, id="row",
+    ),
+    pytest.param("processing_config: {language: klingon}", {"import_value": ["language"]}, id="no language"),
+    pytest.param("processing_config: {llm: Tiny}", {"import_not_here": ["llm", "Tiny"]}, id="no such model"),
+    pytest.param("tools_config: {external_llm: default}", {"import_not_here": ["external_llm", "default"]}, id="2nd"),
+    pytest.param("tools_config: {mcp_servers: [A]}", {"import_not_here": ["mcp_servers", "A"]}, id="no server"),
+    pytest.param("tools_config: {delegate_to: [A]}", {"import_not_here": ["delegate_to", "A"]}, id="no agent"),
+    pytest.param(
+        "a: 1\ntools_config: {b: 2, tool_timeout: 0}",
+        {"import_unknown": ["a"], "import_unknown 2": ["b"], "import_number": ["tool_timeout", "1", "300"]},
+        id="everything that is wrong",
+    ),
+    pytest.param("- a", {"import_no_settings": []}, id="a list"),
+    pytest.param("", {"import_no_settings": []}, id="nothing"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(text: str, problems: dict[str, list[str]]) -> None:
     _, settings, found = from_yaml(HERE, text)
     assert settings == {}
@@ -184,34 +172,28 @@ def test_what_is_wrong_is_named(text: str, problems: dict[str, list[str]]) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        pytest.param("name: [", "1", id="no YAML"),
-        pytest.param("name: A\nname: B", "2", id="a key twice"),
-        pytest.param("name: A\nslash_commands: &a [x]\ntools_config: {custom_tools: *a}", "2", id="a reference"),
-        pytest.param("? [a]\n: b", "1", id="a key that is no word"),
-        pytest.param("[" * 50_000, "?", id="too deep"),
-        pytest.param('name: A\ndescription: "\\ud800"', "2", id="half a character"),
-        pytest.param('name: "A\\0B"', "1", id="no text"),
-        pytest.param('name: A\nprompts: {"a\\e[31m": b}', "2", id="a control character in a key"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    pytest.param("name: [", "1", id="no YAML"),
+    pytest.param("name: A\nname: B", "2", id="a key twice"),
+    pytest.param("name: A\nslash_commands: &a [x]\ntools_config: {custom_tools: *a}", "2", id="a reference"),
+    pytest.param("? [a]\n: b", "1", id="a key that is no word"),
+    pytest.param("[" * 50_000, "?", id="too deep"),
+    pytest.param('name: A\ndescription: "\\ud800"', "2", id="half a character"),
+    pytest.param('name: "A\\0B"', "1", id="no text"),
+    pytest.param('name: A\nprompts: {"a\\e[31m": b}', "2", id="a control character in a key"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_refused_as_a_whole(text: str, line: str) -> None:
     name, settings, [(key, placeholders)] = from_yaml(HERE, text)
     assert (name, settings, key, placeholders["line"]) == ("", {}, "import_yaml", line)
     assert placeholders["error"]
 
 
-@pytest.mark.parametrize(
-    ("text", "tag", "line"),
-    [
-        ("name: !secret key", "!secret", "1"),
-        ("name: A\ntools_config: !include tools.yaml", "!include", "2"),
-        ("name: A\ntools_config:\n  custom_tools: !include_dir_list tools", "!include_dir_list", "3"),
-        ("!include agent.yaml", "!include", "1"),
-    ],
-)
+@pytest.mark.parametrize(("text", "tag", "line"), [
+    ("name: !secret key", "!secret", "1"),
+    ("name: A\ntools_config: !include tools.yaml", "!include", "2"),
+    ("name: A\ntools_config:\n  custom_tools: !include_dir_list tools", "!include_dir_list", "3"),
+    ("!include agent.yaml", "!include", "1"),
+])  # fmt: skip
 def test_tags_of_home_assistants_own_files(text: str, tag: str, line: str) -> None:
     assert from_yaml(HERE, text) == ("", {}, [("import_tag", {"line": line, "tag": tag})])
 

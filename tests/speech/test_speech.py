@@ -112,23 +112,10 @@ ALPHABET = (
     *"*_`~[]()!<>|\n\\&#=-+.: a5。灯।💡",
     *("**", "```", "~~~", "\n\n", "- ", "1. ", "> ", "[x] ", "[^1]", "](", "<think>", "</think>", "<b>", "</", "<!--"),
     *(
-        "-->",
-        "\r",
-        "\r\n",
-        "https://",
-        "www.",
-        "a.b",
-        "&amp;",
-        "light.x_y",
-        "\ufe0f",
-        "\u200d",
-        "\u20e3",
-        "\u200c",
-        "→",
-        "---",
-        "Wort",
+        "-->", "\r", "\r\n", "https://", "www.", "a.b", "&amp;", "light.x_y", "\ufe0f", "\u200d", "\u20e3", "\u200c",
+        "→", "---", "Wort",
     ),
-)
+)  # fmt: skip
 
 
 def spoken(text: str, sizes: random.Random) -> str:
@@ -158,18 +145,10 @@ def test_pieces_say_what_the_whole_says(text: str) -> None:
     assert {spoken(text, random.Random(seed)) for seed in range(30)} == {speakable_text(text)}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "5€# `,\n> 1. \n~~[>.é> ",
-        "1. \r\nword",
-        "a\r\nb",
-        "_ \r\n\n50%(",
-        "|---|\r\r\n5€word",
-        "```\r\nx\r\n```\r\ny\r",
-        "# \r  | a | b |",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "5€# `,\n> 1. \n~~[>.é> ", "1. \r\nword", "a\r\nb", "_ \r\n\n50%(", "|---|\r\r\n5€word", "```\r\nx\r\n```\r\ny\r",
+    "# \r  | a | b |",
+])  # fmt: skip
 def test_a_line_s_end_may_come_in_two_halves(text: str) -> None:
     whole = speakable_text(text)
     for cut in range(1, len(text)):
@@ -195,11 +174,8 @@ def test_first_piece_comes_early_and_later_ones_are_worth_speaking() -> None:
 
 def test_sentence_comes_when_it_ends() -> None:
     assert pieces("Ja. Das Licht ist an. Die Heizung steht auf 21.5 Grad. Ok", 1) == [
-        "Ja. Das Licht",
-        " ist an.",
-        " Die Heizung steht auf 21.5 Grad.",
-        " Ok",
-    ]
+        "Ja. Das Licht", " ist an.", " Die Heizung steht auf 21.5 Grad.", " Ok",
+    ]  # fmt: skip
 
 
 def test_script_without_spaces_flows() -> None:
@@ -239,25 +215,17 @@ async def test_stream_keeps_its_order() -> None:
         {"content": "", "native": {"id": 1}},
     )
     assert [delta async for delta in speakable(stream)] == [
-        {"role": "assistant"},
-        {"thinking_content": "**Hm**"},
-        {"content": "One moment"},
-        {"tool_calls": [call]},
-        {"role": "assistant"},
-        {"native": {"id": 1}},
-        {"content": "Done"},
-    ]
+        {"role": "assistant"}, {"thinking_content": "**Hm**"}, {"content": "One moment"}, {"tool_calls": [call]},
+        {"role": "assistant"}, {"native": {"id": 1}}, {"content": "Done"},
+    ]  # fmt: skip
 
 
 async def test_stream_of_two_messages_ends_the_first_before_the_second() -> None:
     stream = _stream({"role": "assistant", "content": "One"}, {"role": "assistant", "content": "Two, and a long one"})
     assert [delta async for delta in speakable(stream)] == [
-        {"role": "assistant"},
-        {"content": "One"},
-        {"role": "assistant"},
-        {"content": "Two, and a long"},
+        {"role": "assistant"}, {"content": "One"}, {"role": "assistant"}, {"content": "Two, and a long"},
         {"content": " one"},
-    ]
+    ]  # fmt: skip
 
 
 async def test_message_without_words_has_no_text() -> None:

@@ -17,13 +17,7 @@ from yarl import URL
 from custom_components.home_agent.support import http as http_module
 from custom_components.home_agent.support.bounds import BodyTooLong, bounded
 from custom_components.home_agent.support.errors import ToolRefusal
-from custom_components.home_agent.support.http import (
-    EgressPolicy,
-    Http,
-    HttpRequest,
-    HttpResponse,
-    RequestFailed,
-)
+from custom_components.home_agent.support.http import EgressPolicy, Http, HttpRequest, HttpResponse, RequestFailed
 from tests.tools.custom.conftest import issues
 from tests.tools.custom.rest_server import RestServer, answer, in_turn, redirect
 
@@ -79,19 +73,16 @@ async def test_redirects_on_the_host_are_followed_with_everything(server: RestSe
     assert "Content-Type" not in server.last.headers
 
 
-@pytest.mark.parametrize(
-    "location",
-    [
-        pytest.param("http://evil.example/x", id="another host"),
-        pytest.param("http://localhost:{port}/x", id="another name for it"),
-        pytest.param("//127.0.0.2:{port}/x", id="another address"),
-        pytest.param("http://127.0.0.1:1/x", id="another port"),
-        pytest.param("https://127.0.0.1:{port}/x", id="another protocol on the port"),
-        pytest.param("http://u:p@127.0.0.1:{port}/x", id="with a password"),
-        pytest.param("file:///etc/passwd", id="a file"),
-        pytest.param("http://[::1", id="broken"),
-    ],
-)
+@pytest.mark.parametrize("location", [
+    pytest.param("http://evil.example/x", id="another host"),
+    pytest.param("http://localhost:{port}/x", id="another name for it"),
+    pytest.param("//127.0.0.2:{port}/x", id="another address"),
+    pytest.param("http://127.0.0.1:1/x", id="another port"),
+    pytest.param("https://127.0.0.1:{port}/x", id="another protocol on the port"),
+    pytest.param("http://u:p@127.0.0.1:{port}/x", id="with a password"),
+    pytest.param("file:///etc/passwd", id="a file"),
+    pytest.param("http://[::1", id="broken"),
+])  # fmt: skip
 async def test_redirects_elsewhere_are_not_followed(server: RestServer, http: Http, location: str) -> None:
     server.answers["/v1"] = redirect(location.format(port=server.port))
     with pytest.raises(ToolRefusal):
@@ -127,15 +118,12 @@ async def bomb(request: web.Request) -> web.StreamResponse:
     return response
 
 
-@pytest.mark.parametrize(
-    ("sent", "timeout", "said"),
-    [
-        pytest.param(answer("x" * 70_000), 30, "longer than 65536 bytes", id="too long"),
-        pytest.param(endless, 30, "longer than 65536 bytes", id="endless"),
-        pytest.param(bomb, 30, "longer than 65536 bytes", id="small only as long as it is packed"),
-        pytest.param(drip, 0.5, "did not answer within 0.5 seconds", id="drop by drop"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "timeout", "said"), [
+    pytest.param(answer("x" * 70_000), 30, "longer than 65536 bytes", id="too long"),
+    pytest.param(endless, 30, "longer than 65536 bytes", id="endless"),
+    pytest.param(bomb, 30, "longer than 65536 bytes", id="small only as long as it is packed"),
+    pytest.param(drip, 0.5, "did not answer within 0.5 seconds", id="drop by drop"),
+])  # fmt: skip
 async def test_answers_are_cut(server: RestServer, http: Http, sent: Any, timeout: float, said: str) -> None:
     server.answers["/v1"] = sent
     with pytest.raises(ToolRefusal, match=said):
@@ -148,16 +136,13 @@ async def test_a_write_that_was_cut_off_leaves_a_doubt(server: RestServer, http:
         await http.async_send(get(server, method="POST", timeout=0.2))
 
 
-@pytest.mark.parametrize(
-    ("addresses", "reach", "reached"),
-    [
-        pytest.param(["127.0.0.1"], {}, False, id="into the machine"),
-        pytest.param(["169.254.169.254"], {}, False, id="link-local"),
-        pytest.param(["10.0.0.1", "192.168.1.1"], {}, False, id="into the house"),
-        pytest.param(["::ffff:127.0.0.1"], {}, False, id="in disguise"),
-        pytest.param(["127.0.0.1"], {"allow_private_hosts": True}, True, id="the owner allows it"),
-    ],
-)
+@pytest.mark.parametrize(("addresses", "reach", "reached"), [
+    pytest.param(["127.0.0.1"], {}, False, id="into the machine"),
+    pytest.param(["169.254.169.254"], {}, False, id="link-local"),
+    pytest.param(["10.0.0.1", "192.168.1.1"], {}, False, id="into the house"),
+    pytest.param(["::ffff:127.0.0.1"], {}, False, id="in disguise"),
+    pytest.param(["127.0.0.1"], {"allow_private_hosts": True}, True, id="the owner allows it"),
+])  # fmt: skip
 async def test_a_public_name_does_not_lead_into_the_house(
     server: RestServer, make_http: MakeHttp, addresses: list[str], reach: dict[str, Any], reached: bool
 ) -> None:
@@ -176,16 +161,13 @@ async def test_a_name_of_the_house_leads_into_it(server: RestServer, http: Http,
     assert (await http.async_send(get(server, url=URL(f"http://{host}:{server.port}/v1")))).status == 200
 
 
-@pytest.mark.parametrize(
-    ("allowed", "host", "reached"),
-    [
-        pytest.param(["127.0.0.1"], "127.0.0.1", True, id="listed"),
-        pytest.param(["api.example.com"], "127.0.0.1", False, id="not listed"),
-        pytest.param(["*.local"], "nas.local", True, id="domain"),
-        pytest.param(["*.local"], "nas-local", False, id="not of the domain"),
-        pytest.param(["*.nas.local"], "nas.local", False, id="the domain itself"),
-    ],
-)
+@pytest.mark.parametrize(("allowed", "host", "reached"), [
+    pytest.param(["127.0.0.1"], "127.0.0.1", True, id="listed"),
+    pytest.param(["api.example.com"], "127.0.0.1", False, id="not listed"),
+    pytest.param(["*.local"], "nas.local", True, id="domain"),
+    pytest.param(["*.local"], "nas-local", False, id="not of the domain"),
+    pytest.param(["*.nas.local"], "nas.local", False, id="the domain itself"),
+])  # fmt: skip
 async def test_hosts_that_the_owner_lists(
     server: RestServer, make_http: MakeHttp, allowed: list[str], host: str, reached: bool
 ) -> None:
@@ -255,9 +237,7 @@ async def test_an_interval_between_requests(server: RestServer, http: Http) -> N
 
 
 @pytest.mark.parametrize("status", [500, 503, 401, 402, 403, 429])
-async def test_three_failures_in_a_row_are_told_and_a_success_takes_that_back(
-    hass: HomeAssistant, server: RestServer, http: Http, status: int
-) -> None:
+async def test_three_failures_and_a_success(hass: HomeAssistant, server: RestServer, http: Http, status: int) -> None:
     server.answers["/v1"] = in_turn(
         answer({}, status), answer({}, status), answer({}), *[answer({}, status)] * 3, answer({})
     )
@@ -287,9 +267,8 @@ async def test_what_the_model_asked_wrongly_is_no_failure(hass: HomeAssistant, s
 
 
 @pytest.mark.filterwarnings("ignore:A test tried")  # of the two addresses of localhost only one is open to tests
-async def test_home_assistant_itself_finds_addresses(
-    disable_mock_zeroconf_resolver: None, mock_async_zeroconf: object, hass: HomeAssistant, server: RestServer
-) -> None:
+@pytest.mark.usefixtures("disable_mock_zeroconf_resolver", "mock_async_zeroconf")
+async def test_home_assistant_itself_finds_addresses(hass: HomeAssistant, server: RestServer) -> None:
     http = Http(hass, EgressPolicy())
     assert (await http.async_send(get(server, url=URL(f"http://localhost:{server.port}/v1")))).status == 200
     await http.async_close()

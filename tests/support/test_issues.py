@@ -31,21 +31,16 @@ def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
     }
 
 
-@pytest.mark.parametrize(
-    ("error", "key"),
-    [
-        pytest.param(LLMConnectionError(), "endpoint_unreachable", id="nobody there"),
-        pytest.param(LLMTimeoutError(), "endpoint_silent", id="silent"),
-        pytest.param(LLMCertificateError(), "endpoint_certificate", id="certificate"),
-        pytest.param(LLMLoadingError(), "endpoint_loading", id="loading without end"),
-        pytest.param(LLMRateLimitError("llm_no_credit"), "endpoint_no_credit", id="no credit"),
-        pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
-        pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
-    ],
-)
-async def test_endpoint_that_keeps_failing(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str
-) -> None:
+@pytest.mark.parametrize(("error", "key"), [
+    pytest.param(LLMConnectionError(), "endpoint_unreachable", id="nobody there"),
+    pytest.param(LLMTimeoutError(), "endpoint_silent", id="silent"),
+    pytest.param(LLMCertificateError(), "endpoint_certificate", id="certificate"),
+    pytest.param(LLMLoadingError(), "endpoint_loading", id="loading without end"),
+    pytest.param(LLMRateLimitError("llm_no_credit"), "endpoint_no_credit", id="no credit"),
+    pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
+    pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
+])  # fmt: skip
+async def test_repeat_failure(hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str) -> None:
     async_keeps_failing(hass, CONFIG, error)
     assert raised(issue_registry) == {key: {"endpoint": "Box", "url": "http://box:1/v1"}}
     async_recovered(hass, CONFIG)
@@ -66,9 +61,7 @@ async def test_broken_prompt(hass: HomeAssistant, issue_registry: ir.IssueRegist
     assert not raised(issue_registry)
 
 
-async def test_removed_endpoint_is_told_and_taken_back(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
-) -> None:
+async def test_removed_endpoint(hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"llm": "llm-1"})
     assert not raised(issue_registry)
     hass.config_entries.async_remove_subentry(entry, "llm-1")
@@ -79,9 +72,7 @@ async def test_removed_endpoint_is_told_and_taken_back(
     assert not raised(issue_registry)
 
 
-async def test_each_load_starts_afresh(
-    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
-) -> None:
+async def test_each_load(hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     async_keeps_failing(hass, CONFIG, LLMConnectionError())
     await hass.config_entries.async_reload(entry.entry_id)

@@ -16,6 +16,10 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Change, Kept, kept_of, kept_things
 from custom_components.home_agent.support.storage import Content
 from tests.house import set_up
+from tests.stored import (
+    hass_storage,  # noqa: F401
+    restart,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +53,6 @@ class Diary(Kept[Note]):
 
 
 @pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
-
-
-@pytest.fixture
 def file(hass: HomeAssistant) -> Path:
     """Return where the diary is stored."""
     folder = Path(hass.config.path(".storage"))
@@ -64,7 +62,6 @@ def file(hass: HomeAssistant) -> Path:
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, house: None, file: Path) -> MockConfigEntry:
-    """Return a loaded entry with a diary."""
     kept_things(hass).async_register(Diary)
     return await set_up(hass)
 
@@ -80,21 +77,10 @@ def on_disk(file: Path) -> list[str]:
 
 
 async def texts(hass: HomeAssistant) -> list[str]:
-    """Return the texts of the notes as they are written."""
     return [row["text"] for row in kept_of(hass, Diary).content()["notes"]]
 
 
-async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Load the entry again, with nothing in memory."""
-    assert await hass.config_entries.async_unload(entry.entry_id)
-    kept_things(hass).forget()
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
-
-
-async def test_it_is_read_with_the_set_up_and_written_with_the_unloading(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_it_is_read_at_setup_written_at_unload(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     kept_of(hass, Diary).put(note("apples"), note("bread"))
     assert not file.exists()
     await restart(hass, entry)
@@ -143,9 +129,7 @@ async def test_listeners_learn_what_was_added_changed_and_dropped(hass: HomeAssi
     ]
 
 
-async def test_a_file_of_an_older_version_is_migrated(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_file_of_an_older_version_is_migrated(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     old = {"version": 1, "minor_version": 1, "key": file.name, "data": {"lines": ["apples", "bread"]}}
@@ -154,9 +138,7 @@ async def test_a_file_of_an_older_version_is_migrated(
     assert on_disk(file) == await texts(hass) == ["apples", "bread"]
 
 
-async def test_a_file_of_an_older_version_that_is_damaged_is_set_aside(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_a_damaged_older_file_is_set_aside(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     old = '{"version": 1, "minor_version": 1, "key": "k", "data": {"words": ["apples"]}}'
@@ -166,9 +148,7 @@ async def test_a_file_of_an_older_version_that_is_damaged_is_set_aside(
     assert [path.read_text() for path in file.parent.glob(f"{file.name}.corrupt.*")] == [old]
 
 
-async def test_diagnostics_list_it_with_its_count_and_without_contents(
-    hass: HomeAssistant, entry: MockConfigEntry
-) -> None:
+async def test_diagnostics_count_it_without_contents(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     kept_of(hass, Diary).put(note("apples"), note("bread"))
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["diary"] == {"rows": 2}
@@ -206,9 +186,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, entry: MockConfigEntr
     assert await texts(hass) == []
 
 
-async def test_it_goes_with_an_entry_that_was_not_loaded(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
-) -> None:
+async def test_it_goes_with_an_unloaded_entry(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     kept_of(hass, Diary).put(note("apples"))
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()

@@ -19,15 +19,10 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Kept, kept_of, kept_things
 from custom_components.home_agent.support.storage import Trouble
 from tests.house import set_up
+from tests.stored import hass_storage  # noqa: F401
 
 STORED = Path(__file__).parent / "stored"
 WRITTEN_ON = "2026-11-24T08:00:00+00:00"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -78,28 +73,19 @@ async def test_no_file_is_reported(hass: HomeAssistant, entry: MockConfigEntry) 
 
 async def test_statuses_of_names_are_read(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     assert {row.name: row.status.value for row in taught_names_of(hass).rows()} == {
-        "moon lamp": "approved",
-        "sky": "proposed",
-        "cookhouse": "declined",
-        "tree": "proposed",
-    }
+        "moon lamp": "approved", "sky": "proposed", "cookhouse": "declined", "tree": "proposed",
+    }  # fmt: skip
 
 
 async def test_statuses_of_phrases_are_read(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     assert {row.text: row.status.value for row in learned_phrases_of(hass).rows()} == {
-        "film evening": "proposed",
-        "pyjama party": "declined",
-        "reading corner": "seen",
-        "film night in the kitchen": "seen",
-        "make it cosy": "approved",
-        "early bird": "doubted",
-    }
+        "film evening": "proposed", "pyjama party": "declined", "reading corner": "seen",
+        "film night in the kitchen": "seen", "make it cosy": "approved", "early bird": "doubted",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("issue", "count"), [("names_proposed", 2), ("phrases_proposed", 1), ("phrases_doubted", 1)])
-async def test_what_waited_waits_in_repairs(
-    hass: HomeAssistant, entry: MockConfigEntry, issue: str, count: int
-) -> None:
+async def test_proposals_wait_in_repairs(hass: HomeAssistant, entry: MockConfigEntry, issue: str, count: int) -> None:
     found = ir.async_get(hass).async_get_issue(DOMAIN, f"{issue}_home")
     assert found is not None
     assert found.translation_placeholders == {"count": str(count)}

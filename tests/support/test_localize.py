@@ -11,11 +11,9 @@ ENGLISH = "I can't find anything called Lamp. Please use a name or area that is 
 GERMAN = "Ich finde nichts namens Lamp. Bitte nutze einen Namen oder Bereich, der für Assist freigegeben ist."
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [("en", ENGLISH), ("en-GB", ENGLISH), ("de", GERMAN), ("de-AT", GERMAN), ("sv", ENGLISH), ("", ENGLISH)],
-    ids=["en", "en-GB", "de", "de-AT", "not translated", "the server's"],
-)
+@pytest.mark.parametrize(("language", "sentence"), [
+    ("en", ENGLISH), ("en-GB", ENGLISH), ("de", GERMAN), ("de-AT", GERMAN), ("sv", ENGLISH), ("", ENGLISH),
+], ids=["en", "en-GB", "de", "de-AT", "not translated", "the server's"])  # fmt: skip
 async def test_sentence_in_the_language(hass: HomeAssistant, language: str, sentence: str) -> None:
     assert await async_text(hass, language, "local_unknown_name", name="Lamp") == sentence
 
@@ -37,16 +35,10 @@ async def test_unknown_key_is_returned(hass: HomeAssistant) -> None:
     assert await async_text(hass, "de", "no_such_key") == "no_such_key"
 
 
-@pytest.mark.parametrize(
-    ("language", "key", "expected"),
-    [
-        ("en", "text_empty", True),
-        ("de-CH", "text_empty", True),
-        ("sv", "text_empty", False),
-        ("en", "no_such_key", False),
-        ("de", "no_such_key", False),
-    ],
-)
+@pytest.mark.parametrize(("language", "key", "expected"), [
+    ("en", "text_empty", True), ("de-CH", "text_empty", True), ("sv", "text_empty", False),
+    ("en", "no_such_key", False), ("de", "no_such_key", False),
+])  # fmt: skip
 async def test_whether_a_sentence_is_translated(hass: HomeAssistant, language: str, key: str, expected: bool) -> None:
     assert await async_has_text(hass, language, key) is expected
 

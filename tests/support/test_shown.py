@@ -40,17 +40,14 @@ def test_nothing_loads_by_itself(written: str, expected: str) -> None:
         assert "".join([*(display.feed(piece) for piece in pieces), display.flush()]) == expected
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("[the weather](https://evil.example/?q=secret)", "[the weather] (https://evil.example/?q=secret)"),
-        ('[here](<https://a.b/c> "title") and there', '[here] (<https://a.b/c> "title") and there'),
-        ("[[a](//b)](https://c)", "[[a] (//b)] (https://c)"),
-        ("[x][1]\n\n[1]: https://a.b", "[x][1]\n\n[1] : https://a.b"),
-        ('<a href="https://a.b">x</a> <abbr>', '&lt;a href="https://a.b">x&lt;/a> <abbr>'),
-        ("[x] (no link) [y](/lovelace/0)", "[x] (no link) [y](/lovelace/0)"),
-    ],
-)
+@pytest.mark.parametrize(("written", "expected"), [
+    ("[the weather](https://evil.example/?q=secret)", "[the weather] (https://evil.example/?q=secret)"),
+    ('[here](<https://a.b/c> "title") and there', '[here] (<https://a.b/c> "title") and there'),
+    ("[[a](//b)](https://c)", "[[a] (//b)] (https://c)"),
+    ("[x][1]\n\n[1]: https://a.b", "[x][1]\n\n[1] : https://a.b"),
+    ('<a href="https://a.b">x</a> <abbr>', '&lt;a href="https://a.b">x&lt;/a> <abbr>'),
+    ("[x] (no link) [y](/lovelace/0)", "[x] (no link) [y](/lovelace/0)"),
+])  # fmt: skip
 def test_no_link_hides_where_it_leads_once_something_from_outside_was_read(written: str, expected: str) -> None:
     assert shown(written, tells_addresses=True) == expected
     display = ShownText(tells_addresses=True)

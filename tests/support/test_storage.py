@@ -20,15 +20,10 @@ from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble, async_sweep
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import hass_storage  # noqa: F401
 
 FILES = ("conversations", "journal", "models", "knowledge")
 NEWER = json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {"threads": ["hello"]}})
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -95,9 +90,7 @@ def told(hass: HomeAssistant) -> dict[str, str]:
     return {str(issue.translation_key): (issue.translation_placeholders or {})["file"] for issue in issues}
 
 
-async def test_everything_comes_back(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer
-) -> None:
+async def test_all_comes_back(hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer) -> None:
     await loaded_again(hass, entry)
     await use_all(hass, entry, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
@@ -149,9 +142,7 @@ async def test_file_of_another_shape_is_set_aside(
 
 
 @pytest.mark.parametrize("content", ["[]", "3", "{", "\x00"])
-async def test_what_is_no_file_of_home_assistant_is_set_aside(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, content: str
-) -> None:
+async def test_a_foreign_file(hass: HomeAssistant, entry: MockConfigEntry, file: Path, content: str) -> None:
     file.write_text(content)
     await loaded_again(hass, entry)
     assert [item.read_text() for item in file.parent.glob(f"{file.name}.corrupt.*")] == [content]
@@ -179,17 +170,14 @@ async def test_item_that_is_none_costs_only_itself(
     assert runtime.endpoints["llm-1"]._statistics.of("a model").window == 4096
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{}",
-        '{"version": 1, "minor_version": 1, "key": "k", "data": null}',
-        '{"version": 1, "minor_version": 1, "key": "k", "data": {"actions": [1], "documents": ["a"], "conversations": [{}]}}',
-        '{"version": 1, "data": {"actions": [{"id": 3}], "documents": [[]], "conversations": [{"a": 1}]}, "key": "k"}',
-        "[1, 2]",
-        '"words"',
-    ],
-)
+@pytest.mark.parametrize("content", [
+    "{}",
+    '{"version": 1, "minor_version": 1, "key": "k", "data": null}',
+    '{"version": 1, "minor_version": 1, "key": "k", "data": {"actions": [1], "documents": ["a"], "conversations": [{}]}}',
+    '{"version": 1, "data": {"actions": [{"id": 3}], "documents": [[]], "conversations": [{"a": 1}]}, "key": "k"}',
+    "[1, 2]",
+    '"words"',
+])  # fmt: skip
 async def test_file_of_which_nothing_can_be_read_is_never_overwritten(
     hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer, content: str
 ) -> None:

@@ -36,18 +36,10 @@ def test_changes_skip_gaps_and_repeats() -> None:
     assert changes(points((0, "on"), (1, "on"), (2, ""), (3, "on"), (4, "off"), (5, "on"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("numbers", "resets", "expected"),
-    [
-        (["10", "12", "15"], True, 5),
-        (["10", "15", "2", "4"], True, 9),
-        (["10", "15", "14.9"], True, 4.9),
-        (["10", "15", "2"], False, -8),
-        (["", "10"], True, 0),
-        ([""], True, None),
-    ],
-    ids=["rising", "reset", "jitter", "net", "one", "none"],
-)
+@pytest.mark.parametrize(("numbers", "resets", "expected"), [
+    (["10", "12", "15"], True, 5), (["10", "15", "2", "4"], True, 9), (["10", "15", "14.9"], True, 4.9),
+    (["10", "15", "2"], False, -8), (["", "10"], True, 0), ([""], True, None),
+], ids=["rising", "reset", "jitter", "net", "one", "none"])  # fmt: skip
 def test_growth_of_a_meter(numbers: list[str], resets: bool, expected: float | None) -> None:
     assert growth(points(*enumerate(numbers)), resets=resets) == pytest.approx(expected)
 

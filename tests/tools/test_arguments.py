@@ -89,66 +89,51 @@ def test_control_arguments_that_are_understood(given: dict[str, Any], expected: 
     assert (args["action"], args["entity_id"], args["parameters"]) == expected
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        [],
-        {"action": "turn_on"},
-        {"entity_id": "light.a"},
-        {"action": "explode", "entity_id": "light.a"},
-        {"action": "turn_on", "entity_id": ""},
-        {"action": "turn_on", "entity_id": 5},
-        {"action": "turn_on", "entity_id": [5]},
-        {"action": "turn_on", "entity_id": "x" * 256},
-        {"action": "turn_on", "entity_id": [f"light.{number}" for number in range(51)]},
-        {"action": "turn_on", "entity_id": "[light.a"},
-        {"action": "turn_on", "entity_id": "x", "parameters": "bright"},
-        {"action": "turn_on", "entity_id": "x", "parameters": [1]},
-        {"action": "turn_on", "entity_id": "x", "parameters": {1: 1}},
-        {"action": "turn_on", "entity_id": "x", "parameters": {"a": [[[[[]]]]]}},
-        {"action": "turn_on", "entity_id": "x", "area_id": "kitchen"},
-        {"action": "turn_on", "entity_id": "x", "target": {"entity_id": "all"}},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {},
+    [],
+    {"action": "turn_on"},
+    {"entity_id": "light.a"},
+    {"action": "explode", "entity_id": "light.a"},
+    {"action": "turn_on", "entity_id": ""},
+    {"action": "turn_on", "entity_id": 5},
+    {"action": "turn_on", "entity_id": [5]},
+    {"action": "turn_on", "entity_id": "x" * 256},
+    {"action": "turn_on", "entity_id": [f"light.{number}" for number in range(51)]},
+    {"action": "turn_on", "entity_id": "[light.a"},
+    {"action": "turn_on", "entity_id": "x", "parameters": "bright"},
+    {"action": "turn_on", "entity_id": "x", "parameters": [1]},
+    {"action": "turn_on", "entity_id": "x", "parameters": {1: 1}},
+    {"action": "turn_on", "entity_id": "x", "parameters": {"a": [[[[[]]]]]}},
+    {"action": "turn_on", "entity_id": "x", "area_id": "kitchen"},
+    {"action": "turn_on", "entity_id": "x", "target": {"entity_id": "all"}},
+])  # fmt: skip
 def test_control_arguments_that_are_refused(given: Any) -> None:
     with pytest.raises(probatio.Invalid):
         HaControl.parameters(given)
 
 
-@pytest.mark.parametrize(
-    ("given", "attributes", "history"),
-    [
-        ({}, [], None),
-        ({"attributes": None, "history": None}, [], None),
-        ({"attributes": "brightness, effect", "history": ""}, ["brightness", "effect"], None),
-        ({"attributes": '["brightness"]', "history": {}}, ["brightness"], None),
-        ({"attributes": ["a", " ", "a"]}, ["a"], None),
-        ({"history": "24h"}, [], {"duration": "24h", "aggregate": None}),
-        ({"history": '{"duration": "1h"}'}, [], {"duration": "1h", "aggregate": None}),
-        ({"history": {"duration": "7d", "aggregate": "Average"}}, [], {"duration": "7d", "aggregate": "avg"}),
-        ({"duration": "7d", "aggregate": "total"}, [], {"duration": "7d", "aggregate": "sum"}),
-        ({"history": {"aggregate": ""}}, [], {"duration": "", "aggregate": None}),
-    ],
-)
+@pytest.mark.parametrize(("given", "attributes", "history"), [
+    ({}, [], None),
+    ({"attributes": None, "history": None}, [], None),
+    ({"attributes": "brightness, effect", "history": ""}, ["brightness", "effect"], None),
+    ({"attributes": '["brightness"]', "history": {}}, ["brightness"], None),
+    ({"attributes": ["a", " ", "a"]}, ["a"], None),
+    ({"history": "24h"}, [], {"duration": "24h", "aggregate": None}),
+    ({"history": '{"duration": "1h"}'}, [], {"duration": "1h", "aggregate": None}),
+    ({"history": {"duration": "7d", "aggregate": "Average"}}, [], {"duration": "7d", "aggregate": "avg"}),
+    ({"duration": "7d", "aggregate": "total"}, [], {"duration": "7d", "aggregate": "sum"}),
+    ({"history": {"aggregate": ""}}, [], {"duration": "", "aggregate": None}),
+])  # fmt: skip
 def test_query_arguments_that_are_understood(given: dict[str, Any], attributes: list[str], history: Any) -> None:
     args = HaQuery.parameters({"entity_id": "x", **given})
     assert (args["attributes"], args.get("history")) == (attributes, history)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"attributes": 5},
-        {"attributes": {"a": 1}},
-        {"attributes": "[broken"},
-        {"history": {"aggregate": "median"}},
-        {"history": {"duration": ["1h"]}},
-        {"history": {"from": "yesterday"}},
-        {"history": 5},
-        {"limit": 5},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {"attributes": 5}, {"attributes": {"a": 1}}, {"attributes": "[broken"}, {"history": {"aggregate": "median"}},
+    {"history": {"duration": ["1h"]}}, {"history": {"from": "yesterday"}}, {"history": 5}, {"limit": 5},
+])  # fmt: skip
 def test_query_arguments_that_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(probatio.Invalid):
         HaQuery.parameters({"entity_id": "x", **given})

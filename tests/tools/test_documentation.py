@@ -40,9 +40,7 @@ async def read(hass: HomeAssistant, server: LLMServer, **arguments: object) -> d
     return dict(json.loads(server.request.body["messages"][-1]["content"]))
 
 
-async def test_a_model_reads_a_long_document_in_two_calls(
-    hass: HomeAssistant, llm_server: LLMServer, owned: Path
-) -> None:
+async def test_two_calls_read_a_long_document(hass: HomeAssistant, llm_server: LLMServer, owned: Path) -> None:
     await set_up(hass, llm_server, profile={"documentation_tool": True})
     told = await read(hass, llm_server, filename="boiler.md")
     assert told["success"]
@@ -54,18 +52,9 @@ async def test_a_model_reads_a_long_document_in_two_calls(
     assert "Documents: TALKING.md, USER_GUIDE.md, boiler.md." in offered(llm_server)["description"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secrets.yaml",
-        "../../secrets.yaml",
-        "/etc/passwd",
-        "link.md",
-        "pipes/../../secrets.yaml",
-        "secrets.yaml",
-        " ",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "../secrets.yaml", "../../secrets.yaml", "/etc/passwd", "link.md", "pipes/../../secrets.yaml", "secrets.yaml", " ",
+])  # fmt: skip
 async def test_it_reads_nothing_else(hass: HomeAssistant, llm_server: LLMServer, owned: Path, name: str) -> None:
     (owned / "link.md").symlink_to(hass.config.path("secrets.yaml"))
     await set_up(hass, llm_server, profile={"documentation_tool": True})
@@ -75,9 +64,7 @@ async def test_it_reads_nothing_else(hass: HomeAssistant, llm_server: LLMServer,
     assert "hunter2" not in str(llm_server.request.body)
 
 
-async def test_only_agents_that_have_it_switched_on_are_offered_it(
-    hass: HomeAssistant, llm_server: LLMServer, owned: Path
-) -> None:
+async def test_only_agents_with_it_are_offered_it(hass: HomeAssistant, llm_server: LLMServer, owned: Path) -> None:
     await set_up(hass, llm_server, profile={"system_documents": ["USER_GUIDE.md"]})
     told = await read(hass, llm_server, filename="USER_GUIDE.md")
     assert not told["success"]

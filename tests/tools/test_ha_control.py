@@ -7,10 +7,7 @@ from typing import Any
 from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    async_capture_events,
-    async_mock_service,
-)
+from pytest_homeassistant_custom_component.common import async_capture_events, async_mock_service
 
 from custom_components.home_agent.policy.write import MAX_RESULTS, async_execute
 from custom_components.home_agent.support.errors import ToolRefusal
@@ -34,20 +31,17 @@ async def test_half_brightness_is_128_and_on(hass: HomeAssistant, control: Ask) 
 
 
 @pytest.mark.usefixtures("demo_house")
-@pytest.mark.parametrize(
-    ("action", "entity_id", "parameters", "new_state", "attribute", "value"),
-    [
-        ("turn_off", "Kitchen Lights", {}, "off", None, None),
-        ("turn_on", "light.bed_light", {"color_name": "red"}, "on", "rgb_color", [255, 0, 0]),
-        ("set_value", "climate.heatpump", {"temperature": "23 °C"}, "heat", "temperature", 23),
-        ("set_value", "climate.hvac", {"hvac_mode": "OFF"}, "off", None, None),
-        ("set_value", "media_player.walkman", {"volume": 30}, "playing", "volume_level", 0.3),
-        ("set_value", "media_player.walkman", {"command": "pause"}, "paused", None, None),
-        ("turn_on", "fan.living_room_fan", {"percentage": 66}, "on", "percentage", 66),
-        ("toggle", "switch.ac", {}, "on", None, None),
-        ("lock", "lock.kitchen_door", {}, "locked", None, None),
-    ],
-)
+@pytest.mark.parametrize(("action", "entity_id", "parameters", "new_state", "attribute", "value"), [
+    ("turn_off", "Kitchen Lights", {}, "off", None, None),
+    ("turn_on", "light.bed_light", {"color_name": "red"}, "on", "rgb_color", [255, 0, 0]),
+    ("set_value", "climate.heatpump", {"temperature": "23 °C"}, "heat", "temperature", 23),
+    ("set_value", "climate.hvac", {"hvac_mode": "OFF"}, "off", None, None),
+    ("set_value", "media_player.walkman", {"volume": 30}, "playing", "volume_level", 0.3),
+    ("set_value", "media_player.walkman", {"command": "pause"}, "paused", None, None),
+    ("turn_on", "fan.living_room_fan", {"percentage": 66}, "on", "percentage", 66),
+    ("toggle", "switch.ac", {}, "on", None, None),
+    ("lock", "lock.kitchen_door", {}, "locked", None, None),
+])  # fmt: skip
 async def test_what_is_done_is_told(
     hass: HomeAssistant,
     control: Ask,
@@ -76,9 +70,7 @@ async def test_every_call_carries_the_context_of_the_turn(hass: HomeAssistant, c
 
 
 @pytest.mark.usefixtures("demo_house")
-async def test_several_entities_are_one_planned_call_and_a_list(
-    hass: HomeAssistant, control: Ask, planned: MakePlan
-) -> None:
+async def test_several_entities_are_one_call(hass: HomeAssistant, control: Ask, planned: MakePlan) -> None:
     plan = await planned("turn_off", "light.bed_light, light.kitchen_lights")
     assert [(call.service, call.entity_ids) for call in plan.effects] == [
         ("turn_off", ("light.bed_light", "light.kitchen_lights"))
@@ -90,16 +82,13 @@ async def test_several_entities_are_one_planned_call_and_a_list(
     assert [row["new_state"] for row in result["entities"]] == ["off", "off"]
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "state", "attributes", "action", "reason"),
-    [
-        ("lock.a", "locked", {}, "turn_off", "unlock"),
-        ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "turn_on", "open_door"),
-        ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "toggle", "open_door"),
-        ("valve.a", "closed", {"supported_features": 3}, "turn_on", "open_valve"),
-        ("alarm_control_panel.a", "armed_away", {}, "turn_off", "disarm"),
-    ],
-)
+@pytest.mark.parametrize(("entity_id", "state", "attributes", "action", "reason"), [
+    ("lock.a", "locked", {}, "turn_off", "unlock"),
+    ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "turn_on", "open_door"),
+    ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "toggle", "open_door"),
+    ("valve.a", "closed", {"supported_features": 3}, "turn_on", "open_valve"),
+    ("alarm_control_panel.a", "armed_away", {}, "turn_off", "disarm"),
+])  # fmt: skip
 async def test_sensitive_plans_say_why(
     planned: MakePlan, put: Put, entity_id: str, state: str, attributes: dict[str, Any], action: str, reason: str
 ) -> None:

@@ -30,9 +30,7 @@ async def test_a_group_with_something_unexposed_is_refused(hass: HomeAssistant, 
             await planned("turn_off", entity_id)
 
 
-async def test_who_means_many_leaves_out_a_group_with_something_unexposed(
-    hass: HomeAssistant, planned: MakePlan, put: Put
-) -> None:
+async def test_a_group_with_a_hidden_member_is_left_out(hass: HomeAssistant, planned: MakePlan, put: Put) -> None:
     await put("light.b", "off")
     await put("light.a", "off")
     await put("light.hidden", "off", exposed=False)
@@ -41,9 +39,7 @@ async def test_who_means_many_leaves_out_a_group_with_something_unexposed(
     assert plan.targets == ("light.b",)
 
 
-async def test_members_that_a_group_hides_are_reached_through_it(
-    hass: HomeAssistant, planned: MakePlan, put: Put
-) -> None:
+async def test_hidden_members_are_reached_by_their_group(hass: HomeAssistant, planned: MakePlan, put: Put) -> None:
     hidden = er.async_get(hass).async_get_or_create(
         "light", "test", "1", suggested_object_id="hidden", hidden_by=er.RegistryEntryHider.INTEGRATION
     )
@@ -65,16 +61,10 @@ async def test_a_group_is_controlled_through_its_members(hass: HomeAssistant, co
     assert [row["new_state"] for row in result["entities"]] == ["on", "on"]
 
 
-@pytest.mark.parametrize(
-    ("value", "named"),
-    [
-        ("light.secret", ("light.secret",)),
-        ("light.ghost", ("light.ghost",)),
-        (["light.a, Light.Secret"], ("light.a", "light.secret")),
-        ("hello. you", ()),
-        ("example.com", ()),
-    ],
-)
+@pytest.mark.parametrize(("value", "named"), [
+    ("light.secret", ("light.secret",)), ("light.ghost", ("light.ghost",)),
+    (["light.a, Light.Secret"], ("light.a", "light.secret")), ("hello. you", ()), ("example.com", ()),
+])  # fmt: skip
 async def test_entities_in_the_variables_of_a_script_are_targets(
     hass: HomeAssistant, planned: MakePlan, put: Put, value: object, named: tuple[str, ...]
 ) -> None:
@@ -87,9 +77,7 @@ async def test_entities_in_the_variables_of_a_script_are_targets(
 
 
 @pytest.mark.parametrize("value", ["kitchen", "['kitchen']", "light.a, kitchen", ["ground"], "festive "], ids=str)
-async def test_a_script_is_not_sent_to_everything_somewhere(
-    hass: HomeAssistant, planned: MakePlan, put: Put, value: object
-) -> None:
+async def test_a_script_gets_no_wide_target(hass: HomeAssistant, planned: MakePlan, put: Put, value: object) -> None:
     ar.async_get(hass).async_create("Kitchen")
     fr.async_get(hass).async_create("Ground")
     lr.async_get(hass).async_create("Festive")

@@ -54,19 +54,10 @@ async def test_an_odd_attribute_does_not_spoil_the_query(query: Ask, put: Put) -
     json_bytes(result)
 
 
-@pytest.mark.parametrize(
-    ("state", "attributes"),
-    [
-        ("on", {"serial": 2**70}),
-        ("on", {"serial": float("nan")}),
-        ("on", {"title": "\ud83d"}),
-        ("on", {"\ud83d": 1}),
-        ("on", {"device_class": "\ud83d"}),
-        ("on", {"friendly_name": "a\ud83d"}),
-        ("\ud83d", {}),
-    ],
-    ids=["big", "no number", "value", "name", "key attribute", "friendly name", "state"],
-)
+@pytest.mark.parametrize(("state", "attributes"), [
+    ("on", {"serial": 2**70}), ("on", {"serial": float("nan")}), ("on", {"title": "\ud83d"}), ("on", {"\ud83d": 1}),
+    ("on", {"device_class": "\ud83d"}), ("on", {"friendly_name": "a\ud83d"}), ("\ud83d", {}),
+], ids=["big", "no number", "value", "name", "key attribute", "friendly name", "state"])  # fmt: skip
 @pytest.mark.parametrize("more", [{}, {"attributes": ["title", "\ud83d"]}], ids=["all", "some"])
 async def test_what_no_encoder_takes_does_not_spoil_a_wildcard(
     query: Ask, put: Put, state: str, attributes: dict[str, Any], more: dict[str, Any]
@@ -104,19 +95,13 @@ async def fill(put: Put, count: int, **attributes: Any) -> None:
         await put(f"light.l{number:04}", "on", brightness=number % 255, friendly_name=f"Light {number}", **attributes)
 
 
-@pytest.mark.parametrize(
-    ("count", "attributes", "note"),
-    [
-        (5, {}, None),
-        (40, {f"a{number}": "x" * 20 for number in range(10)}, "most important"),
-        (80, {}, "Attributes are left out"),
-        (1000, {}, "not listed"),
-    ],
-    ids=["all", "key", "none", "overview"],
-)
-async def test_results_shrink_until_they_fit(
-    query: Ask, put: Put, count: int, attributes: dict[str, Any], note: str | None
-) -> None:
+@pytest.mark.parametrize(("count", "attributes", "note"), [
+    (5, {}, None),
+    (40, {f"a{number}": "x" * 20 for number in range(10)}, "most important"),
+    (80, {}, "Attributes are left out"),
+    (1000, {}, "not listed"),
+], ids=["all", "key", "none", "overview"])  # fmt: skip
+async def test_results_fit(query: Ask, put: Put, count: int, attributes: dict[str, Any], note: str | None) -> None:
     await fill(put, count, **attributes)
     result = await query("light.*")
     assert result["count"] == count

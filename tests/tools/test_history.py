@@ -27,7 +27,6 @@ type Step = tuple[float, str]
 
 @pytest.fixture(autouse=True)
 def at_noon(freezer: FrozenDateTimeFactory) -> None:
-    """Let the test begin at a known time, before the recorder starts."""
     freezer.move_to(START)
 
 
@@ -64,10 +63,7 @@ def statistic(
     async_import_statistics(hass, metadata, rows)
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "value"),
-    [("avg", 20.789), ("min", 20), ("max", 30), ("sum", 75), ("count", 2)],
-)
+@pytest.mark.parametrize(("aggregate", "value"), [("avg", 20.789), ("min", 20), ("max", 30), ("sum", 75), ("count", 2)])
 async def test_aggregates_of_known_numbers(
     hass: HomeAssistant,
     query: Ask,
@@ -85,27 +81,21 @@ async def test_aggregates_of_known_numbers(
     assert (row["aggregate"], row["unit"], row["source"]) == (aggregate, "°C", "recorder")
 
 
-async def test_average_is_weighed_by_time_up_to_now(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_average_over_time(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     await live(hass, put, freezer, "sensor.t", [(0, "20"), (90, "30")], 100)
     result = await query("sensor.t", history={"duration": "100m", "aggregate": "avg"})
     assert result["entities"][0]["value"] == 21
     assert (result["from"], result["to"]) == ("2027-03-10T04:00:00-08:00", "2027-03-10T05:40:00-08:00")
 
 
-async def test_a_meter_that_starts_anew(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_meter_reset(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     steps = [(0.0, "10"), (10, "12"), (20, "15"), (30, "2"), (40, "4")]
     await live(hass, put, freezer, "sensor.energy_a", steps, 60, **METER)
     result = await query("sensor.energy_a", history={"duration": "1h", "aggregate": "sum"})
     assert result["entities"][0]["value"] == 9
 
 
-async def test_the_week_of_all_meters_comes_from_statistics_with_a_total(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_a_week_of_meters(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(START + timedelta(days=10))
     for number, name in enumerate("ab", 1):
         await put(f"sensor.energy_{name}", "500", **METER)
@@ -121,9 +111,7 @@ async def test_the_week_of_all_meters_comes_from_statistics_with_a_total(
     assert result["total"] == 504
 
 
-async def test_what_was_purged_comes_from_statistics(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_purged_statistics(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(START + timedelta(days=20))
     await put("sensor.t", "25", unit_of_measurement="°C", state_class="measurement")
     await async_wait_recording_done(hass)
@@ -186,9 +174,7 @@ async def test_what_somebody_wrote_once_is_text_of_others(
     assert turn.record.taints == {"ha_query"}
 
 
-async def test_across_the_change_to_summer_time(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_summer_time(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(datetime(2027, 3, 14, 17, 0, 0, tzinfo=UTC))  # clocks went forward at 10:00 UTC
     await put("sensor.t", "1")
     await async_wait_recording_done(hass)
@@ -209,9 +195,7 @@ async def test_nothing_known_and_too_many(hass: HomeAssistant, query: Ask, put: 
         await query("sensor.t", history="soon")
 
 
-async def test_the_default_is_a_day_and_several_share_the_points(
-    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_a_day_by_default(hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory) -> None:
     for name in "abcdefghijkl":
         await live(hass, put, freezer, f"sensor.{name}", [(float(minute), str(minute)) for minute in range(8)], 8)
     result = await query("sensor.*", history={"aggregate": None, "duration": ""})

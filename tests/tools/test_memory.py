@@ -76,9 +76,7 @@ def offered(server: LLMServer) -> set[str]:
 # To keep
 
 
-async def test_what_is_stored_says_what_became_of_it(
-    hass: HomeAssistant, llm_server: LLMServer, person: Person
-) -> None:
+async def test_storing_tells_the_outcome(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     await set_up(hass, llm_server)
     answer = await ask(
         hass, llm_server, "store_memory", {"content": COFFEE, "type": "preference"}, context=person("Anna")
@@ -151,17 +149,13 @@ async def test_a_value_that_was_hidden_is_not_stored(hass: HomeAssistant, llm_se
 @pytest.mark.parametrize(
     "arguments", [{}, {"content": "  "}, {"content": "x" * 1001}], ids=["nothing", "blanks", "too long"]
 )
-async def test_what_is_no_memory_is_refused(
-    hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]
-) -> None:
+async def test_an_invalid_memory(hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]) -> None:
     await set_up(hass, llm_server)
     assert not (await ask(hass, llm_server, "store_memory", arguments))["success"]
     assert not known(hass)
 
 
-async def test_what_a_deleted_user_had_begun_to_say_is_not_kept(
-    hass: HomeAssistant, llm_server: LLMServer, person: Person
-) -> None:
+async def test_a_deleted_users_draft_is_not_kept(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     """Their memories have gone with them: one that comes later would stay for ever."""
     await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
     anna = person("Anna")
@@ -278,9 +272,7 @@ async def test_several_are_listed_and_asked_about(hass: HomeAssistant, llm_serve
     assert contents(hass) == {KEY}
 
 
-async def test_one_that_only_is_about_something_alike_is_asked_about(
-    hass: HomeAssistant, llm_server: LLMServer, person: Person
-) -> None:
+async def test_a_similar_memory_is_asked_about(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     """A birthday is a time, and so is an evening: what was meant by it is for the person to say."""
     await set_up(hass, llm_server)
     anna, jazz = person("Anna"), "Ben likes jazz in the evening"
@@ -322,19 +314,16 @@ async def test_many_are_counted_in_the_question(hass: HomeAssistant, llm_server:
     assert not known(hass)
 
 
-@pytest.mark.parametrize(
-    ("language", "yes", "said", "replaces", "old", "new"),
-    [
-        (
-            *("en", "yes", "Done. I'll remember “{}”.", " It replaces “{}”."),
-            *("Tom's guitar lesson is on Monday", "Tom's guitar lesson has moved to Thursday"),
-        ),
-        (
-            *("de", "ja", "Erledigt. Ich merke mir “{}”.", " Das ersetzt “{}”."),
-            *("Das Bett steht im Schlafzimmer", "Das Bett steht jetzt auf dem Dachboden"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "yes", "said", "replaces", "old", "new"), [
+    (
+        *("en", "yes", "Done. I'll remember “{}”.", " It replaces “{}”."),
+        *("Tom's guitar lesson is on Monday", "Tom's guitar lesson has moved to Thursday"),
+    ),
+    (
+        *("de", "ja", "Erledigt. Ich merke mir “{}”.", " Das ersetzt “{}”."),
+        *("Das Bett steht im Schlafzimmer", "Das Bett steht jetzt auf dem Dachboden"),
+    ),
+])  # fmt: skip
 async def test_after_a_yes_it_is_said_what_is_remembered(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -361,9 +350,7 @@ async def test_after_a_yes_it_is_said_what_is_remembered(
     assert await kept(f"Lisa says “hello?” {'x' * 200}") == said.format(f"Lisa says hello {'x' * 104}… (+96)")
 
 
-async def test_after_a_yes_it_is_said_what_had_to_go(
-    hass: HomeAssistant, llm_server: LLMServer, person: Person
-) -> None:
+async def test_after_a_yes_the_dropped_is_told(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     await set_up(hass, llm_server, options={"always_confirm": ["store_memory"], "memory": {"max_memories": 1}})
     anna = person("Anna")
     await keep(hass, COFFEE, source=MemorySource.EXTRACTED)
@@ -406,9 +393,7 @@ async def test_forget_that(hass: HomeAssistant, llm_server: LLMServer, person: P
 
 
 @pytest.mark.parametrize("arguments", [{"ids": ["00000000"]}, {"ids": ["x"]}, {"ids": [""]}, {"query": "bicycle"}])
-async def test_what_nobody_knows_cannot_be_forgotten(
-    hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]
-) -> None:
+async def test_the_unknown_stays(hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]) -> None:
     await set_up(hass, llm_server)
     await keep(hass, KEY)
     assert not (await ask(hass, llm_server, "forget_memory", arguments))["success"]
@@ -450,7 +435,6 @@ async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMSe
 
 
 async def test_the_tools_are_short(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """All of them stand in each prompt."""
     await set_up(hass, llm_server)
     llm_server.respond(lambda _body: text("Hello."))
 
@@ -465,13 +449,10 @@ async def test_the_tools_are_short(hass: HomeAssistant, llm_server: LLMServer) -
     assert await tokens_of(*TOOLS, "teach_name") < 290
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        pytest.param({"options": {"memory": {"enabled": False}}}, id="off for all"),
-        pytest.param({"profile": {"memory": "off"}}, id="off for this agent"),
-    ],
-)
+@pytest.mark.parametrize("fields", [
+    pytest.param({"options": {"memory": {"enabled": False}}}, id="off for all"),
+    pytest.param({"profile": {"memory": "off"}}, id="off for this agent"),
+])  # fmt: skip
 async def test_nothing_while_it_is_off(
     hass: HomeAssistant, llm_server: LLMServer, fields: dict[str, Any], person: Person
 ) -> None:
@@ -551,9 +532,7 @@ async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_ser
     assert [row["of"] for row in own["result"]["memories"]] == ["user"]
 
 
-async def test_what_one_was_told_is_not_sent_with_the_words_of_another(
-    hass: HomeAssistant, llm_server: LLMServer, person: Person
-) -> None:
+async def test_one_users_memory_goes_to_no_other(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     """Neither what stood beside a question nor what was recalled, in one conversation of two people."""
     await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
     anna, ben = person("Anna"), person("Ben")

@@ -18,20 +18,15 @@ from custom_components.home_agent.tools.sanitize import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        pytest.param("Fine.", "Fine.", id="text"),
-        pytest.param('{"a": [1, "b\\u202ec"]}', {"a": [1, "bc"]}, id="JSON"),
-        pytest.param(
-            '{"a": "b\\u2066c\\u2069d\\u00ade\\u3164f\\u061cg\\u115fh\\uffa0"}', {"a": "bcdefgh"}, id="unseen"
-        ),
-        pytest.param(" [1, null, true]", [1, None, True], id="a list"),
-        pytest.param("{not JSON\x1b", "{not JSON", id="looks like JSON"),
-        pytest.param("مي\u200cخواهم 👩\u200d🍳", "مي\u200cخواهم 👩\u200d🍳", id="joiners"),
-        pytest.param("7", "7", id="a number is text"),
-    ],
-)
+@pytest.mark.parametrize(("text", "answer"), [
+    pytest.param("Fine.", "Fine.", id="text"),
+    pytest.param('{"a": [1, "b\\u202ec"]}', {"a": [1, "bc"]}, id="JSON"),
+    pytest.param('{"a": "b\\u2066c\\u2069d\\u00ade\\u3164f\\u061cg\\u115fh\\uffa0"}', {"a": "bcdefgh"}, id="unseen"),
+    pytest.param(" [1, null, true]", [1, None, True], id="a list"),
+    pytest.param("{not JSON\x1b", "{not JSON", id="looks like JSON"),
+    pytest.param("مي\u200cخواهم 👩\u200d🍳", "مي\u200cخواهم 👩\u200d🍳", id="joiners"),
+    pytest.param("7", "7", id="a number is text"),
+])  # fmt: skip
 def test_answers(text: str, answer: object) -> None:
     assert content_from(text) == answer
 
@@ -54,60 +49,46 @@ def block(**members: Any) -> SimpleNamespace:
     return SimpleNamespace(**members)
 
 
-@pytest.mark.parametrize(
-    ("content", "structured", "text"),
-    [
-        pytest.param([block(type="text", text="a"), block(type="text", text="b")], {"c": 1}, "a\nb", id="texts"),
-        pytest.param([], {"c": 1}, '{"c":1}', id="structure alone"),
-        pytest.param([], {"n": 10**30}, f'{{"n":{10**30}}}', id="more than 64 bits"),
-        pytest.param([], None, "", id="nothing"),
-        pytest.param([block(type="resource", resource=block(text="inside"))], None, "inside", id="text in a resource"),
-        pytest.param(
-            [block(type="resource", resource=block(blob="QUJD", mimeType="a/b"))],
-            None,
-            "[resource, a/b, 3 bytes: not shown]",
-            id="bytes in a resource",
-        ),
-        pytest.param([block(type="resource_link", uri="file:///x")], None, "[resource_link: file:///x]", id="a link"),
-    ],
-)
+@pytest.mark.parametrize(("content", "structured", "text"), [
+    pytest.param([block(type="text", text="a"), block(type="text", text="b")], {"c": 1}, "a\nb", id="texts"),
+    pytest.param([], {"c": 1}, '{"c":1}', id="structure alone"),
+    pytest.param([], {"n": 10**30}, f'{{"n":{10**30}}}', id="more than 64 bits"),
+    pytest.param([], None, "", id="nothing"),
+    pytest.param([block(type="resource", resource=block(text="inside"))], None, "inside", id="text in a resource"),
+    pytest.param(
+        [block(type="resource", resource=block(blob="QUJD", mimeType="a/b"))], None,
+        "[resource, a/b, 3 bytes: not shown]", id="bytes in a resource",
+    ),
+    pytest.param([block(type="resource_link", uri="file:///x")], None, "[resource_link: file:///x]", id="a link"),
+])  # fmt: skip
 def test_texts(content: list[Any], structured: object, text: str) -> None:
     assert text_of(content, structured) == text
 
 
-@pytest.mark.parametrize(
-    ("schema", "args", "wrong"),
-    [
-        ({"required": ["a"]}, {}, "missing: a"),
-        ({"additionalProperties": False}, {"b": 1}, "unknown: b; there are: a"),
-        ({}, {"b": 1}, None),
-        ({}, {"a": "x" * 20_000}, "too long"),
-        ({"required": "a"}, {}, None),
-        ({"required": [["a"], 1, "a"]}, {}, "missing: a"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "args", "wrong"), [
+    ({"required": ["a"]}, {}, "missing: a"),
+    ({"additionalProperties": False}, {"b": 1}, "unknown: b; there are: a"),
+    ({}, {"b": 1}, None),
+    ({}, {"a": "x" * 20_000}, "too long"),
+    ({"required": "a"}, {}, None),
+    ({"required": [["a"], 1, "a"]}, {}, "missing: a"),
+])  # fmt: skip
 def test_arguments(schema: dict[str, Any], args: dict[str, Any], wrong: str | None) -> None:
     assert wrong_arguments({"type": "object", "properties": {"a": {}}, **schema}, args) == wrong
 
 
-@pytest.mark.parametrize(
-    ("schema", "fit"),
-    [
-        ({"type": "object"}, {"type": "object", "properties": {}}),
-        (
-            {"properties": {"a": {"description": "x\u200by"}}},
-            {"properties": {"a": {"description": "xy"}}, "type": "object"},
-        ),
-        (
-            {"properties": {"a": {"maximum": 10**30}}},
-            {"properties": {"a": {"maximum": 1e30}}, "type": "object"},
-        ),
-        ({"properties": {"a": {"minimum": -(10**30), "default": float("nan")}}}, None),
-        ({"type": "array"}, None),
-        ({"properties": []}, None),
-        ("object", None),
-    ],
-)
+@pytest.mark.parametrize(("schema", "fit"), [
+    ({"type": "object"}, {"type": "object", "properties": {}}),
+    (
+        {"properties": {"a": {"description": "x\u200by"}}},
+        {"properties": {"a": {"description": "xy"}}, "type": "object"},
+    ),
+    ({"properties": {"a": {"maximum": 10**30}}}, {"properties": {"a": {"maximum": 1e30}}, "type": "object"}),
+    ({"properties": {"a": {"minimum": -(10**30), "default": float("nan")}}}, None),
+    ({"type": "array"}, None),
+    ({"properties": []}, None),
+    ("object", None),
+])  # fmt: skip
 def test_schemas(schema: object, fit: object) -> None:
     assert schema_from(schema) == fit
 

@@ -27,16 +27,10 @@ async def test_off_begins_anew(hass: HomeAssistant, llm_server: LLMServer, hass_
     assert words(llm_server) == BEGINS
 
 
-@pytest.mark.parametrize(
-    ("wanted", "where", "expected"),
-    [
-        ("user", {}, GOES_ON),
-        ("user", BATH, GOES_ON),
-        ("device", KITCHEN, GOES_ON),
-        ("device", BATH, BEGINS),
-        ("device", {}, BEGINS),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "where", "expected"), [
+    ("user", {}, GOES_ON), ("user", BATH, GOES_ON), ("device", KITCHEN, GOES_ON), ("device", BATH, BEGINS),
+    ("device", {}, BEGINS),
+])  # fmt: skip
 async def test_the_same_person(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -85,9 +79,7 @@ async def test_automations_begin_anew(hass: HomeAssistant, llm_server: LLMServer
     assert words(llm_server) == BEGINS
 
 
-async def test_a_name_of_its_own_begins_anew(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_new_name_begins_anew(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     entry = await set_up(hass, llm_server, profile={"continue_conversation": "user"})
     me = Context(user_id=hass_admin_user.id)
     await say_all(hass, llm_server, None, "one", context=me)

@@ -29,17 +29,12 @@ from custom_components.home_agent.transcript.conversations import (
 from custom_components.home_agent.turn.turn import Turn
 from tests.house import set_up
 from tests.llm_server import LLMServer
+from tests.stored import hass_storage  # noqa: F401
 
 from .conftest import restart, say_all, words
 
 PROFILE = Profile(subentry_id="p", name="Anna")
 type Told = list[tuple[Trouble, str, bool]]
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Have files written; the harness would only pretend to."""
-    return {}
 
 
 @pytest.fixture
@@ -66,13 +61,11 @@ async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Convers
 
 
 def turn(**fields: Any) -> Turn:
-    """Return a turn of a user."""
     asked: dict[str, Any] = {"conversation_id": "a", "context": Context(user_id="u"), "direct": True}
     return Turn(profile=PROFILE, text="", language="en", **asked | fields)
 
 
 def a_round(text: str = "hello") -> list[StoredMessage]:
-    """Return a question and its answer."""
     now = dt_util.utcnow()
     return [StoredMessage(id="1", role=role, text=text, at=now) for role in Role]
 
@@ -93,9 +86,7 @@ async def test_a_conversation_comes_back_as_it_was(hass: HomeAssistant, storage:
     assert told == []
 
 
-async def test_a_second_after_a_turn_it_is_on_the_disk(
-    hass: HomeAssistant, storage: Path, told: Told, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_delayed_write(hass: HomeAssistant, storage: Path, told: Told, freezer: FrozenDateTimeFactory) -> None:
     conversations = await opened(hass, told)
     conversations.add(turn(), "a", a_round("before the power cut"), ())
     freezer.tick(1)
@@ -112,9 +103,7 @@ async def test_what_was_cleared_leaves_the_disk(hass: HomeAssistant, storage: Pa
     assert "hello" not in (storage / f"{DOMAIN}.conversations.e").read_text()
 
 
-async def test_of_two_assistants_one_may_leave_nothing_on_the_disk(
-    hass: HomeAssistant, storage: Path, told: Told
-) -> None:
+async def test_one_assistant_may_leave_nothing(hass: HomeAssistant, storage: Path, told: Told) -> None:
     forgetful = Profile(subentry_id="f", name="Ben", history_persist=False)
     conversations = await opened(hass, told, forgetful)
     conversations.add(turn(), "a", a_round(), ())
@@ -134,14 +123,10 @@ async def test_it_is_private_and_in_the_form_of_openai(hass: HomeAssistant, stor
     assert messages == [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hello"}]
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "{", '{"version": 1, "data": {"conversations": [{"id"', "\x00\x00\x00"],
-    ids=["empty", "a brace", "cut off", "zeros"],
-)
-async def test_json_that_is_broken_is_set_aside_and_reported(
-    hass: HomeAssistant, storage: Path, told: Told, content: str
-) -> None:
+@pytest.mark.parametrize("content", [
+    "", "{", '{"version": 1, "data": {"conversations": [{"id"', "\x00\x00\x00",
+], ids=["empty", "a brace", "cut off", "zeros"])  # fmt: skip
+async def test_broken_json_is_set_aside(hass: HomeAssistant, storage: Path, told: Told, content: str) -> None:
     file = storage / f"{DOMAIN}.conversations.e"
     file.write_text(content)
     assert (await opened(hass, told)).counts["conversations"] == 0
@@ -153,9 +138,7 @@ async def test_json_that_is_broken_is_set_aside_and_reported(
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '{"data": {}}', '{"version": 1, "minor_version": 1, "data": [1]}'])
-async def test_other_json_is_set_aside_and_reported(
-    hass: HomeAssistant, storage: Path, told: Told, content: str
-) -> None:
+async def test_other_json_is_set_aside(hass: HomeAssistant, storage: Path, told: Told, content: str) -> None:
     (storage / f"{DOMAIN}.conversations.e").write_text(content)
     await write(hass, told)
     [(trouble, name, _)] = told
@@ -173,9 +156,7 @@ async def test_file_of_a_newer_version_is_left_as_it_is(hass: HomeAssistant, sto
     assert told == [(Trouble.NEWER, file.name, True)]
 
 
-async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
-    hass: HomeAssistant, storage: Path, told: Told
-) -> None:
+async def test_an_unreadable_file_is_left(hass: HomeAssistant, storage: Path, told: Told) -> None:
     folder = storage / f"{DOMAIN}.conversations.e"
     folder.mkdir()
     await write(hass, told)
@@ -186,9 +167,7 @@ async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
 @pytest.mark.parametrize(
     "broken", [{}, {"id": 1}, "words", None, {"messages": 3}, {"profile_id": "p", "messages": [{}]}]
 )
-async def test_one_that_cannot_be_read_costs_only_itself(
-    hass: HomeAssistant, storage: Path, told: Told, broken: object
-) -> None:
+async def test_an_unreadable_row_costs_itself(hass: HomeAssistant, storage: Path, told: Told, broken: object) -> None:
     await write(hass, told)
     file = storage / f"{DOMAIN}.conversations.e"
     data = json.loads(file.read_text())
@@ -199,9 +178,7 @@ async def test_one_that_cannot_be_read_costs_only_itself(
 
 @pytest.mark.parametrize("key", ["user_id", "owner_device_id", "device_id"])
 @pytest.mark.parametrize("value", [["u"], {}, 3], ids=["list", "object", "number"])
-async def test_an_owner_that_is_none_costs_only_that_one(
-    hass: HomeAssistant, storage: Path, told: Told, key: str, value: object
-) -> None:
+async def test_an_invalid_owner(hass: HomeAssistant, storage: Path, told: Told, key: str, value: object) -> None:
     await write(hass, told)
     file = storage / f"{DOMAIN}.conversations.e"
     data = json.loads(file.read_text())
@@ -251,9 +228,7 @@ async def test_full_disk_costs_neither_the_old_file_nor_what_is_in_memory(
 
 
 @pytest.mark.parametrize("name", ["half \ud83d", "x" * 1000], ids=["half a character", "long"])
-async def test_what_no_file_takes_keeps_nothing_else_from_being_written(
-    hass: HomeAssistant, storage: Path, told: Told, name: str
-) -> None:
+async def test_an_unwritable_row_blocks_no_other(hass: HomeAssistant, storage: Path, told: Told, name: str) -> None:
     conversations = await opened(hass, told)
     conversations.add(turn(), "a", a_round(), ())
     assert conversations.add(turn(conversation_id=name), name, a_round(), ()) is None
@@ -282,9 +257,7 @@ async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, to
     await again.async_close()
 
 
-async def test_what_is_long_drives_out_the_oldest(
-    hass: HomeAssistant, storage: Path, told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_oldest_goes(hass: HomeAssistant, storage: Path, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_SIZE", 100)
     conversations = await opened(hass, told)
     for text in ("short", "s" * 20, "l" * 25):
@@ -298,9 +271,7 @@ async def test_what_is_long_drives_out_the_oldest(
     await conversations.async_close()
 
 
-async def test_the_owner_learns_of_a_file_that_is_newer(
-    hass: HomeAssistant, house: None, storage: Path, llm_server: LLMServer
-) -> None:
+async def test_a_newer_file_is_told(hass: HomeAssistant, house: None, storage: Path, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     file = storage / f"{DOMAIN}.conversations.{entry.entry_id}"
     file.write_text(json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {}}))

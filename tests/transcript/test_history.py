@@ -45,8 +45,7 @@ def test_sent_as_messages_it_is_not_told_in_the_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "budget", "expected"),
-    [(10, 100, 4), (3, 100, 2), (2, 100, 2), (1, 100, 0), (10, 4, 2), (10, 1, 0)],
+    ("limit", "budget", "expected"), [(10, 100, 4), (3, 100, 2), (2, 100, 2), (1, 100, 0), (10, 4, 2), (10, 1, 0)]
 )
 def test_whole_rounds_within_the_limits(limit: int, budget: int, expected: int) -> None:
     one = past("one two", "three four", "five", "six seven")
@@ -64,18 +63,10 @@ def called(arguments: dict[str, object], *, external: bool = False) -> list[Cont
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kept"),
-    [
-        ({"entity_id": "light.a"}, True),
-        ({"number": 2**80}, True),
-        ({"code": "1234"}, False),
-        ({"parameters": [{"api_key": "x"}]}, False),
-        ({"text": "x" * MAX_ARGUMENTS}, False),
-        ({"text": "\ud83d"}, False),
-    ],
-    ids=["plain", "large number", "code", "key inside", "long", "half a character"],
-)
+@pytest.mark.parametrize(("arguments", "kept"), [
+    ({"entity_id": "light.a"}, True), ({"number": 2**80}, True), ({"code": "1234"}, False),
+    ({"parameters": [{"api_key": "x"}]}, False), ({"text": "x" * MAX_ARGUMENTS}, False), ({"text": "\ud83d"}, False),
+], ids=["plain", "large number", "code", "key inside", "long", "half a character"])  # fmt: skip
 def test_calls_that_are_kept(arguments: dict[str, object], kept: bool) -> None:
     messages = kept_messages(called(arguments))
     assert bool([call for message in messages for call in message.calls]) is kept

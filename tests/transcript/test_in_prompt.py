@@ -36,9 +36,7 @@ async def test_it_is_told_once_and_stays(hass: HomeAssistant, llm_server: LLMSer
     assert words(llm_server) == ["user: one", "assistant: ok", "user: two"]
 
 
-async def test_a_prompt_that_asks_later_does_not_repeat_what_was_sent(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_a_later_prompt_repeats_nothing_sent(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     [first] = await say_all(hass, llm_server, None, "marzipan")
     await restart(hass, entry)

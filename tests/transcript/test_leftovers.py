@@ -51,9 +51,7 @@ async def talk(hass: HomeAssistant, server: LLMServer, hours: int) -> None:
     await hass.async_block_till_done()
 
 
-async def test_a_session_that_is_over_leaves_no_turn_behind(
-    hass: HomeAssistant, house: None, llm_server: LLMServer
-) -> None:
+async def test_an_ended_session_leaves_nothing(hass: HomeAssistant, house: None, llm_server: LLMServer) -> None:
     await build_house(hass)
     await set_up(hass, llm_server)
     await talk(hass, llm_server, 1)

@@ -53,9 +53,7 @@ async def test_what_is_only_in_memory_outlives_a_change_of_settings(hass: HomeAs
     assert words(llm_server) == ["user: one", "assistant: ok", "user: two"]
 
 
-async def test_what_was_only_in_memory_is_written_once_it_may_be(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_written_once_allowed(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(
         hass, llm_server, options={"default_profile_settings": {"processing_config": {"history_persist": False}}}
     )
@@ -68,9 +66,7 @@ async def test_what_was_only_in_memory_is_written_once_it_may_be(
     assert "one" not in str(hass_storage[key(entry)])
 
 
-async def test_settings_that_change_in_mid_turn_cost_no_round(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_settings_in_mid_turn(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(hass, llm_server)
     await say_all(hass, llm_server, "a", "one")
     async with answering(hass, llm_server, "two"):
@@ -81,9 +77,7 @@ async def test_settings_that_change_in_mid_turn_cost_no_round(
     assert "two" in str(hass_storage[key(entry)])
 
 
-async def test_a_turn_that_outlives_the_entry_leaves_nothing_on_the_disk(
-    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_outliving_turn(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
     entry = await set_up(hass, llm_server)
     kept = (entry.runtime_data.conversations, entry.runtime_data.journal)
     llm_server.plan(replace(tool_call("ha_control", KITCHEN_ON), delay=0.5), text("Done."))
@@ -99,9 +93,7 @@ async def test_a_turn_that_outlives_the_entry_leaves_nothing_on_the_disk(
     assert key(entry) not in hass_storage
 
 
-async def test_what_was_being_answered_when_the_history_was_cleared_does_not_come_back(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_an_answer_in_flight_does_not_survive_clearing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     async with answering(hass, llm_server, "my secret"):
         await hass.services.async_call(DOMAIN, "clear_history", {}, blocking=True)

@@ -30,9 +30,7 @@ async def test_conversation_goes_on_after_a_restart(hass: HomeAssistant, llm_ser
     assert second.conversation_id != first.conversation_id  # Home Assistant gave it a new one
 
 
-async def test_conversation_goes_on_after_its_session(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_conversation_goes_on(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text("Hello."), text("Again."))
     first = await say(hass, "hello", "doorbell")
@@ -42,9 +40,7 @@ async def test_conversation_goes_on_after_its_session(
     assert first.conversation_id == second.conversation_id == "doorbell"
 
 
-async def test_messages_say_when_they_were_said(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_message_times(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     await hass.config.async_set_time_zone("Europe/Berlin")
     freezer.move_to("2026-11-20T21:05:00+00:00")
     await set_up(hass, llm_server)
@@ -58,9 +54,7 @@ async def test_messages_say_when_they_were_said(
     assert later["content"] == '<house>{"time":"22:05"}</house>\n\nhow are you?'
 
 
-async def test_every_later_request_begins_with_the_whole_one_before(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_requests_grow(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     entry = await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
     conversation_id = (await say(hass, "bed light on")).conversation_id
@@ -75,9 +69,7 @@ async def test_every_later_request_begins_with_the_whole_one_before(
     assert words(llm_server)[:2] == ["user: bed light on", "assistant: "]
 
 
-async def test_nothing_is_sent_twice(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_sent_once(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     entry = await set_up(hass, llm_server)
     first = (await say_all(hass, llm_server, None, "one", "two"))[-1]
     await end_sessions(hass, freezer)
@@ -92,9 +84,7 @@ async def test_nothing_is_sent_twice(
     assert [item for item in words(llm_server) if item.startswith("user")] == [*said, "user: five"]
 
 
-async def test_tool_calls_come_back_with_their_outcome_and_without_their_result(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
+async def test_tool_calls_return_with_outcome_but_no_result(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     llm_server.plan(
         tool_call("ha_control", TURN_ON, content="One moment."),
@@ -144,9 +134,7 @@ async def test_not_more_tokens_than_the_profile_sends(hass: HomeAssistant, llm_s
     assert words(llm_server) == ["user: short", "assistant: ok", "user: again"]
 
 
-async def test_nothing_older_than_the_profile_sends(
-    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_not_older(hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass, llm_server, profile={"history_max_age_hours": 2})
     await say_all(hass, llm_server, "a", "one")
     await end_sessions(hass, freezer, minutes=90)

@@ -47,9 +47,7 @@ def fitting(one: Round, room: int, estimate: Estimate, *, shorter: bool = False)
 @pytest.mark.usefixtures("large_house")
 @pytest.mark.parametrize("calls", [1, 2, 3])
 @pytest.mark.parametrize("message", ["maximum context length is 3600 tokens", "the prompt is too long"])
-async def test_a_model_with_a_small_window_answers_after_long_results(
-    hass: HomeAssistant, llm_server: LLMServer, calls: int, message: str
-) -> None:
+async def test_a_small_window_answers(hass: HomeAssistant, llm_server: LLMServer, calls: int, message: str) -> None:
     def answer(body: dict[str, Any]) -> Reply:
         if len(json.dumps(body, ensure_ascii=False)) / 3.3 > 3600 - 256:
             return error(400, message)

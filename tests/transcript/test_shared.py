@@ -26,13 +26,11 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 @pytest.fixture
 def anna(hass_admin_user: MockUser) -> Context:
-    """Somebody."""
     return Context(user_id=hass_admin_user.id)
 
 
 @pytest.fixture
 def bert(hass_read_only_user: MockUser) -> Context:
-    """Somebody else, who is no administrator."""
     return Context(user_id=hass_read_only_user.id)
 
 
@@ -79,9 +77,7 @@ async def test_another_speaker_in_the_conversation(
 
 
 @pytest.mark.parametrize("agent", ["conversation.second", BUILT_IN])
-async def test_everybody_is_sent_what_they_said_to_another_assistant(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, agent: str
-) -> None:
+async def test_own_words_elsewhere(hass: HomeAssistant, llm_server: LLMServer, anna: Context, agent: str) -> None:
     await set_up(hass, llm_server, more=[SECOND])
     llm_server.respond(lambda _body: text("ok"))
     first = await say(hass, "turn on the bed light", context=anna, agent_id=agent)
@@ -90,9 +86,7 @@ async def test_everybody_is_sent_what_they_said_to_another_assistant(
 
 
 @OPEN
-async def test_everybody_clears_what_they_said_and_nothing_else(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context
-) -> None:
+async def test_own_words_are_cleared(hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context) -> None:
     await set_up(hass, llm_server)
     carl = Context(user_id="carl")
     await say_all(hass, llm_server, "a", "carl one", context=carl)
@@ -108,9 +102,7 @@ async def test_everybody_clears_what_they_said_and_nothing_else(
     assert words(llm_server) == ["user: carl four"]
 
 
-async def test_one_clears_nothing_where_they_did_not_talk(
-    hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context
-) -> None:
+async def test_others_words_stay(hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context) -> None:
     await set_up(hass, llm_server)
     await say_all(hass, llm_server, "a", "one", context=anna)
     assert await clear(hass, bert) == {"cleared": 0, "stored": 0}

@@ -15,5 +15,4 @@ async def async_setup_entry(hass: HomeAssistant, entry: ConfigEntry[list[str]]) 
 
 
 async def async_unload_entry(hass: HomeAssistant, entry: ConfigEntry[list[str]]) -> bool:
-    """Remove it."""
     return await hass.config_entries.async_unload_platforms(entry, PLATFORMS)

@@ -40,7 +40,6 @@ class Satellite(AssistSatelliteEntity):
     _attr_device_info = DeviceInfo(identifiers={(DOMAIN, DOMAIN)}, name="Test satellite")
 
     def __init__(self) -> None:
-        """Have heard nothing."""
         self.heard = asyncio.Event()
 
     def async_get_configuration(self) -> AssistSatelliteConfiguration:

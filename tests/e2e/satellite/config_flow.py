@@ -6,8 +6,5 @@ from homeassistant.config_entries import ConfigFlow, ConfigFlowResult
 
 
 class SatelliteFlow(ConfigFlow, domain="test_satellite"):
-    """Adds the satellite."""
-
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Add it at once."""
         return self.async_create_entry(title="Test satellite", data={})

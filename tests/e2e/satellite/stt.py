@@ -11,7 +11,6 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 async def async_setup_entry(
     hass: HomeAssistant, entry: ConfigEntry[list[str]], async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the ear."""
     async_add_entities([Ear(entry.runtime_data)])
 
 
@@ -26,32 +25,26 @@ class Ear(stt.SpeechToTextEntity):
 
     @property
     def supported_languages(self) -> list[str]:
-        """Return the language of the tests."""
         return ["en"]
 
     @property
     def supported_formats(self) -> list[stt.AudioFormats]:
-        """Return what satellites send."""
         return [stt.AudioFormats.WAV]
 
     @property
     def supported_codecs(self) -> list[stt.AudioCodecs]:
-        """Return what satellites send."""
         return [stt.AudioCodecs.PCM]
 
     @property
     def supported_bit_rates(self) -> list[stt.AudioBitRates]:
-        """Return what satellites send."""
         return [stt.AudioBitRates.BITRATE_16]
 
     @property
     def supported_sample_rates(self) -> list[stt.AudioSampleRates]:
-        """Return what satellites send."""
         return [stt.AudioSampleRates.SAMPLERATE_16000]
 
     @property
     def supported_channels(self) -> list[stt.AudioChannels]:
-        """Return what satellites send."""
         return [stt.AudioChannels.CHANNEL_MONO]
 
     async def async_process_audio_stream(

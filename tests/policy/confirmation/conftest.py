@@ -41,7 +41,6 @@ def person(hass: HomeAssistant) -> Add:
 
 @pytest.fixture
 def alice(person: Add) -> Context:
-    """One of them."""
     return person("Alice")
 
 
@@ -52,14 +51,12 @@ def unlocked(hass: HomeAssistant) -> list[Event]:
 
 
 def state_of(hass: HomeAssistant, entity_id: str = "lock.front_door") -> str:
-    """Return a state."""
     state = hass.states.get(entity_id)
     assert state is not None
     return state.state
 
 
 def services_of(events: list[Event]) -> list[str]:
-    """Return the names of the actions that were called."""
     return [f"{event.data['domain']}.{event.data['service']}" for event in events]
 
 

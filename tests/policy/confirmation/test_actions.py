@@ -7,9 +7,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockUser,
-)
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up
@@ -77,9 +75,7 @@ async def test_a_user_that_is_gone_since(hass: HomeAssistant, llm_server: LLMSer
     assert state_of(hass) == "locked"
 
 
-async def test_a_script_that_a_model_started_confirms_nothing(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_script_of_a_model_confirms_nothing(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     """Even one that the owner wrote, with the right user and the right id."""
     await set_up(hass, llm_server)
     step = {"action": "home_agent.confirm", "data": {"request_id": "{{ request_id }}"}}
@@ -94,9 +90,7 @@ async def test_a_script_that_a_model_started_confirms_nothing(
     assert state_of(hass) == "locked"
 
 
-async def test_a_yes_said_by_a_script_that_a_model_started_is_none(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_yes_said_by_a_script_is_none(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, options={"never_confirm": ["script.say_yes"]})
     conversation_id = (await process(hass, llm_server, context=alice))["conversation_id"]
     step = {"action": "home_agent.process", "data": {"text": "yes", "conversation_id": conversation_id}}

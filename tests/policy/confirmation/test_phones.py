@@ -43,9 +43,7 @@ async def press(hass: HomeAssistant, prefix: str, request_id: str, context: Cont
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_the_buttons_are_in_the_language_of_the_conversation(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_buttons_have_the_language(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     hass.config.language = "sv"
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
@@ -54,9 +52,7 @@ async def test_the_buttons_are_in_the_language_of_the_conversation(
     assert [action["title"] for action in sent[0].data["data"]["actions"]] == ["Ja", "Nej"]
 
 
-async def test_a_phone_is_asked_and_its_owner_answers(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_a_phone_asks(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     requested = async_capture_events(hass, events.CONFIRMATION_REQUESTED)
@@ -128,9 +124,7 @@ async def test_a_phone_whose_owner_could_not_answer_is_not_written_to(
 
 
 @pytest.mark.parametrize("who", ["stranger", "nobody", "unknown"])
-async def test_somebody_elses_button_does_nothing(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, who: str
-) -> None:
+async def test_another_user(hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, who: str) -> None:
     await set_up(hass, llm_server)
     add_phone(hass, alice)
     pressed_by = {"stranger": person("Bob"), "nobody": Context(), "unknown": Context(user_id="who")}[who]
@@ -186,9 +180,7 @@ async def test_a_phone_that_bears_the_name_of_anothers_decides_nothing(
     assert state_of(hass) == "unlocked"
 
 
-async def test_two_phones_of_one_person_may_have_one_name(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_two_phones_may_share_a_name(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     add_phone(hass, alice)
     data = {"user_id": alice.user_id, "device_name": "Alice's Phone"}
@@ -247,9 +239,7 @@ async def test_a_phone_that_cannot_be_reached_leaves_the_other_ways(
 
 
 @pytest.mark.parametrize("channel", ["notify.nobody", "sms", "not-a-device", "light.bed_light"])
-async def test_unknown_channels_are_refused_before_anything_happens(
-    hass: HomeAssistant, llm_server: LLMServer, channel: str
-) -> None:
+async def test_unknown_channels_are_refused_first(hass: HomeAssistant, llm_server: LLMServer, channel: str) -> None:
     await set_up(hass, llm_server)
     with pytest.raises(ServiceValidationError) as error:
         await hass.services.async_call(
@@ -258,9 +248,7 @@ async def test_unknown_channels_are_refused_before_anything_happens(
     assert error.value.translation_placeholders == {"channel": channel}
 
 
-async def test_a_spoken_yes_takes_the_other_questions_back(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_spoken_yes_clears_the_phone(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     answer = await process(hass, llm_server, PHONE, "repairs", context=alice)
@@ -286,9 +274,7 @@ def told(sent: list[ServiceCall]) -> str:
     return str(next(call.data["message"] for call in reversed(sent) if call.data["message"] != "clear_notification"))
 
 
-async def test_yes_that_comes_to_nothing_tells_the_phone_why(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_phone_is_told_of_no_effect(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     request_id = (await process(hass, llm_server, PHONE))["confirmation"]
@@ -297,9 +283,7 @@ async def test_yes_that_comes_to_nothing_tells_the_phone_why(
     assert told(sent) == "Something has changed since I asked, so nothing was done. Please ask again."
 
 
-async def test_yes_whose_action_fails_tells_the_phone_why(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_phone_is_told_of_a_failure(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     request_id = (await process(hass, llm_server, PHONE))["confirmation"]
@@ -312,9 +296,7 @@ async def test_yes_whose_action_fails_tells_the_phone_why(
     assert told(sent).startswith("That didn't work.")
 
 
-async def test_late_yes_tells_the_phone_that_it_is_late(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_phone_is_told_it_is_late(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     request_id = (await process(hass, llm_server, PHONE))["confirmation"]
@@ -326,9 +308,7 @@ async def test_late_yes_tells_the_phone_that_it_is_late(
     assert told(sent) == "The question has expired, and nothing was done. Please ask again."
 
 
-async def test_yes_of_somebody_else_tells_their_phone(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add
-) -> None:
+async def test_a_wrong_user_is_told(hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add) -> None:
     await set_up(hass, llm_server)
     bob = person("Bob")
     add_phone(hass, alice)
@@ -341,9 +321,7 @@ async def test_yes_of_somebody_else_tells_their_phone(
     assert state_of(hass) == "locked"
 
 
-async def test_wrong_pin_tells_the_phone_and_asks_again(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_wrong_pin_is_told_and_asked_again(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, options={"pins": {"unlock": "4711"}})
     _, sent = add_phone(hass, alice)
     request_id = (await process(hass, llm_server, PHONE))["confirmation"]

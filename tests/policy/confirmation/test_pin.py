@@ -52,9 +52,7 @@ async def test_the_right_pin(hass: HomeAssistant, llm_server: LLMServer, alice: 
     assert speech(await say(hass, words, conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 
-async def test_a_yes_without_it_is_asked_again(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_a_yes_alone(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     conversation_id = await ask(hass, llm_server, alice)
     for _ in range(4):
         result = await say(hass, "yes", conversation_id, context=alice)
@@ -77,11 +75,7 @@ async def test_three_wrong_ones_drop_the_request(hass: HomeAssistant, llm_server
 
 
 async def test_asking_again_and_again_does_not_find_it(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    alice: Context,
-    person: Add,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, caplog: pytest.LogCaptureFixture
 ) -> None:
     conversation_id = await ask(hass, llm_server, alice)
     for question in range(3):
@@ -108,10 +102,7 @@ async def test_a_no_needs_no_pin(hass: HomeAssistant, llm_server: LLMServer, ali
 
 
 async def test_nobody_sees_it(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    alice: Context,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="custom_components.home_agent")
     seen: list[str] = []
@@ -155,9 +146,7 @@ async def test_no_model_hears_one_that_comes_too_late_and_none_after_it(
     assert state_of(hass) == "locked"
 
 
-async def test_one_that_nobody_asked_for_is_taken_out(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_stray_removed(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server, options={"pins": {"unlock": PIN}})
     llm_server.plan(tool_call("ha_control", UNLOCK), text("It was 1999."))
     result = await say(hass, f"let me in with {SPOKEN}, {PIN}", context=alice)
@@ -169,9 +158,7 @@ async def test_one_that_nobody_asked_for_is_taken_out(
     assert not services_of(unlocked)
 
 
-async def test_digits_in_other_words_are_masked_when_they_could_be_it(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_possible_digits_in_words_are_masked(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     conversation_id = await ask(hass, llm_server, alice)
     llm_server.plan(text("What?"))
     await say(hass, f"open sesame {SPOKEN} at 50 percent", conversation_id, context=alice)
@@ -179,9 +166,7 @@ async def test_digits_in_other_words_are_masked_when_they_could_be_it(
     assert state_of(hass) == "locked"
 
 
-async def test_each_kind_has_its_own_and_both_are_said(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_both_pins(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server, options={"pins": {"unlock": PIN, "destructive": "9999", "disarm": "0000"}})
     lamp = {"action": "turn_on", "entity_id": "light.bed_light"}
     llm_server.plan(tool_calls(("ha_control", UNLOCK), ("ha_control", lamp)))
@@ -202,9 +187,7 @@ async def test_a_sentence_of_the_house_needs_it_too(hass: HomeAssistant, alice: 
 
 
 @pytest.mark.parametrize("said", [PIN, SPOKEN])
-async def test_no_tool_hears_one_that_nobody_asked_for(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, said: str
-) -> None:
+async def test_no_tool_hears_a_stray_pin(hass: HomeAssistant, llm_server: LLMServer, alice: Context, said: str) -> None:
     entry = await set_up(hass, llm_server, options={"pins": {"unlock": PIN}})
     llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"}), text("It is on."))
     await say(hass, f"turn on the bed light {said}", context=alice)

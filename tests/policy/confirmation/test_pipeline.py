@@ -27,7 +27,6 @@ OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 
 @pytest.fixture
 async def pipeline(hass: HomeAssistant, demo_house: None) -> None:
-    """Set the pipelines up."""
     assert await async_setup_component(hass, "assist_pipeline", {})
     await hass.async_block_till_done()
 
@@ -69,9 +68,7 @@ async def run(
     return end.data["intent_output"], streamed
 
 
-async def test_the_microphone_stays_open_for_the_question_and_closes_after_the_answer(
-    hass: HomeAssistant, llm_server: LLMServer, pipeline: None
-) -> None:
+async def test_the_microphone_follows_the_question(hass: HomeAssistant, llm_server: LLMServer, pipeline: None) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK, content="Just a moment."))
     asked, streamed = await run(hass, "let me in", device_id="satellite")
@@ -86,9 +83,7 @@ async def test_the_microphone_stays_open_for_the_question_and_closes_after_the_a
     assert state_of(hass) == "unlocked"
 
 
-async def test_the_microphone_stays_open_for_the_pin(
-    hass: HomeAssistant, llm_server: LLMServer, pipeline: None
-) -> None:
+async def test_the_microphone_stays_open(hass: HomeAssistant, llm_server: LLMServer, pipeline: None) -> None:
     await set_up(hass, llm_server, options={"pins": {"unlock": "4711"}})
     llm_server.plan(tool_call("ha_control", UNLOCK))
     asked, _ = await run(hass, "let me in", device_id="satellite")

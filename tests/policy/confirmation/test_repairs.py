@@ -9,9 +9,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    async_fire_time_changed,
-)
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.support.const import DOMAIN
@@ -22,13 +20,11 @@ from .conftest import QUESTION, process, state_of
 
 
 async def fix(client: Any, issue_id: str) -> tuple[int, dict[str, Any]]:
-    """Start the flow of an issue."""
     answer = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": issue_id})
     return answer.status, await answer.json() if answer.status == HTTPStatus.OK else {}
 
 
 async def go_on(client: Any, flow_id: str, **data: Any) -> dict[str, Any]:
-    """Send the next step."""
     answer = await client.post(f"/api/repairs/issues/fix/{flow_id}", json=data)
     assert answer.status == HTTPStatus.OK, await answer.text()
     return dict(await answer.json())
@@ -61,9 +57,8 @@ async def test_repairs_shows_the_question_to_administrators_and_runs_it(
     assert not ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
 
 
-async def test_repairs_rejects(
-    hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator, socket_enabled: None
-) -> None:
+@pytest.mark.usefixtures("socket_enabled")
+async def test_repairs_rejects(hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator) -> None:
     await set_up(hass, llm_server)
     issue_id = await ask_in_repairs(hass, llm_server)
     client = await hass_client()
@@ -73,12 +68,9 @@ async def test_repairs_rejects(
     assert not ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
 
 
+@pytest.mark.usefixtures("socket_enabled")
 async def test_repairs_is_for_administrators(
-    hass: HomeAssistant,
-    llm_server: LLMServer,
-    hass_client: ClientSessionGenerator,
-    hass_read_only_access_token: str,
-    socket_enabled: None,
+    hass: HomeAssistant, llm_server: LLMServer, hass_client: ClientSessionGenerator, hass_read_only_access_token: str
 ) -> None:
     await set_up(hass, llm_server)
     issue_id = await ask_in_repairs(hass, llm_server)

@@ -9,11 +9,7 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.core import Context, Event, HomeAssistant
 from homeassistant.helpers import device_registry as dr
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    async_capture_events,
-    async_fire_time_changed,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events, async_fire_time_changed
 
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
@@ -66,9 +62,7 @@ async def test_what_a_model_asks_before_is_told_apart_from_the_question(
     assert intro not in speech(asked)
 
 
-async def test_the_run_is_part_of_what_the_model_knows_later(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_model_knows_of_the_run_later(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     await say(hass, "yes", conversation_id, context=alice)
@@ -85,9 +79,7 @@ async def test_the_run_is_part_of_what_the_model_knows_later(
     assert words == {"role": "assistant", "content": "Done. Front Door is unlocked."}
 
 
-async def test_chat_log_holds_the_run_as_an_external_call(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_chat_log_holds_an_external_call(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     await say(hass, "yes", conversation_id, context=alice)
@@ -97,14 +89,11 @@ async def test_chat_log_holds_the_run_as_an_external_call(
     assert all(item.external for item in call.tool_calls)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("words", "language", "answer"),
-    [
-        ("no", "en", "OK, nothing was done."),
-        ("yes... no wait", "en", "OK, nothing was done."),
-        ("nein danke", "de", "In Ordnung, es ist nichts geschehen."),
-    ],
-)
+@pytest.mark.parametrize(("words", "language", "answer"), [
+    ("no", "en", "OK, nothing was done."),
+    ("yes... no wait", "en", "OK, nothing was done."),
+    ("nein danke", "de", "In Ordnung, es ist nichts geschehen."),
+])  # fmt: skip
 async def test_no_drops_it(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context, words: str, language: str, answer: str
 ) -> None:
@@ -117,9 +106,7 @@ async def test_no_drops_it(
     assert state_of(hass) == "locked"
 
 
-async def test_other_words_cancel_and_are_a_request_of_their_own(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_other_words_cancel_and_are_a_request(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     resolved = async_capture_events(hass, events.CONFIRMATION_RESOLVED)
     conversation_id = await ask(hass, llm_server, alice)
@@ -156,9 +143,7 @@ async def test_a_yes_before_the_timer_but_after_the_time_is_late(
     assert state_of(hass) == "locked"
 
 
-async def test_a_yes_in_another_conversation_is_none(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_yes_in_another_chat_is_none(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     await ask(hass, llm_server, alice)
     llm_server.plan(text("Yes what?"))
@@ -179,9 +164,7 @@ def satellites(hass: HomeAssistant) -> tuple[str, str]:
     return first, second
 
 
-async def test_a_voice_device_without_a_user_is_asked_and_answers(
-    hass: HomeAssistant, llm_server: LLMServer, satellites: tuple[str, str]
-) -> None:
+async def test_a_userless_voice_device(hass: HomeAssistant, llm_server: LLMServer, satellites: tuple[str, str]) -> None:
     await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, Context(), device_id=satellites[0])
     assert speech(await say(hass, "yes", conversation_id, device_id=satellites[0])) == "Done. Front Door is unlocked."

@@ -8,9 +8,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, Event, HomeAssistant
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.confirmed import async_answer_elsewhere
 from custom_components.home_agent.policy.tool import HomeAgentTool
@@ -23,9 +21,7 @@ from tests.llm_server import LLMServer, text, tool_call, tool_calls
 from .conftest import QUESTION, UNLOCK, ask, services_of, state_of
 
 
-async def test_two_calls_are_one_question(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_one_question(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server)
     other = UNLOCK | {"entity_id": "lock.kitchen_door"}
     lamp = {"action": "turn_on", "entity_id": "light.bed_light"}
@@ -53,9 +49,7 @@ async def test_the_same_call_twice_is_asked_and_done_once(
     assert services_of(unlocked) == ["lock.unlock"]
 
 
-async def test_a_house_that_changed_since_the_question(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_house_changed(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     async_expose_entity(hass, ASSISTANT, "lock.front_door", False)
@@ -65,9 +59,7 @@ async def test_a_house_that_changed_since_the_question(
     assert not unlocked
 
 
-async def test_a_name_that_now_means_another_door(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_name_moved(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK | {"entity_id": "lock.*"}))
     result = await say(hass, "let me in", context=alice)
@@ -88,9 +80,7 @@ async def test_permission_taken_away_since_the_question(
     assert not unlocked
 
 
-async def test_a_door_that_does_not_follow_is_told_as_it_is(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_a_door_that_does_not_follow_is_told(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, options={"verify_seconds": 0})
     conversation_id = await ask(hass, llm_server, alice)
     hass.services.async_remove("lock", "unlock")
@@ -157,9 +147,7 @@ async def test_unloading_ends_every_question(hass: HomeAssistant, llm_server: LL
     assert len(resolved) <= 1  # an unloaded entry announces nothing
 
 
-async def test_an_automation_without_a_channel_is_refused_plainly(
-    hass: HomeAssistant, llm_server: LLMServer, unlocked: list[Event]
-) -> None:
+async def test_an_automation_needs_a_channel(hass: HomeAssistant, llm_server: LLMServer, unlocked: list[Event]) -> None:
     entry = await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK), text("Nobody can confirm that."))
     assert speech(await say(hass, "unlock the front door")) == "Nobody can confirm that."
@@ -177,9 +165,7 @@ async def test_in_german(hass: HomeAssistant, llm_server: LLMServer, alice: Cont
     assert speech(answer) == "Erledigt. Front Door ist entriegelt."
 
 
-async def test_what_the_owner_listed_is_asked_about_with_what_would_be_done(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context
-) -> None:
+async def test_the_owners_list_is_asked_about(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server, options={"always_confirm": ["light"]})
     dim = {"action": "turn_on", "entity_id": "light.bed_light", "parameters": {"brightness_pct": 20}}
     llm_server.plan(tool_call("ha_control", dim))
@@ -188,9 +174,7 @@ async def test_what_the_owner_listed_is_asked_about_with_what_would_be_done(
     assert speech(await say(hass, "ok", result.conversation_id, context=alice)) == "Done. Bed Light is on."
 
 
-async def test_a_sentence_of_the_house_asks_the_same_and_runs_the_same(
-    hass: HomeAssistant, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_a_local_sentence_asks_the_same(hass: HomeAssistant, alice: Context, unlocked: list[Event]) -> None:
     await set_up(hass)
     result = await say(hass, "unlock the front door", context=alice)
     assert (speech(result), result.continue_conversation) == (QUESTION, True)
@@ -237,9 +221,7 @@ async def test_traces_and_calls_show_the_run(hass: HomeAssistant, llm_server: LL
     ]
 
 
-async def test_a_tool_that_is_no_longer_offered(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_tool_removed(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     entry = await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
 
@@ -251,9 +233,7 @@ async def test_a_tool_that_is_no_longer_offered(
     assert not unlocked
 
 
-async def test_a_tool_that_takes_other_arguments_by_now(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
-) -> None:
+async def test_tool_changed(hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]) -> None:
     entry = await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     tools = await entry.runtime_data.tools.async_tools(entry.runtime_data.profiles["profile-1"], None)

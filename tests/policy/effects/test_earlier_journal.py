@@ -20,11 +20,7 @@ STORED = Path(__file__).with_name("earlier_journal.json")
 
 @pytest.fixture
 async def earlier(
-    hass: HomeAssistant,
-    demo_house: None,
-    admin: Context,
-    hass_storage: dict[str, Any],
-    freezer: FrozenDateTimeFactory,
+    hass: HomeAssistant, demo_house: None, admin: Context, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
 ) -> None:
     """Start with a file in which a user gave a lamp a name and turned it off, an hour later."""
     freezer.move_to("2026-11-20 19:00:00+00:00")
@@ -55,9 +51,7 @@ async def test_it_is_undone_newest_first(hass: HomeAssistant, admin: Context) ->
 
 
 @pytest.mark.usefixtures("earlier")
-async def test_it_is_written_with_kinds_from_then_on(
-    hass: HomeAssistant, admin: Context, hass_storage: dict[str, Any]
-) -> None:
+async def test_kinds_are_written_afterwards(hass: HomeAssistant, admin: Context, hass_storage: dict[str, Any]) -> None:
     await say(hass, "undo", "c1", context=Context(user_id=admin.user_id))
     [entry] = hass.config_entries.async_entries(DOMAIN)
     assert await hass.config_entries.async_unload(entry.entry_id)

@@ -5,15 +5,15 @@ from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.effects import KINDS
 from custom_components.home_agent.policy.undo import UndoTools
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.events import ACTION_EXECUTED
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import restart
 
 from .notes import NOTES, NoteKind, WriteNote
 
@@ -38,14 +38,12 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
 
 @pytest.fixture
 def notes(hass: HomeAssistant) -> Iterator[dict[str, str]]:
-    """The notes of the home."""
     hass.data[NOTES] = {}
     yield hass.data[NOTES]
     del hass.data[NOTES]
 
 
 async def write(hass: HomeAssistant, server: LLMServer, context: Context, words: str, **arguments: Any) -> str:
-    """Have the model write a note; return what is said."""
     server.plan(tool_call("write_note", arguments), text("I wrote that."))
     return speech(await say(hass, "Please note something", "c1", context=context))
 
@@ -54,14 +52,6 @@ async def actions(hass: HomeAssistant) -> list[dict[str, Any]]:
     """Return what the journal tells."""
     found: Any = await hass.services.async_call(DOMAIN, "list_actions", {}, blocking=True, return_response=True)
     return list(found["actions"])
-
-
-async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Unload the entry and load it with a journal that is read from the disk."""
-    assert await hass.config_entries.async_unload(entry.entry_id)
-    kept_things(hass).forget()
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
 
 
 async def test_it_is_asked_run_verified_kept_over_a_restart_and_undone(
@@ -95,9 +85,8 @@ async def test_it_is_asked_run_verified_kept_over_a_restart_and_undone(
     assert speech(await say(hass, "undo", "c2", context=admin)) == "There is nothing to undo."
 
 
-async def test_why_it_is_asked_comes_from_the_kind(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+@pytest.mark.usefixtures("notes")
+async def test_why_it_is_asked_comes_from_the_kind(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("write_note", {"note": "diary", "text": "Hello"}))
     asked = speech(await say(hass, "Please note something", "c1", context=admin))
@@ -106,9 +95,7 @@ async def test_why_it_is_asked_comes_from_the_kind(
     assert why.endswith(asked)
 
 
-async def test_what_is_already_so_is_not_asked(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_already_so(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     notes["diary"] = "Hello"
     await set_up(hass, llm_server)
     assert await write(hass, llm_server, admin, "", note="diary", text="Hello") == "I wrote that."
@@ -117,18 +104,14 @@ async def test_what_is_already_so_is_not_asked(
     assert await actions(hass) == []
 
 
-async def test_undo_says_what_it_did(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_undo_result(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     assert speech(await say(hass, "undo", "c1", context=admin)) == "The list is gone."
     assert notes == {}
 
 
-async def test_undo_by_a_model_has_a_row(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_undo_row(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     notes["list"] = "milk"
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
@@ -139,9 +122,7 @@ async def test_undo_by_a_model_has_a_row(
     assert notes == {"list": "milk"}
 
 
-async def test_what_was_changed_since_is_left_alone(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_changed_since(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     notes["list"] = "eggs and milk"
@@ -149,9 +130,7 @@ async def test_what_was_changed_since_is_left_alone(
     assert notes == {"list": "eggs and milk"}
 
 
-async def test_what_is_back_already_is_said(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+async def test_back_already(hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]) -> None:
     await set_up(hass, llm_server)
     await write(hass, llm_server, admin, "", note="list", text="eggs")
     del notes["list"]
@@ -187,9 +166,8 @@ async def test_it_goes_together_with_an_action(
     assert (notes, state_of(hass, BED)) == ({}, "off")
 
 
-async def test_a_failure_belongs_to_its_subject(
-    hass: HomeAssistant, llm_server: LLMServer, admin: Context, notes: dict[str, str]
-) -> None:
+@pytest.mark.usefixtures("notes")
+async def test_a_failure_belongs_to_its_subject(hass: HomeAssistant, llm_server: LLMServer, admin: Context) -> None:
     await set_up(hass, llm_server)
     await hass.services.async_call("light", "turn_off", {"entity_id": BED}, blocking=True)
     await write(hass, llm_server, admin, "", note="list", text="???", lamp=BED)

@@ -20,18 +20,7 @@ HELPERS = {
     "input_datetime": {"alarm": {"has_date": False, "has_time": True, "initial": "07:00"}},
     "timer": {"egg": {"duration": "00:05:00"}},
     "script": {"party": {"sequence": []}},
-    "template": [
-        {
-            "light": [
-                {
-                    "name": "Dead lamp",
-                    "state": "{{ false }}",
-                    "turn_on": [],
-                    "turn_off": [],
-                }
-            ]
-        }
-    ],
+    "template": [{"light": [{"name": "Dead lamp", "state": "{{ false }}", "turn_on": [], "turn_off": []}]}],
 }
 
 

@@ -24,7 +24,6 @@ async def ticks(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: in
 
 
 async def do(hass: HomeAssistant, service: str, entity_id: str | list[str], **data: Any) -> None:
-    """Do something by hand."""
     domain, name = service.split(".")
     await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
 
@@ -40,7 +39,6 @@ async def call(hass: HomeAssistant, service: str, context: Context | None = None
 async def control(
     hass: HomeAssistant, user: MockUser, action: str, entity_id: str | list[str], **parameters: Any
 ) -> Any:
-    """Let the tool do something for a user."""
     data = {
         "tool_name": "ha_control",
         "parameters": {"action": action, "entity_id": entity_id, "parameters": parameters},
@@ -51,7 +49,6 @@ async def control(
 
 
 def look(hass: HomeAssistant, entity_id: str, *names: str) -> list[object]:
-    """Return the state and some attributes."""
     state = hass.states.get(entity_id)
     assert state is not None
     return [state.state, *(state.attributes.get(name) for name in names)]

@@ -95,15 +95,12 @@ async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, A
     assert "light on" in str(hass_storage[f"{DOMAIN}.journal.e"])
 
 
-@pytest.mark.parametrize(
-    ("code", "words", "kept"),
-    [
-        ("1234", "unlock it, the code is 12 34", "unlock it, the code is ••••"),
-        ("1234", "unlock it with one two three four", "unlock it with ••••"),
-        ("Sesame", "unlock it: sesame!", "unlock it: ••••!"),
-        ("1234", "unlock door 5", "unlock door 5"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words", "kept"), [
+    ("1234", "unlock it, the code is 12 34", "unlock it, the code is ••••"),
+    ("1234", "unlock it with one two three four", "unlock it with ••••"),
+    ("Sesame", "unlock it: sesame!", "unlock it: ••••!"),
+    ("1234", "unlock door 5", "unlock door 5"),
+])  # fmt: skip
 async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str, words: str, kept: str) -> None:
     journal = await opened(hass)
     call = ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",), data={"code": code})
@@ -113,9 +110,7 @@ async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str
     assert [action.words for action in journal.newest_first(everything)] == [kept]
 
 
-async def test_it_is_written_a_while_later(
-    hass: HomeAssistant, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
-) -> None:
+async def test_delayed_write(hass: HomeAssistant, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory) -> None:
     journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     assert f"{DOMAIN}.journal.e" not in hass_storage
@@ -140,9 +135,7 @@ async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory
 
 
 @pytest.mark.parametrize("broken", [{}, {"id": 1}, "words", None, {"calls": 3}])
-async def test_entry_that_is_none_is_left_out(
-    hass: HomeAssistant, hass_storage: dict[str, Any], broken: object
-) -> None:
+async def test_an_invalid_entry_is_left_out(hass: HomeAssistant, hass_storage: dict[str, Any], broken: object) -> None:
     journal = await opened(hass)
     journal.async_add(written("light.a", hass=hass))
     await journal.async_close()

@@ -8,11 +8,7 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    MockUser,
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
@@ -22,9 +18,7 @@ from .steps import QUICK, call, control, do, look, ticks
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 
 
-async def test_slow_shutter_is_as_it_was_wanted_when_it_arrives(
-    hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_slow_shutter(hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory) -> None:
     await set_up(hass)
     assert look(hass, "cover.living_room_window", "current_position") == ["open", 70]
     told = await control(hass, hass_admin_user, "set_value", "cover.living_room_window", position=30)
@@ -108,9 +102,7 @@ async def test_what_is_gone_cannot_be_taken_back(hass: HomeAssistant, hass_admin
     assert result["not_possible"] == ["light.bed_light"]
 
 
-async def test_everything_of_one_request_is_one_undo(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_request_is_one_undo(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server)
     context = Context(user_id=hass_admin_user.id)
     await do(hass, "light.turn_on", "light.bed_light")
@@ -146,13 +138,10 @@ async def test_everything_of_one_request_is_one_undo(
     assert nothing.response.error_code is not None
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "answer"),
-    [
-        ("en", "Take that back.", "I've put Bed Light back."),
-        ("de", "Mach das bitte rückgängig", "Ich habe Bed Light zurückgesetzt."),
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("en", "Take that back.", "I've put Bed Light back."),
+    ("de", "Mach das bitte rückgängig", "Ich habe Bed Light zurückgesetzt."),
+])  # fmt: skip
 async def test_without_a_model(hass: HomeAssistant, language: str, words: str, answer: str) -> None:
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
@@ -163,20 +152,15 @@ async def test_without_a_model(hass: HomeAssistant, language: str, words: str, a
     assert look(hass, "light.bed_light") == ["off"]
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "lights", "answer"),
-    [
-        ("en", "undo that", ["light.bed_light"], "Bed Light is already back."),
-        ("en", "undo that", ["light.bed_light", "light.ceiling_lights"], "Bed Light, Ceiling Lights are already back."),
-        ("de", "mach das rückgängig", ["light.bed_light"], "Bed Light ist schon zurückgesetzt."),
-        (
-            "de",
-            "mach das rückgängig",
-            ["light.bed_light", "light.ceiling_lights"],
-            "Bed Light, Ceiling Lights sind schon zurückgesetzt.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("language", "words", "lights", "answer"), [
+    ("en", "undo that", ["light.bed_light"], "Bed Light is already back."),
+    ("en", "undo that", ["light.bed_light", "light.ceiling_lights"], "Bed Light, Ceiling Lights are already back."),
+    ("de", "mach das rückgängig", ["light.bed_light"], "Bed Light ist schon zurückgesetzt."),
+    (
+        "de", "mach das rückgängig", ["light.bed_light", "light.ceiling_lights"],
+        "Bed Light, Ceiling Lights sind schon zurückgesetzt.",
+    ),
+])  # fmt: skip
 async def test_what_is_already_back_is_said_to_be(
     hass: HomeAssistant, hass_admin_user: MockUser, language: str, words: str, lights: list[str], answer: str
 ) -> None:
@@ -188,9 +172,7 @@ async def test_what_is_already_back_is_said_to_be(
     assert speech(await say(hass, words, language=language, context=context)) == answer
 
 
-async def test_a_known_user_means_their_last_action_wherever_it_was(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_known_user_undoes_their_last_action(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await set_up(hass)
     context = Context(user_id=hass_admin_user.id)
     await do(hass, "light.turn_off", "light.bed_light")
@@ -260,9 +242,7 @@ async def test_somebody_elses_action(
     assert look(hass, "light.bed_light") == ["off"]
 
 
-async def test_permission_is_that_of_whoever_takes_back(
-    hass: HomeAssistant, another_user: Callable[..., MockUser]
-) -> None:
+async def test_permission_is_that_of_the_undoer(hass: HomeAssistant, another_user: Callable[..., MockUser]) -> None:
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
     user = another_user("light.bed_light")

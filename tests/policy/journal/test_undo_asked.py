@@ -18,9 +18,7 @@ from .steps import call, control, do, look
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 
 
-async def test_undoing_a_lock_needs_a_yes(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_a_lock_needs_a_yes(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server)
     await do(hass, "lock.unlock", "lock.front_door")
     llm_server.plan(tool_call("ha_control", {"action": "lock", "entity_id": "lock.front_door"}), text("Locked."))
@@ -56,9 +54,7 @@ async def test_undo_that_was_confirmed_needs_no_tools_of_ours(hass: HomeAssistan
     assert answer == "Done. Front Door is unlocked."
 
 
-async def test_action_that_would_unlock_asks_whoever_reads_its_answer(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_an_unlocking_undo_asks_the_reader_of_its_answer(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await set_up(hass)
     await do(hass, "lock.unlock", "lock.front_door")
     await control(hass, hass_admin_user, "lock", "lock.front_door")
@@ -93,9 +89,7 @@ async def test_action_may_not_unlock_when_nobody_can_be_asked(hass: HomeAssistan
     assert look(hass, "lock.front_door") == ["locked"]
 
 
-async def test_the_rest_is_restored_when_one_of_them_is_not_theirs_any_more(
-    hass: HomeAssistant, another_user: Callable[..., MockUser]
-) -> None:
+async def test_the_rest_is_restored_without_theirs(hass: HomeAssistant, another_user: Callable[..., MockUser]) -> None:
     await set_up(hass)
     lights = ("light.bed_light", "light.ceiling_lights")
     for light in lights:
@@ -109,9 +103,7 @@ async def test_the_rest_is_restored_when_one_of_them_is_not_theirs_any_more(
     assert [look(hass, light) for light in lights] == [["off"], ["on"]]
 
 
-async def test_what_is_done_while_the_entry_is_loaded_anew_can_be_undone(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_undone_while_reloading(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     entry = await set_up(hass, llm_server)
     await do(hass, "light.turn_off", "light.bed_light")

@@ -31,9 +31,7 @@ async def test_150_things_are_all_restored(hass: HomeAssistant, lamps: None, has
     assert len(action["outcome"]) == len(LAMPS)
 
 
-async def test_sentence_of_many_names_some_and_counts_the_rest(
-    hass: HomeAssistant, lamps: None, hass_admin_user: MockUser
-) -> None:
+async def test_many_are_named_in_part_and_counted(hass: HomeAssistant, lamps: None, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "input_boolean.lamp_*")
     answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
     assert answer.count("lamp ") == undo.MAX_NAMES

@@ -96,9 +96,7 @@ async def test_script_that_still_runs_is_waited_for(hass: HomeAssistant, hass_ad
     assert (await newest(hass))["undone"]
 
 
-async def test_script_that_runs_on_is_named_and_stays_open(
-    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_script(hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undo, "PATIENCE", 0.1)
     await control(hass, hass_admin_user, "turn_on", "script.long")
     answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
@@ -113,9 +111,7 @@ async def test_script_that_runs_on_is_named_and_stays_open(
     await do(hass, "lock.unlock", DOOR)  # not by the script
 
 
-async def test_what_a_script_did_after_it_was_watched_is_not_passed_over(
-    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_after_watching(hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "SECONDS", 0.05)
     monkeypatch.setattr(following, "MOST", 0.1)
     await control(hass, hass_admin_user, "turn_on", "script.slow")
@@ -177,9 +173,7 @@ async def test_an_automation_that_is_run_is_watched_and_taken_back_as_a_script_i
     await do(hass, "automation.turn_on", "automation.air")
 
 
-async def test_an_automation_that_was_held_back_leaves_nothing_to_take_back(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_an_automation_held_back_leaves_nothing_to_undo(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await exposed(hass, "automation", RUN)
     data = {"action": "trigger", "entity_id": "automation.held"}
     me = Context(user_id=hass_admin_user.id)
@@ -209,9 +203,7 @@ async def test_an_automation_that_was_held_back_leaves_nothing_to_take_back(
     assert look(hass, "automation.held") == ["on"]
 
 
-async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(
-    hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_moving_shutter(hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory) -> None:
     before = look(hass, "cover.living_room_window", "current_position")
     await control(hass, hass_admin_user, "turn_on", "script.window")
     await ticks(hass, freezer, 7)
@@ -221,17 +213,13 @@ async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(
     assert look(hass, "cover.living_room_window", "current_position") == before
 
 
-async def test_script_that_changed_nothing_in_the_end_cannot_be_undone(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_script_without_effect_cannot_be_undone(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "script.nothing")
     await following.async_still(hass, ["script.nothing"], 5)
     assert await undo_of(hass, hass_admin_user) == {"restored": [], "not_possible": ["script.nothing"]}
 
 
-async def test_what_somebody_changed_after_a_scene_is_left_alone(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_a_change_after_a_scene_is_left_alone(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "scene.movie")
     await do(hass, "light.turn_on", BED, brightness=120)
     result = await undo_of(hass, hass_admin_user)
@@ -240,9 +228,8 @@ async def test_what_somebody_changed_after_a_scene_is_left_alone(
     assert (await newest(hass))["undone"] is None
 
 
-async def test_what_is_not_exposed_is_counted_and_never_named(
-    hass: HomeAssistant, hass_admin_user: MockUser, hass_storage: dict[str, Any]
-) -> None:
+@pytest.mark.usefixtures("hass_storage")
+async def test_what_is_not_exposed_is_counted_and_never_named(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     async_expose_entity(hass, ASSISTANT, SWITCH, False)
     await control(hass, hass_admin_user, "turn_on", "scene.movie")
     action = await newest(hass)
@@ -253,9 +240,7 @@ async def test_what_is_not_exposed_is_counted_and_never_named(
     assert (await newest(hass))["undone"] is None
 
 
-async def test_what_a_user_may_not_know_is_counted_and_never_named(
-    hass: HomeAssistant, another_user: Callable[..., MockUser]
-) -> None:
+async def test_hidden_ones_are_counted_not_named(hass: HomeAssistant, another_user: Callable[..., MockUser]) -> None:
     user = another_user("scene.movie", BED, SWITCH)
     await say(hass, "activate movie", context=Context(user_id=user.id))
     user.mock_policy({"entities": {"entity_ids": {"scene.movie": True, BED: True}}})
@@ -268,9 +253,7 @@ async def test_what_a_user_may_not_know_is_counted_and_never_named(
     assert SWITCH not in str(result)
 
 
-async def test_undoing_a_script_that_locked_asks_before_it_unlocks(
-    hass: HomeAssistant, hass_admin_user: MockUser
-) -> None:
+async def test_undoing_a_script_asks_before_it_unlocks(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     entry = hass.config_entries.async_entries("home_agent")[0]
     hass.config_entries.async_update_entry(entry, options={**QUICK, "never_confirm": ["script"]})
     await hass.async_block_till_done()

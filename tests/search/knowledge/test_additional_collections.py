@@ -142,9 +142,7 @@ async def test_l2_collections_have_a_distance_of_their_own(others: Others, start
     assert [item.text for item in await knowledge.async_find(QUESTION)] == ["a hundred"]
 
 
-async def test_missing_collections_are_skipped_and_told_once(
-    others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_missing_collections(others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     others.fill("cellar", NEARER)
     knowledge = await start(**others.settings("attic", "cellar"))
     for _ in range(3):
@@ -154,9 +152,7 @@ async def test_missing_collections_are_skipped_and_told_once(
     assert len(await knowledge.async_find(QUESTION)) == 2
 
 
-async def test_collections_of_another_model_are_skipped_and_told_once(
-    others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_other_models_skipped(others: Others, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     others.fill("cellar", NEARER)
     others.fill("other", "x", vectors=[[1.0, 2.0, 3.0]])
     knowledge = await start(**others.settings("cellar", "other"))
@@ -173,9 +169,7 @@ async def test_the_header_and_metadata_to_the_letter(others: Others, start: Star
     assert found == [{"text": NEARER, "source": "cellar", "metadata": {"page": 7, "shelf": "left"}}]
 
 
-async def test_own_documents_are_in_the_same_pool_and_are_no_text_of_others(
-    hass: HomeAssistant, others: Others, start: StartKnowledge, folder: Path
-) -> None:
+async def test_documents_in_the_pool(hass: HomeAssistant, others: Others, start: StartKnowledge, folder: Path) -> None:
     others.fill("cellar", NEAR)
     (folder / "wine.md").write_text(NEARER)
     knowledge = await start(**others.settings("cellar"))
@@ -183,9 +177,7 @@ async def test_own_documents_are_in_the_same_pool_and_are_no_text_of_others(
     assert [(item.source, item.outside) for item in found] == [("wine.md", False), ("cellar", True)]
 
 
-async def test_what_a_server_says_of_own_documents_does_not_count(
-    others: Others, start: StartKnowledge, folder: Path
-) -> None:
+async def test_a_servers_own_documents_do_not_count(others: Others, start: StartKnowledge, folder: Path) -> None:
     (folder / "wine.md").write_text(NEARER)
     knowledge = await start(**others.settings())
     (found,) = await knowledge.async_find(QUESTION)
@@ -213,9 +205,7 @@ async def test_without_an_embedding_model_they_are_found_by_their_words(
     assert [item.text for item in await knowledge.async_find(QUESTION)] == [NEARER, NEAR]
 
 
-async def test_without_the_server_own_documents_are_found_by_words(
-    others: Others, start: StartKnowledge, folder: Path
-) -> None:
+async def test_without_the_server_words_find_documents(others: Others, start: StartKnowledge, folder: Path) -> None:
     others.fill("cellar", NEAR)
     (folder / "wine.md").write_text(NEARER)
     knowledge = await start(**others.settings("cellar"))
@@ -230,9 +220,7 @@ async def test_without_the_server_own_documents_are_found_by_words(
     assert (await knowledge._vectors.store.async_collections())["knowledge"] == 6
 
 
-async def test_own_documents_that_the_server_lost_are_written_again(
-    hass: HomeAssistant, others: Others, folder: Path, start: StartKnowledge
-) -> None:
+async def test_lost_documents_return(hass: HomeAssistant, others: Others, folder: Path, start: StartKnowledge) -> None:
     knowledge = await start(**others.settings())
     assert await knowledge._vectors.store.async_collections() == {"knowledge": 4}
     others.chroma.clear()
@@ -241,9 +229,7 @@ async def test_own_documents_that_the_server_lost_are_written_again(
     assert await knowledge._vectors.store.async_collections() == {"knowledge": 4}
 
 
-async def test_without_the_embedding_endpoint_own_documents_are_found_by_words(
-    others: Others, start: StartKnowledge, folder: Path
-) -> None:
+async def test_without_embedding_words_find_documents(others: Others, start: StartKnowledge, folder: Path) -> None:
     others.fill("cellar", NEAR)
     (folder / "wine.md").write_text(NEARER)
     knowledge = await start(**others.settings("cellar"))
@@ -251,9 +237,7 @@ async def test_without_the_embedding_endpoint_own_documents_are_found_by_words(
     assert [item.source for item in await knowledge.async_find("warm wine in the cellar")] == ["wine.md"]
 
 
-async def test_a_turn_has_entities_first_and_is_careful_afterwards(
-    hass: HomeAssistant, others: Others, llm_server: LLMServer
-) -> None:
+async def test_a_turn_puts_entities_first(hass: HomeAssistant, others: Others, llm_server: LLMServer) -> None:
     others.fill("cellar", f"{QUESTION}, asked the lock")
     await build_house(hass)
     entry = await set_up(hass, llm_server, options=others.settings("cellar"))

@@ -69,20 +69,15 @@ def test_text_of_old_programs(inside: Path, encoding: str) -> None:
     assert sections_of(inside, "x.txt")[0].text == "Küche für Gäste"
 
 
-@pytest.mark.parametrize(
-    ("language", "encoding", "text"),
-    [
-        pytest.param("ru", "cp1251", "Ключ от подвала висит на гвозде", id="Russian"),
-        pytest.param("en", "cp1251", "Ключ от подвала висит на гвозде", id="Russian in an English house"),
-        pytest.param(
-            "ru", "cp1252", "Die Öltemperatur darf 80 Grad nicht überschreiten", id="German in a Russian house"
-        ),
-        pytest.param("pl", "cp1250", "Klucz wisi na gwoździu, żarówka jest w szufladzie", id="Polish"),
-        pytest.param("ja", "cp932", "風呂の温度は四十度です", id="Japanese"),
-        pytest.param("zh-Hans", "gb18030", "地下室的钥匙挂在门旁边", id="Chinese"),
-        pytest.param("el", "cp1253", "Το κλειδί του υπογείου", id="Greek"),
-    ],
-)
+@pytest.mark.parametrize(("language", "encoding", "text"), [
+    pytest.param("ru", "cp1251", "Ключ от подвала висит на гвозде", id="Russian"),
+    pytest.param("en", "cp1251", "Ключ от подвала висит на гвозде", id="Russian in an English house"),
+    pytest.param("ru", "cp1252", "Die Öltemperatur darf 80 Grad nicht überschreiten", id="German in a Russian house"),
+    pytest.param("pl", "cp1250", "Klucz wisi na gwoździu, żarówka jest w szufladzie", id="Polish"),
+    pytest.param("ja", "cp932", "風呂の温度は四十度です", id="Japanese"),
+    pytest.param("zh-Hans", "gb18030", "地下室的钥匙挂在门旁边", id="Chinese"),
+    pytest.param("el", "cp1253", "Το κλειδί του υπογείου", id="Greek"),
+])  # fmt: skip
 def test_text_of_old_programs_elsewhere(inside: Path, language: str, encoding: str, text: str) -> None:
     (inside / "x.txt").write_bytes(text.encode(encoding))
     assert sections_of(inside, "x.txt", language)[0].text == text

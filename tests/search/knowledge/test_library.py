@@ -17,13 +17,9 @@ from custom_components.home_agent.search.knowledge import Knowledge
 from custom_components.home_agent.search.model import Document
 from custom_components.home_agent.search.passages import DocumentSection, documents_of
 from custom_components.home_agent.support.const import DOMAIN
+from tests.house import act as call
 
 from .conftest import StartKnowledge
-
-
-async def call(hass: HomeAssistant, service: str, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(DOMAIN, service, data, blocking=True, return_response=True)
-    return dict(response or {})
 
 
 async def test_files_are_found_with_their_source(folder: Path, start: StartKnowledge) -> None:
@@ -61,9 +57,7 @@ async def test_reload_looks_at_the_folder(hass: HomeAssistant, folder: Path, sta
     assert (await knowledge.async_find("Wann wird die Papiertonne geleert?"))[0].source == "waste.txt"
 
 
-async def test_a_broken_file_costs_only_itself_and_is_told_once(
-    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_broken_file_is_told(folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "broken.md").write_bytes(b"\x00\xff\x81")
     knowledge = await start()
     await knowledge.async_refresh()
@@ -71,9 +65,7 @@ async def test_a_broken_file_costs_only_itself_and_is_told_once(
     assert knowledge.counts == {"documents": 2, "passages": 4, "failed": 1}
 
 
-async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
-    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_file_blocks_none(folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = Event()
 
     def endless(path: Path, name: str, language: str) -> list[DocumentSection]:
@@ -88,9 +80,7 @@ async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
     assert "Garden" in (await knowledge.async_find("guest network"))[0].text
 
 
-async def test_a_refresh_that_is_broken_off_is_gone_on_with(
-    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refresh_is_resumed(folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     knowledge = await start()
     (folder / "a.txt").write_text("The attic is dry.")
     (folder / "b.txt").write_text("The basement is damp.")
@@ -117,9 +107,7 @@ async def test_a_restart_reads_no_file_again(
     assert "Garden" in (await entry.runtime_data.knowledge.async_find("guest network"))[0].text
 
 
-async def test_half_of_a_document_in_the_store_is_read_again(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_half_a_stored_document_is_read_again(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     knowledge = await start()
     entry = hass.config_entries.async_entries(DOMAIN)[0]
     (steam,) = await knowledge.async_find("hold the steam button", 1)
@@ -170,18 +158,15 @@ async def test_what_is_said_about_a_file(hass: HomeAssistant, folder: Path, star
     assert (await knowledge._vectors.store.async_collections()) == {"knowledge": 1, "manuals": 3}
 
 
-@pytest.mark.parametrize(
-    ("data", "key"),
-    [
-        ({"path": "../secrets.yaml"}, "knowledge_path"),
-        ({"path": "kitchen/tea.md"}, "knowledge_no_file"),
-        ({"text": "x", "path": "wifi.txt"}, "document_text_or_path"),
-        ({}, "document_text_or_path"),
-        ({"text": "x", "collection": "home_entities"}, "knowledge_collection"),
-        ({"text": "x", "collection": "../x"}, "knowledge_collection"),
-        ({"text": " \n ", "title": "Nothing"}, "knowledge_empty"),
-    ],
-)
+@pytest.mark.parametrize(("data", "key"), [
+    ({"path": "../secrets.yaml"}, "knowledge_path"),
+    ({"path": "kitchen/tea.md"}, "knowledge_no_file"),
+    ({"text": "x", "path": "wifi.txt"}, "document_text_or_path"),
+    ({}, "document_text_or_path"),
+    ({"text": "x", "collection": "home_entities"}, "knowledge_collection"),
+    ({"text": "x", "collection": "../x"}, "knowledge_collection"),
+    ({"text": " \n ", "title": "Nothing"}, "knowledge_empty"),
+])  # fmt: skip
 async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
     hass: HomeAssistant, folder: Path, start: StartKnowledge, data: dict[str, Any], key: str
 ) -> None:
@@ -194,18 +179,14 @@ async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("number", [10**30, float("nan"), float("inf")])
-async def test_numbers_that_nobody_could_keep_are_refused(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge, number: float
-) -> None:
+async def test_unkeepable_numbers(hass: HomeAssistant, folder: Path, start: StartKnowledge, number: float) -> None:
     knowledge = await start()
     with pytest.raises(probatio.Invalid):
         await call(hass, "add_document", text="A pump.", metadata={"number": number})
     assert (await knowledge.async_refresh()).unchanged == 2
 
 
-async def test_a_name_in_another_encoding_is_a_name(
-    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_name_in_any_encoding(folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     (folder / os.fsdecode(b"cr\xe8me.md")).write_text("The cafe opens at seven.")
     (folder / os.fsdecode(b"cr\xe9me.txt")).write_bytes(b"\x00\xff")
     knowledge = await start()
@@ -224,9 +205,7 @@ async def test_files_beyond_the_limit_are_told_once(
     assert caplog.text.count("1 documents are left out") == 1
 
 
-async def test_what_went_while_home_assistant_was_off_leaves_the_store(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_what_went_meanwhile_leaves_the_store(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     await start()
     await call(hass, "add_document", title="Pump", text="The pump runs for four hours.", collection="garden")
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -276,9 +255,7 @@ async def test_text_of_others_is_marked(hass: HomeAssistant, start: StartKnowled
     assert [item.outside for item in await knowledge.async_find("storm warning")] == [True]
 
 
-async def test_a_damaged_file_of_documents_costs_nothing(
-    hass: HomeAssistant, folder: Path, start: StartKnowledge
-) -> None:
+async def test_a_damaged_index_costs_nothing(hass: HomeAssistant, folder: Path, start: StartKnowledge) -> None:
     await start()
     entry = hass.config_entries.async_entries(DOMAIN)[0]
     await hass.config_entries.async_unload(entry.entry_id)
@@ -302,9 +279,7 @@ async def test_removing_the_integration_keeps_the_folder_alone(
     assert (folder / "wifi.txt").exists()
 
 
-async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
-    hass: HomeAssistant, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_added_while_loading(hass: HomeAssistant, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = (await start())._entry
     reading, goes_on = Event(), Event()
 
@@ -327,9 +302,7 @@ async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
     assert "bats" in (await entry.runtime_data.knowledge.async_find("Who lives in the attic? Bats?"))[0].text
 
 
-async def test_a_file_of_nothing_but_zeros_is_empty(
-    hass: HomeAssistant, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_file_of_zeros(hass: HomeAssistant, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     folder = Path(hass.config.path(*library.FOLDER))
     folder.mkdir(parents=True)
     (folder / "lost.txt").write_bytes(b"\x00" * 4096)  # as a crash of a computer leaves it

@@ -6,38 +6,30 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
+from tests.docs.pages import FENCE, section
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text
 
 MANUAL = "# Dishwasher\n\n## Salt\n\nSalt goes in when the lamp S is on.\n"
-TOLD = r"""### RELEVANT ADDITIONAL CONTEXT FOR ANSWERING QUESTIONS, NOT CONTROL ###
-[{"text":"Dishwasher \u003e Salt\nSalt goes in when the lamp S is on.","source":"kitchen/dishwasher.md",\
-"metadata":{"title":"dishwasher","source":"kitchen/dishwasher.md","heading":"Dishwasher \u003e Salt"}}]""".replace(
-    "\\\n", ""
-)
 
 
-async def test_a_passage_is_told_to_the_letter(
-    hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path
-) -> None:
+async def test_a_passage_is_as_shown(hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path) -> None:
     Path(hass.config.path("configuration.yaml")).touch()
     (folder / "kitchen" / "dishwasher.md").write_text(MANUAL)
     await set_up(hass, llm_server)
     await hass.services.async_call("home_agent", "reload", blocking=True)
     llm_server.plan(text("When the lamp S is on."))
     await say(hass, "When does salt go into the dishwasher?")
-    assert f"{TOLD}</house>" in llm_server.request.last_user
+    [shown] = [match[2].strip() for match in FENCE.finditer(section("KNOWLEDGE.md", "What the model receives"))]
+    assert f"{shown}</house>" in llm_server.request.last_user
 
 
-@pytest.mark.parametrize(
-    ("documents_for", "who"),
-    [
-        ("everyone", {"administrator", "user", "limited", "device", "nobody"}),
-        ("household", {"administrator", "user"}),
-        ("admins", {"administrator"}),
-        ("nobody", set()),
-    ],
-)
+@pytest.mark.parametrize(("documents_for", "who"), [
+    ("everyone", {"administrator", "user", "limited", "device", "nobody"}),
+    ("household", {"administrator", "user"}),
+    ("admins", {"administrator"}),
+    ("nobody", set()),
+])  # fmt: skip
 async def test_documents_are_told_to_whom_the_owner_says(
     hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path, documents_for: str, who: set[str]
 ) -> None:

@@ -36,11 +36,9 @@ def test_code_and_front_matter_are_no_headings() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["word " * 2000, "A sentence of eight words stands here alone. " * 100, "漢字。" * 1000, "x" * 5000, "a\n" * 3000],
-    ids=["words", "sentences", "without spaces", "one word", "lines"],
-)
+@pytest.mark.parametrize("text", [
+    "word " * 2000, "A sentence of eight words stands here alone. " * 100, "漢字。" * 1000, "x" * 5000, "a\n" * 3000,
+], ids=["words", "sentences", "without spaces", "one word", "lines"])  # fmt: skip
 def test_no_piece_is_too_long_and_nothing_is_lost(text: str) -> None:
     found = pieces(text)
     assert max(map(len, found)) <= MAX_PASSAGE

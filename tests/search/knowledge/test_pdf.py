@@ -35,9 +35,7 @@ def test_a_broken_file_says_so(tmp_path: Path, content: bytes) -> None:
         sections_of(tmp_path, "x.pdf")
 
 
-async def test_a_scan_without_text_is_told(
-    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_scan_has_no_text(folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "scan.pdf").write_bytes(pdf([""]))
     assert (await start()).counts["failed"] == 1
     assert "scan.pdf" in caplog.text

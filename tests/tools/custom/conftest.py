@@ -96,6 +96,5 @@ home_agent:
 
 
 def tool(server: RestServer, handler: str, path: str = "/v1") -> str:
-    """Return the YAML of a tool; `handler` are further lines."""
     lines = "".join(f"        {line}\n" for line in (f'url: "{server.url}{path}"', *handler.strip().splitlines()))
     return TOOL + lines

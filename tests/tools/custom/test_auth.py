@@ -67,16 +67,13 @@ async def test_a_token_that_is_refused_is_renewed_once(server: RestServer, write
     assert (await run("ask"))["success"]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        pytest.param(answer({"error": "invalid_client", "hint": "sk-very-secret"}, 400), id="refused"),
-        pytest.param(answer("<html>"), id="a web page"),
-        pytest.param(answer({"token": "x"}), id="no token in it"),
-        pytest.param(answer({"access_token": "x\r\nX-Admin: 1"}), id="a token with line breaks"),
-        pytest.param(answer(["access_token"]), id="a list"),
-    ],
-)
+@pytest.mark.parametrize("given", [
+    pytest.param(answer({"error": "invalid_client", "hint": "sk-very-secret"}, 400), id="refused"),
+    pytest.param(answer("<html>"), id="a web page"),
+    pytest.param(answer({"token": "x"}), id="no token in it"),
+    pytest.param(answer({"access_token": "x\r\nX-Admin: 1"}), id="a token with line breaks"),
+    pytest.param(answer(["access_token"]), id="a list"),
+])  # fmt: skip
 async def test_no_token(server: RestServer, write_yaml: WriteYaml, run: Run, given: Any) -> None:
     server.answers["/token"] = given
     await write_yaml(tool(server, OAUTH.format(url=server.url)))
@@ -93,17 +90,12 @@ async def test_tokens_never_come_back(server: RestServer, write_yaml: WriteYaml,
     assert result["result"]["headers"]["Authorization"] == "Bearer **masked**"
 
 
-@pytest.mark.parametrize(
-    ("auth", "header"),
-    [
-        pytest.param("{type: bearer, token: '{{ api_key }}'}", "Bearer sk-very-secret", id="bearer"),
-        pytest.param(
-            "{type: basic, username: me, password: pass-word}",
-            f"Basic {b64encode(b'me:pass-word').decode()}",
-            id="basic",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("auth", "header"), [
+    pytest.param("{type: bearer, token: '{{ api_key }}'}", "Bearer sk-very-secret", id="bearer"),
+    pytest.param(
+        "{type: basic, username: me, password: pass-word}", f"Basic {b64encode(b'me:pass-word').decode()}", id="basic",
+    ),
+])  # fmt: skip
 async def test_fixed(server: RestServer, write_yaml: WriteYaml, run: Run, auth: str, header: str) -> None:
     server.answers["/v1"] = echo
     await write_yaml(tool(server, f"auth: {auth}"))
@@ -113,9 +105,7 @@ async def test_fixed(server: RestServer, write_yaml: WriteYaml, run: Run, auth: 
     assert header.split()[1] not in str(result)
 
 
-async def test_a_refused_password_is_not_sent_twice(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_one_wrong_password(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     server.answers["/v1"] = answer({}, 401)
     await write_yaml(tool(server, "auth: {type: bearer, token: abcdef}"))
     await run("ask")

@@ -110,19 +110,16 @@ async def test_a_wrong_tool_that_has_a_name_is_told_by_it(hass: HomeAssistant, w
     assert "custom_yaml_wrong" in issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        pytest.param("home_agent: 5", "?", id="a number"),
-        pytest.param("home_agent:\n  custom_tools: none", "2", id="no list"),
-        pytest.param("home_agent:\n  secrets: [a]", "2", id="secrets in a list"),
-        pytest.param("home_agent:\n  secrets:\n    long: abcdef\n    pin: 123", "4", id="a secret too short to hide"),
-        pytest.param("home_agent:\n  secrets:\n    a-b: abcdef", "3", id="a secret no template can name"),
-        pytest.param("home_agent:\n  secrets:\n    a: {b: c}", "3", id="a secret that is a mapping"),
-        pytest.param("home_agent:\n  secrets:\n    a: true", "3", id="a secret that is yes or no"),
-        pytest.param("home_agent:\n  tools: []", "2", id="unknown key"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    pytest.param("home_agent: 5", "?", id="a number"),
+    pytest.param("home_agent:\n  custom_tools: none", "2", id="no list"),
+    pytest.param("home_agent:\n  secrets: [a]", "2", id="secrets in a list"),
+    pytest.param("home_agent:\n  secrets:\n    long: abcdef\n    pin: 123", "4", id="a secret too short to hide"),
+    pytest.param("home_agent:\n  secrets:\n    a-b: abcdef", "3", id="a secret no template can name"),
+    pytest.param("home_agent:\n  secrets:\n    a: {b: c}", "3", id="a secret that is a mapping"),
+    pytest.param("home_agent:\n  secrets:\n    a: true", "3", id="a secret that is yes or no"),
+    pytest.param("home_agent:\n  tools: []", "2", id="unknown key"),
+])  # fmt: skip
 async def test_a_wrong_section_is_told(hass: HomeAssistant, write_yaml: WriteYaml, text: str, line: str) -> None:
     await write_yaml(text)
     assert names(hass) == []
@@ -145,9 +142,7 @@ async def test_tools_in_a_file_of_their_own(hass: HomeAssistant, write_yaml: Wri
     assert (told["file"], told["line"]) == ("tools.yaml", "4")
 
 
-async def test_secrets_come_from_the_file_of_secrets(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_secrets_file(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = f"""
     home_agent:
       secrets:
@@ -177,9 +172,7 @@ async def test_reload_reads_the_file_again(hass: HomeAssistant, write_yaml: Writ
     assert names(hass) == []
 
 
-async def test_a_tool_that_was_changed_does_not_run_in_its_old_form(
-    hass: HomeAssistant, write_yaml: WriteYaml, make_turn: Any
-) -> None:
+async def test_a_changed_tool_runs_in_its_new_form(hass: HomeAssistant, write_yaml: WriteYaml, make_turn: Any) -> None:
     await write_yaml(yaml(BASE + "handler: {type: template, template: old}"))
     tools = {tool.name: tool for tool in await runtime(hass).custom_tools.async_tools(Profile(), None)}
     await write_yaml(yaml(BASE + "handler: {type: template, template: new}"))
@@ -188,9 +181,7 @@ async def test_a_tool_that_was_changed_does_not_run_in_its_old_form(
         await tools["bad"].plan(hass, {}, make_turn())
 
 
-async def test_a_changed_secret_reaches_the_tools(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_changed_secret(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = f"""
     home_agent:
       secrets: {{key: !secret key}}
@@ -203,9 +194,7 @@ async def test_a_changed_secret_reaches_the_tools(
         assert server.last.headers["X-A"] == secret
 
 
-async def test_reload_of_broken_yaml_changes_nothing(
-    hass: HomeAssistant, write_yaml: WriteYaml, tmp_path: Path
-) -> None:
+async def test_broken_yaml_changes_nothing(hass: HomeAssistant, write_yaml: WriteYaml, tmp_path: Path) -> None:
     await write_yaml(yaml(BASE + "handler: {type: template, template: a}"))
     (tmp_path / "configuration.yaml").write_text("home_agent: [", encoding="utf-8")
     with pytest.raises(Exception, match="configuration"):
@@ -251,14 +240,11 @@ async def test_a_wrong_tool_of_the_ui_is_told(hass: HomeAssistant, write_yaml: W
     assert "gone_secret" in told["reason"]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "offered"),
-    [
-        pytest.param(None, {"bad", "good"}, id="all"),
-        pytest.param(["good", "gone"], {"good"}, id="some"),
-        pytest.param(["none"], set(), id="none"),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "offered"), [
+    pytest.param(None, {"bad", "good"}, id="all"),
+    pytest.param(["good", "gone"], {"good"}, id="some"),
+    pytest.param(["none"], set(), id="none"),
+])  # fmt: skip
 async def test_a_profile_chooses(
     hass: HomeAssistant, write_yaml: WriteYaml, chosen: list[str] | None, offered: set[str]
 ) -> None:

@@ -35,10 +35,7 @@ home_agent:
 
 def weather_of(server: RestServer) -> dict[str, str]:
     """Return the example with the test's own server behind it."""
-    return {
-        "text": WEATHER.replace("https://api.weather.com", server.url),
-        "secrets": "weather_api_key: sk-weather",
-    }
+    return {"text": WEATHER.replace("https://api.weather.com", server.url), "secrets": "weather_api_key: sk-weather"}
 
 
 def offered(llm_server: LLMServer) -> dict[str, Any]:

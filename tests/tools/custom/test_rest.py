@@ -23,8 +23,7 @@ async def test_a_value_stays_in_its_segment(server: RestServer, write_yaml: Writ
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["../admin/delete?x=1#", "..", ".", "%2e%2e", "%252e%252e/x", "..;/x", "a/../../b", "..\\x", " .. ", ""],
+    "value", ["../admin/delete?x=1#", "..", ".", "%2e%2e", "%252e%252e/x", "..;/x", "a/../../b", "..\\x", " .. ", ""]
 )
 async def test_no_value_climbs(server: RestServer, write_yaml: WriteYaml, run: Run, value: str) -> None:
     await write_yaml(tool(server, "", path="/v1/{{ a }}"))
@@ -40,9 +39,7 @@ async def test_values_side_by_side_do_not_climb(server: RestServer, write_yaml: 
 
 
 @pytest.mark.parametrize("expression", ["a | upper", "a ~ ''", "'' ~ a", "a | urlencode", "[a] | join", "a | trim"])
-async def test_no_filter_takes_the_encoding_away(
-    server: RestServer, write_yaml: WriteYaml, run: Run, expression: str
-) -> None:
+async def test_no_filter_undoes_encoding(server: RestServer, write_yaml: WriteYaml, run: Run, expression: str) -> None:
     await write_yaml(tool(server, "", path=f"/v1/{{{{ {expression} }}}}/x"))
     assert (await run("ask", a="p/q?r#s"))["success"]
     assert server.last.target.count("/") == 3
@@ -76,45 +73,34 @@ async def test_a_value_stays_in_its_header(server: RestServer, write_yaml: Write
 BODIES: list[Any] = [
     pytest.param(
         'method: POST\nbody: {a: "{{ a }}", n: "{{ n }}", deep: [{f: "{{ flag }}", m: "{{ many }}"}], t: "n={{ n }}", z: null}',
-        b'{"a":"x\\",\\"n\\":1","n":7,"deep":[{"f":true,"m":["p"]}],"t":"n=7","z":null}',
-        "application/json",
+        b'{"a":"x\\",\\"n\\":1","n":7,"deep":[{"f":true,"m":["p"]}],"t":"n=7","z":null}', "application/json",
         id="nested, native types",
     ),
     pytest.param(
-        """method: POST\nbody: '{"a": "{{ a }}", "n": "{{ n }}"}'""",
-        b'{"a":"x\\",\\"n\\":1","n":7}',
-        "application/json",
-        id="JSON in a text",
+        """method: POST\nbody: '{"a": "{{ a }}", "n": "{{ n }}"}'""", b'{"a":"x\\",\\"n\\":1","n":7}',
+        "application/json", id="JSON in a text",
     ),
     pytest.param(
-        'method: POST\nbody: {n: "{{ 10 ** n * 10 ** 20 }}"}', b'{"n":1e+27}', "application/json", id="64 bits"
+        'method: POST\nbody: {n: "{{ 10 ** n * 10 ** 20 }}"}', b'{"n":1e+27}', "application/json", id="64 bits",
     ),
     pytest.param(
-        "method: POST\ncontent_type: application/json\nbody: \"{{ {'q': a} }}\"",
-        b'{"q":"x\\",\\"n\\":1"}',
-        "application/json",
-        id="one expression",
+        "method: POST\ncontent_type: application/json\nbody: \"{{ {'q': a} }}\"", b'{"q":"x\\",\\"n\\":1"}',
+        "application/json", id="one expression",
     ),
     pytest.param(
         'method: PUT\ncontent_type: application/x-www-form-urlencoded\nbody: {a: "{{ a }}", n: "{{ n }}"}',
-        b"a=x%22%2C%22n%22%3A1&n=7",
-        "application/x-www-form-urlencoded",
-        id="form",
+        b"a=x%22%2C%22n%22%3A1&n=7", "application/x-www-form-urlencoded", id="form",
     ),
     pytest.param(
         'method: PATCH\ncontent_type: application/x-www-form-urlencoded\nbody: "a={{ a }}&n={{ n }}"',
-        b"a=x%22%2C%22n%22%3A1&n=7",
-        "application/x-www-form-urlencoded",
-        id="form in a text",
+        b"a=x%22%2C%22n%22%3A1&n=7", "application/x-www-form-urlencoded", id="form in a text",
     ),
     pytest.param(
-        'method: POST\nheaders: {content-type: text/xml}\nbody: "<a>{{ a }}</a>"',
-        b"<a>x&quot;,&quot;n&quot;:1</a>",
-        "text/xml",
-        id="XML",
+        'method: POST\nheaders: {content-type: text/xml}\nbody: "<a>{{ a }}</a>"', b"<a>x&quot;,&quot;n&quot;:1</a>",
+        "text/xml", id="XML",
     ),
     pytest.param('method: POST\nbody: "{{ a }}"', b'x","n":1', "text/plain; charset=utf-8", id="text"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("handler", "body", "content_type"), BODIES)
@@ -127,19 +113,16 @@ async def test_bodies(
     assert server.last.headers["Content-Type"] == content_type
 
 
-@pytest.mark.parametrize(
-    ("content_type", "template", "sent"),
-    [
-        ("application/x-www-form-urlencoded; charset=UTF-8", "a={{ a }}", b"a=1%26b%3C2"),
-        ("Application/X-WWW-Form-URLencoded", "a={{ a }}", b"a=1%26b%3C2"),
-        (" application/x-www-form-urlencoded ;charset=utf-8", "a={{ a }}", b"a=1%26b%3C2"),
-        ("TEXT/XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/soap+xml ; charset=utf-8", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/XHTML+XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("text/Html, text/plain", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
-        ("application/xml-dtd", "<!-- {{ a }} -->", b"<!-- 1&amp;b&lt;2 -->"),
-    ],
-)
+@pytest.mark.parametrize(("content_type", "template", "sent"), [
+    ("application/x-www-form-urlencoded; charset=UTF-8", "a={{ a }}", b"a=1%26b%3C2"),
+    ("Application/X-WWW-Form-URLencoded", "a={{ a }}", b"a=1%26b%3C2"),
+    (" application/x-www-form-urlencoded ;charset=utf-8", "a={{ a }}", b"a=1%26b%3C2"),
+    ("TEXT/XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/soap+xml ; charset=utf-8", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/XHTML+XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("text/Html, text/plain", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+    ("application/xml-dtd", "<!-- {{ a }} -->", b"<!-- 1&amp;b&lt;2 -->"),
+])  # fmt: skip
 @pytest.mark.parametrize("where", ["content_type: '{}'", "headers: {{Content-Type: '{}'}}"])
 async def test_a_media_type_is_one_in_every_spelling(
     server: RestServer, write_yaml: WriteYaml, run: Run, content_type: str, template: str, sent: bytes, where: str
@@ -149,9 +132,7 @@ async def test_a_media_type_is_one_in_every_spelling(
     assert server.last.body == sent
 
 
-async def test_a_form_of_several_fields_in_another_spelling(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_form_of_several_fields(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     content_type = "application/x-www-form-urlencoded; charset=UTF-8"
     await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: {{a: '{{{{ a }}}}', n: 1}}"))
     assert (await run("ask", a="x&n=2"))["success"]
@@ -202,9 +183,7 @@ async def test_blanks_stand_where_they_separate_nothing(server: RestServer, writ
         assert (await run("ask", a="Living room"))["success"] is is_sent
 
 
-async def test_what_the_owner_leaves_to_a_value_may_be_anything(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_the_owner_may_allow_any_value(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     said = "two\nlines: {}"
     for content_type, body in (("text/csv", "{{ a }}"), ("text/plain", "said: {{ a }}")):
         await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: '{body}'"))
@@ -227,9 +206,7 @@ GRAPHQL = 'query: "query { user(id: \\"{{ a }}\\") { name } }"'
 @pytest.mark.parametrize(
     "handler", [f"method: POST\nbody: {{{GRAPHQL}}}", f"query: {{{GRAPHQL}}}"], ids=["body", "URL"]
 )
-async def test_a_query_in_graphql_takes_values_and_variables_take_anything(
-    server: RestServer, write_yaml: WriteYaml, run: Run, handler: str
-) -> None:
+async def test_a_graphql_query_takes_values(server: RestServer, write_yaml: WriteYaml, run: Run, handler: str) -> None:
     await write_yaml(tool(server, handler))
     assert not (await run("ask", a='1") { password } #'))["success"]
     assert not server.asked
@@ -249,9 +226,7 @@ async def test_a_query_in_graphql_takes_values_and_variables_take_anything(
     assert (await run("ask", a='"New York"'))["success"]
 
 
-async def test_numbers_in_words_are_read_and_unknown_parameters_refused(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_words_as_numbers_and_unknown_parameters(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(tool(server, 'method: POST\nbody: {n: "{{ n }}"}'))
     assert (await run("ask", n="7"))["success"]
     assert server.last.body == b'{"n":7}'
@@ -291,18 +266,13 @@ async def test_secrets_are_sent_and_never_come_back(
     assert "sk-very-secret" not in str(ours)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param("sk-very-secret", id="plain"),
-        pytest.param({"sk-very-secret": ["SK-VERY-SECRET"]}, id="in keys, in other letters"),
-        pytest.param("key=c2stdmVyeS1zZWNyZXQ=", id="Base64"),
-    ],
-)
+@pytest.mark.parametrize("body", [
+    pytest.param("sk-very-secret", id="plain"),
+    pytest.param({"sk-very-secret": ["SK-VERY-SECRET"]}, id="in keys, in other letters"),
+    pytest.param("key=c2stdmVyeS1zZWNyZXQ=", id="Base64"),
+])  # fmt: skip
 @pytest.mark.parametrize("status", [200, 400, 500])
-async def test_an_echo_is_masked_in_results_and_errors(
-    server: RestServer, write_yaml: WriteYaml, run: Run, body: Any, status: int
-) -> None:
+async def test_an_echo_is_masked(server: RestServer, write_yaml: WriteYaml, run: Run, body: Any, status: int) -> None:
     server.answers["/v1"] = answer(body, status)
     await write_yaml(tool(server, ""))
     result = str(await run("ask"))
@@ -335,9 +305,7 @@ async def test_results(server: RestServer, write_yaml: WriteYaml, run: Run, hand
     assert await run("ask", a="x") == {"success": True, "result": expected, "error": None}
 
 
-async def test_errors_tell_the_status_and_what_the_server_says(
-    server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_errors_tell_status_and_message(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     server.answers["/v1"] = answer({"message": "no such city"}, 404)
     await write_yaml(tool(server, ""))
     result = await run("ask")
@@ -348,14 +316,11 @@ async def test_errors_tell_the_status_and_what_the_server_says(
     }
 
 
-@pytest.mark.parametrize(
-    ("handler", "action"),
-    [
-        pytest.param("", "read", id="GET reads"),
-        pytest.param("method: post", "write", id="POST writes"),
-        pytest.param("method: DELETE", "sensitive", id="DELETE asks"),
-    ],
-)
+@pytest.mark.parametrize(("handler", "action"), [
+    pytest.param("", "read", id="GET reads"),
+    pytest.param("method: post", "write", id="POST writes"),
+    pytest.param("method: DELETE", "sensitive", id="DELETE asks"),
+])  # fmt: skip
 async def test_classes(
     hass: HomeAssistant,
     server: RestServer,
@@ -374,9 +339,7 @@ async def test_classes(
     assert ask.annotations.read_only is (action == "read")
 
 
-async def test_owner_decides_the_class(
-    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_owners_class(hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
     text = tool(server, "method: DELETE").replace(
         "      description: Asks.", "      description: Asks.\n      destructive: false"
     )

@@ -34,7 +34,6 @@ home_agent:
 
 
 def tool(service: str, handler: str, more: str = "") -> str:
-    """Return the YAML of a tool; `handler` are further lines."""
     lines = [f"service: {service}", *handler.strip().splitlines()]
     return f"""
 home_agent:
@@ -67,34 +66,17 @@ async def automations(hass: HomeAssistant) -> list[str]:
     return ran
 
 
-async def test_automations_that_are_exposed(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, automations: list[str]
-) -> None:
+async def test_exposed_automation(hass: HomeAssistant, write_yaml: WriteYaml, run: Run, automations: list[str]) -> None:
     await write_yaml(AUTOMATION)
     assert (await run("trigger_automation", automation_id="automation.morning"))["success"]
     await hass.async_block_till_done()
     assert automations == ["morning"]
 
 
-@pytest.mark.parametrize(
-    "automation_id",
-    [
-        "automation.secret",
-        "automation.morning, automation.secret",
-        "automation.ghost",
-        "all",
-        "ALL",
-        " all ",
-        "automation.morning,all",
-        "none",
-        "*",
-        "automation.*",
-        "",
-        "secret",
-        "AUTOMATION.SECRET",
-        "['automation.secret']",
-    ],
-)
+@pytest.mark.parametrize("automation_id", [
+    "automation.secret", "automation.morning, automation.secret", "automation.ghost", "all", "ALL", " all ",
+    "automation.morning,all", "none", "*", "automation.*", "", "secret", "AUTOMATION.SECRET", "['automation.secret']",
+])  # fmt: skip
 async def test_automations_that_are_not(
     hass: HomeAssistant, write_yaml: WriteYaml, run: Run, automations: list[str], automation_id: str
 ) -> None:
@@ -105,9 +87,7 @@ async def test_automations_that_are_not(
     assert automations == []
 
 
-async def test_unexposed_and_missing_get_the_same_answer(
-    write_yaml: WriteYaml, run: Run, automations: list[str]
-) -> None:
+async def test_hidden_and_missing_have_one_answer(write_yaml: WriteYaml, run: Run, automations: list[str]) -> None:
     await write_yaml(AUTOMATION)
     answers = [
         (await run("trigger_automation", automation_id=f"automation.{name}"))["error"].replace(name, "X")
@@ -121,18 +101,13 @@ def called(hass: HomeAssistant) -> list[ServiceCall]:
     return async_mock_service(hass, "light", "turn_on")
 
 
-@pytest.mark.parametrize(
-    ("handler", "parameters"),
-    [
-        pytest.param('target: {entity_id: "{{ a }}"}', {"a": ["light.desk"]}, id="list"),
-        pytest.param(
-            "target:\n  entity_id:\n    - light.desk\n    - '{{ a }}'", {"a": "light.desk"}, id="owner and model"
-        ),
-        pytest.param("target: {area_id: '{{ a }}'}", {"a": "study"}, id="area"),
-        pytest.param("data: {area_id: '{{ a }}'}", {"a": "study"}, id="area in data"),
-        pytest.param("target: {label_id: '{{ a }}'}", {"a": "mine"}, id="label"),
-    ],
-)
+@pytest.mark.parametrize(("handler", "parameters"), [
+    pytest.param('target: {entity_id: "{{ a }}"}', {"a": ["light.desk"]}, id="list"),
+    pytest.param("target:\n  entity_id:\n    - light.desk\n    - '{{ a }}'", {"a": "light.desk"}, id="owner and model"),
+    pytest.param("target: {area_id: '{{ a }}'}", {"a": "study"}, id="area"),
+    pytest.param("data: {area_id: '{{ a }}'}", {"a": "study"}, id="area in data"),
+    pytest.param("target: {label_id: '{{ a }}'}", {"a": "mine"}, id="label"),
+])  # fmt: skip
 async def test_targets_are_resolved_to_what_is_exposed(
     hass: HomeAssistant,
     add_entity: AddEntity,
@@ -152,30 +127,23 @@ async def test_targets_are_resolved_to_what_is_exposed(
     assert [call.data for call in called] == [{"entity_id": "light.desk"}]
 
 
-@pytest.mark.parametrize(
-    ("handler", "parameters"),
-    [
-        pytest.param("target: {area_id: '{{ a }}'}", {"a": "attic"}, id="area of hidden things only"),
-        pytest.param("target: {area_id: '{{ a }}'}", {"a": "nowhere"}, id="no such area"),
-        pytest.param("target: {area_id: '{{ a }}'}", {"a": "all"}, id="all areas"),
-        pytest.param("target: {device_id: '{{ a }}'}", {"a": "x"}, id="no such device"),
-        pytest.param("target: {entity_id: '{{ a }}'}", {"a": 5}, id="number"),
-        pytest.param("target: {entity_id: '{{ a }}'}", {"a": {"entity_id": "light.desk"}}, id="object"),
-        pytest.param("target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": "light.hidden"}, id="in data"),
-        pytest.param(
-            "target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"light.hidden": "on"}}, id="as key"
-        ),
-        pytest.param(
-            "target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"area_id": "study"}}, id="area inside"
-        ),
-        pytest.param(
-            "target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"entity_id": "all"}}, id="all inside"
-        ),
-        pytest.param("target: {entity_id: light.hidden}", {}, id="the owner's, but not exposed"),
-        pytest.param("target: {entity_id: light.both}", {}, id="a group that reaches further"),
-        pytest.param("target: {entity_id: '{{ a }}'}", {}, id="nothing"),
-    ],
-)
+@pytest.mark.parametrize(("handler", "parameters"), [
+    pytest.param("target: {area_id: '{{ a }}'}", {"a": "attic"}, id="area of hidden things only"),
+    pytest.param("target: {area_id: '{{ a }}'}", {"a": "nowhere"}, id="no such area"),
+    pytest.param("target: {area_id: '{{ a }}'}", {"a": "all"}, id="all areas"),
+    pytest.param("target: {device_id: '{{ a }}'}", {"a": "x"}, id="no such device"),
+    pytest.param("target: {entity_id: '{{ a }}'}", {"a": 5}, id="number"),
+    pytest.param("target: {entity_id: '{{ a }}'}", {"a": {"entity_id": "light.desk"}}, id="object"),
+    pytest.param("target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": "light.hidden"}, id="in data"),
+    pytest.param("target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"light.hidden": "on"}}, id="as key"),
+    pytest.param(
+        "target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"area_id": "study"}}, id="area inside",
+    ),
+    pytest.param("target: {entity_id: light.desk}\ndata: {x: '{{ a }}'}", {"a": {"entity_id": "all"}}, id="all inside"),
+    pytest.param("target: {entity_id: light.hidden}", {}, id="the owner's, but not exposed"),
+    pytest.param("target: {entity_id: light.both}", {}, id="a group that reaches further"),
+    pytest.param("target: {entity_id: '{{ a }}'}", {}, id="nothing"),
+])  # fmt: skip
 async def test_targets_that_must_not_be(
     hass: HomeAssistant,
     add_entity: AddEntity,
@@ -219,12 +187,8 @@ async def test_data_keeps_its_types_and_secrets_reach_it(
     assert (await run("act", a=128, b=[1, 2, 3]))["success"]
     [call] = called
     assert call.data == {
-        "entity_id": "light.desk",
-        "brightness": 128,
-        "rgb": [1, 2, 3],
-        "code": "sk-secret-code",
-        "slow": True,
-    }
+        "entity_id": "light.desk", "brightness": 128, "rgb": [1, 2, 3], "code": "sk-secret-code", "slow": True,
+    }  # fmt: skip
 
 
 async def test_users_without_permission(
@@ -248,18 +212,13 @@ async def test_users_without_permission(
     assert not called
 
 
-@pytest.mark.parametrize(
-    ("service", "handler", "parameters"),
-    [
-        pytest.param("lock.unlock", "target: {entity_id: '{{ a }}'}", {"a": "lock.front_door"}, id="unlock"),
-        pytest.param(
-            "homeassistant.turn_off", "target: {entity_id: '{{ a }}'}", {"a": "lock.front_door"}, id="generic"
-        ),
-        pytest.param("scene.apply", "data: {entities: '{{ a }}'}", {"a": {"lock.front_door": "unlocked"}}, id="scene"),
-        pytest.param("notify.send_message", "data: {message: '{{ a }}'}", {"a": "hello"}, id="message"),
-        pytest.param("homeassistant.restart", "", {}, id="restart"),
-    ],
-)
+@pytest.mark.parametrize(("service", "handler", "parameters"), [
+    pytest.param("lock.unlock", "target: {entity_id: '{{ a }}'}", {"a": "lock.front_door"}, id="unlock"),
+    pytest.param("homeassistant.turn_off", "target: {entity_id: '{{ a }}'}", {"a": "lock.front_door"}, id="generic"),
+    pytest.param("scene.apply", "data: {entities: '{{ a }}'}", {"a": {"lock.front_door": "unlocked"}}, id="scene"),
+    pytest.param("notify.send_message", "data: {message: '{{ a }}'}", {"a": "hello"}, id="message"),
+    pytest.param("homeassistant.restart", "", {}, id="restart"),
+])  # fmt: skip
 async def test_sensitive_calls_ask(
     hass: HomeAssistant, write_yaml: WriteYaml, run: Run, service: str, handler: str, parameters: dict[str, Any]
 ) -> None:
@@ -283,9 +242,7 @@ async def test_owner_says_that_messages_need_no_yes(hass: HomeAssistant, write_y
     assert sent[0].data == {"message": "Dinner!"}
 
 
-async def test_scripts_by_their_own_name_have_to_be_exposed(
-    hass: HomeAssistant, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_scripts_called_by_name_have_to_be_exposed(hass: HomeAssistant, write_yaml: WriteYaml, run: Run) -> None:
     steps = {"sequence": [{"event": "ran", "event_data": {"id": "{{ word }}"}}]}
     assert await async_setup_component(hass, "script", {"script": {"greet": steps}})
     ran: list[str] = []
@@ -301,18 +258,15 @@ async def test_scripts_by_their_own_name_have_to_be_exposed(
     assert ran == ["hello"]
 
 
-@pytest.mark.parametrize(
-    ("supports", "handler", "expected"),
-    [
-        pytest.param(SupportsResponse.ONLY, "", {"days": [{"t": 3}], "code": "**masked**"}, id="only"),
-        pytest.param(
-            SupportsResponse.OPTIONAL, "return_response: true", {"days": [{"t": 3}], "code": "**masked**"}, id="wanted"
-        ),
-        pytest.param(SupportsResponse.OPTIONAL, "", {"done": "weather.tell"}, id="not wanted"),
-        pytest.param(SupportsResponse.OPTIONAL, "response_path: days[0].t", 3, id="path"),
-        pytest.param(SupportsResponse.ONLY, 'response: "{{ response.days | length }} day"', "1 day", id="template"),
-    ],
-)
+@pytest.mark.parametrize(("supports", "handler", "expected"), [
+    pytest.param(SupportsResponse.ONLY, "", {"days": [{"t": 3}], "code": "**masked**"}, id="only"),
+    pytest.param(
+        SupportsResponse.OPTIONAL, "return_response: true", {"days": [{"t": 3}], "code": "**masked**"}, id="wanted",
+    ),
+    pytest.param(SupportsResponse.OPTIONAL, "", {"done": "weather.tell"}, id="not wanted"),
+    pytest.param(SupportsResponse.OPTIONAL, "response_path: days[0].t", 3, id="path"),
+    pytest.param(SupportsResponse.ONLY, 'response: "{{ response.days | length }} day"', "1 day", id="template"),
+])  # fmt: skip
 async def test_responses(
     hass: HomeAssistant, write_yaml: WriteYaml, run: Run, supports: SupportsResponse, handler: str, expected: Any
 ) -> None:

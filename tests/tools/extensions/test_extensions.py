@@ -40,8 +40,6 @@ def configuration(hass: HomeAssistant) -> None:
 
 @pytest.fixture
 def act(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
-    """Return a function that calls an action as an administrator."""
-
     async def act(action: str, **data: Any) -> dict[str, Any]:
         context = data.pop("context", Context(user_id=hass_admin_user.id))
         response = await hass.services.async_call(
@@ -71,9 +69,7 @@ async def names_of(entry: MockConfigEntry, profile_id: str = "profile-1") -> lis
 
 
 @pytest.mark.usefixtures("home")
-async def test_a_folder_becomes_an_extension_whose_tools_do_what_those_beneath_do(
-    hass: HomeAssistant, act: Run
-) -> None:
+async def test_a_folder_becomes_an_extension_with_working_tools(hass: HomeAssistant, act: Run) -> None:
     write(hass)
     entry = await set_up(hass)
     assert await names_of(entry) == ["Doors"]
@@ -97,9 +93,7 @@ async def test_a_folder_becomes_an_extension_whose_tools_do_what_those_beneath_d
 
 
 @pytest.mark.usefixtures("home")
-async def test_an_alias_asks_is_verified_kept_and_undone_like_the_tool_beneath(
-    hass: HomeAssistant, hass_admin_user: MockUser, act: Run
-) -> None:
+async def test_an_alias_has_all_the_tool_beneath_has(hass: HomeAssistant, hass_admin_user: MockUser, act: Run) -> None:
     write(hass)
     await set_up(hass)
     unlock = {"tool_name": "DOORS_ACTION_UNLOCK", "parameters": {"entity_id": "lock.front_door"}}
@@ -166,40 +160,35 @@ tools:
 
 
 @pytest.mark.usefixtures("home")
-@pytest.mark.parametrize(
-    ("tools", "reason"),
-    [
-        (tool(alias="ha_nothing"), "DOORS_GET_STATE stands for ha_nothing, but there is no tool with that name."),
+@pytest.mark.parametrize(("tools", "reason"), [
+    (tool(alias="ha_nothing"), "DOORS_GET_STATE stands for ha_nothing, but there is no tool with that name."),
+    (
+        tool(alias="x", llm_api="nothing"),
+        "DOORS_GET_STATE stands for a tool of nothing, but there is no collection of tools with that ID.",
+    ),
+    (
+        tool(alias="x", mcp_server="nothing"),
+        "DOORS_GET_STATE stands for a tool of nothing, but there is no MCP server with that name.",
+    ),
+    (tool(alias="x", llm_api="assist"), "DOORS_GET_STATE stands for x, but there is no tool with that name."),
+    (
+        tool(arguments="{colour: red}"),
         (
-            tool(alias="x", llm_api="nothing"),
-            "DOORS_GET_STATE stands for a tool of nothing, but there is no collection of tools with that ID.",
+            "DOORS_GET_STATE sets the argument colour, which its tool does not have. There are: "
+            "entity_id, attributes, history."
         ),
+    ),
+    (
+        "tools: [{name: DOORS_GET_A, summary: A., example: B., handler: {type: shell}}]",
         (
-            tool(alias="x", mcp_server="nothing"),
-            "DOORS_GET_STATE stands for a tool of nothing, but there is no MCP server with that name.",
+            "DOORS_GET_A is not valid. For safety, programs cannot be run: shell is not supported. Use rest, service or "
+            "template, or call a Home Assistant script as a service."
         ),
-        (tool(alias="x", llm_api="assist"), "DOORS_GET_STATE stands for x, but there is no tool with that name."),
-        (
-            tool(arguments="{colour: red}"),
-            (
-                "DOORS_GET_STATE sets the argument colour, which its tool does not have. There are: "
-                "entity_id, attributes, history."
-            ),
-        ),
-        (
-            "tools: [{name: DOORS_GET_A, summary: A., example: B., handler: {type: shell}}]",
-            (
-                "DOORS_GET_A is not valid. For safety, programs cannot be run: shell is not supported. Use rest, service or "
-                "template, or call a Home Assistant script as a service."
-            ),
-        ),
-        ("tools: []", "Doors has no tools."),
-        ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
-    ],
-)
-async def test_what_is_wrong_refuses_that_one_alone_with_the_reason(
-    hass: HomeAssistant, act: Run, tools: str, reason: str
-) -> None:
+    ),
+    ("tools: []", "Doors has no tools."),
+    ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
+])  # fmt: skip
+async def test_an_invalid_one_is_refused_alone(hass: HomeAssistant, act: Run, tools: str, reason: str) -> None:
     write(hass, tools)
     write(hass, tool("WINDOWS_GET_STATE"), "Windows")
     entry = await set_up(hass)
@@ -276,9 +265,7 @@ async def test_of_two_of_a_name_the_first_counts(hass: HomeAssistant, act: Run) 
 
 
 @pytest.mark.usefixtures("home")
-async def test_what_ships_is_offered_where_the_home_has_it_and_can_be_switched_off(
-    hass: HomeAssistant, act: Run
-) -> None:
+async def test_shipped_extensions_are_offered_and_can_be_switched_off(hass: HomeAssistant, act: Run) -> None:
     entry = await set_up(hass)
     assert await names_of(entry) == []
     hass.states.async_set("climate.hall", "heat", {"friendly_name": "Hall", "temperature": 20})
@@ -322,11 +309,8 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     assert known["Climate"] == ["CLIMATE_GET_STATE", "CLIMATE_UPDATE_SETTING", "CLIMATE_UPDATE_POWER"]
     assert known["Media"][:2] == ["MEDIA_GET_STATE", "MEDIA_UPDATE_PLAYER"]
     assert known["Planner"] == [
-        "PLANNER_GET_ITEMS",
-        "PLANNER_UPDATE_ADD_ITEM",
-        "PLANNER_UPDATE_COMPLETE_ITEM",
-        "PLANNER_GET_EVENTS",
-    ]
+        "PLANNER_GET_ITEMS", "PLANNER_UPDATE_ADD_ITEM", "PLANNER_UPDATE_COMPLETE_ITEM", "PLANNER_GET_EVENTS",
+    ]  # fmt: skip
     for name, parameters in (
         ("CLIMATE_UPDATE_SETTING", {"entity_id": "climate.heatpump", "parameters": {"temperature": 22}}),
         ("CLIMATE_UPDATE_POWER", {"entity_id": "fan.living_room_fan", "action": "turn_on"}),
@@ -426,9 +410,7 @@ async def test_the_same_objects_while_nothing_changes(hass: HomeAssistant) -> No
 
 
 @pytest.mark.usefixtures("home")
-async def test_only_administrators_see_what_there_is(
-    hass: HomeAssistant, act: Run, hass_read_only_user: MockUser
-) -> None:
+async def test_only_administrators_see_it(hass: HomeAssistant, act: Run, hass_read_only_user: MockUser) -> None:
     await set_up(hass)
     with pytest.raises(Unauthorized):
         await act("list_extensions", context=Context(user_id=hass_read_only_user.id))

@@ -63,12 +63,9 @@ def write(folder: Path, name: str = "Garden", prompt: str | bytes = PROMPT, tool
 def one(**lines: object) -> str:
     """Return a file with one tool, some lines of which are different; None leaves one out."""
     whole = {
-        "name": "GARDEN_GET_RAIN",
-        "summary": "Tells whether it rains.",
-        "example": "Is it raining?",
-        "alias": "ha_query",
-        **lines,
-    }
+        "name": "GARDEN_GET_RAIN", "summary": "Tells whether it rains.", "example": "Is it raining?",
+        "alias": "ha_query", **lines,
+    }  # fmt: skip
     return "tools:\n  -\n" + "".join(f"    {key}: {value}\n" for key, value in whole.items() if value is not None)
 
 
@@ -115,54 +112,51 @@ def test_no_folder_is_no_extension(tmp_path: Path) -> None:
     assert read_extensions(tmp_path / "nowhere") == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("tools", "key"),
-    [
-        (one(name="GARDEN_RAIN"), "extension_tool_name"),
-        (one(name="garden_get_rain"), "extension_tool_name"),
-        (one(name="KITCHEN_GET_RAIN"), "extension_tool_name"),
-        (one(name="GARDEN_READ_RAIN"), "extension_tool_name"),
-        (one(name="GARDEN_GET_"), "extension_tool_name"),
-        (one(name="GARDEN_GET_" + "X" * 60), "extension_tool_name"),
-        (one(name=None), "extension_tool_name"),
-        (one() + one().partition("\n")[2], "extension_tool_twice"),
-        (one(summary=None), "extension_tool_summary"),
-        (one(summary="' '"), "extension_tool_summary"),
-        (one(example=None), "extension_tool_example"),
-        (one(summary="x" * 201), "extension_long"),
-        (one(notes="x" * 2001), "extension_long"),
-        (one(alias=None), "extension_invalid"),
-        (one(handler="{type: template, template: a}"), "extension_invalid"),
-        (one(llm_api="assist", mcp_server="s"), "extension_invalid"),
-        (one(read_only="true"), "extension_invalid"),
-        (one(colour="red"), "extension_invalid"),
-        (one(domains="[Light]"), "extension_invalid"),
-        (one(domains="light"), "extension_invalid"),
-        (one(arguments="{1: 2}"), "extension_yaml"),
-        (one(arguments="{a: .nan}"), "extension_invalid"),
-        (one(summary="1"), "extension_invalid"),
-        ("tools: []", "extension_no_tools"),
-        ("tools: {}", "extension_invalid"),
-        ("", "extension_invalid"),
-        ("- a", "extension_invalid"),
-        ("tools: [a]", "extension_invalid"),
-        ("tools: [", "extension_yaml"),
-        ("tools: []\ntools: []", "extension_yaml"),
-        ("tools: []\n---\ntools: []", "extension_yaml"),
-        ("tools: &a []", "extension_yaml"),
-        ("a: &a [x]\ntools: [*a, *a]", "extension_yaml"),
-        ("tools: !include ../secrets.yaml", "extension_yaml"),
-        ("tools: !secret password", "extension_yaml"),
-        ("tools: !!python/object/apply:os.system ['true']", "extension_yaml"),
-        ("tools: " + "[" * 60_000, "extension_yaml"),
-        ("tools: " + "{a: " * 30 + "1" + "}" * 30, "extension_yaml"),
-        ('tools: ["\\ud800"]', "extension_utf8"),
-        ("tools: [" + "9" * 5000 + "]", "extension_yaml"),
-        (b"tools: \xff", "extension_utf8"),
-        (b"tools: []\x00", "extension_yaml"),
-        (" " * (MAX_BYTES + 1), "extension_large"),
-    ],
-)
+@pytest.mark.parametrize(("tools", "key"), [
+    (one(name="GARDEN_RAIN"), "extension_tool_name"),
+    (one(name="garden_get_rain"), "extension_tool_name"),
+    (one(name="KITCHEN_GET_RAIN"), "extension_tool_name"),
+    (one(name="GARDEN_READ_RAIN"), "extension_tool_name"),
+    (one(name="GARDEN_GET_"), "extension_tool_name"),
+    (one(name="GARDEN_GET_" + "X" * 60), "extension_tool_name"),
+    (one(name=None), "extension_tool_name"),
+    (one() + one().partition("\n")[2], "extension_tool_twice"),
+    (one(summary=None), "extension_tool_summary"),
+    (one(summary="' '"), "extension_tool_summary"),
+    (one(example=None), "extension_tool_example"),
+    (one(summary="x" * 201), "extension_long"),
+    (one(notes="x" * 2001), "extension_long"),
+    (one(alias=None), "extension_invalid"),
+    (one(handler="{type: template, template: a}"), "extension_invalid"),
+    (one(llm_api="assist", mcp_server="s"), "extension_invalid"),
+    (one(read_only="true"), "extension_invalid"),
+    (one(colour="red"), "extension_invalid"),
+    (one(domains="[Light]"), "extension_invalid"),
+    (one(domains="light"), "extension_invalid"),
+    (one(arguments="{1: 2}"), "extension_yaml"),
+    (one(arguments="{a: .nan}"), "extension_invalid"),
+    (one(summary="1"), "extension_invalid"),
+    ("tools: []", "extension_no_tools"),
+    ("tools: {}", "extension_invalid"),
+    ("", "extension_invalid"),
+    ("- a", "extension_invalid"),
+    ("tools: [a]", "extension_invalid"),
+    ("tools: [", "extension_yaml"),
+    ("tools: []\ntools: []", "extension_yaml"),
+    ("tools: []\n---\ntools: []", "extension_yaml"),
+    ("tools: &a []", "extension_yaml"),
+    ("a: &a [x]\ntools: [*a, *a]", "extension_yaml"),
+    ("tools: !include ../secrets.yaml", "extension_yaml"),
+    ("tools: !secret password", "extension_yaml"),
+    ("tools: !!python/object/apply:os.system ['true']", "extension_yaml"),
+    ("tools: " + "[" * 60_000, "extension_yaml"),
+    ("tools: " + "{a: " * 30 + "1" + "}" * 30, "extension_yaml"),
+    ('tools: ["\\ud800"]', "extension_utf8"),
+    ("tools: [" + "9" * 5000 + "]", "extension_yaml"),
+    (b"tools: \xff", "extension_utf8"),
+    (b"tools: []\x00", "extension_yaml"),
+    (" " * (MAX_BYTES + 1), "extension_large"),
+])  # fmt: skip
 def test_what_is_wrong_in_tools(tmp_path: Path, tools: str | bytes, key: str) -> None:
     write(tmp_path, tools=tools)
     assert key_of(tmp_path) == key
@@ -174,18 +168,11 @@ def test_too_many_tools(tmp_path: Path) -> None:
     assert key_of(tmp_path) == "extension_many_tools"
 
 
-@pytest.mark.parametrize(
-    ("prompt", "key"),
-    [
-        ("", "extension_summary"),
-        (" \n\t\n", "extension_summary"),
-        ("\u200b\n", "extension_summary"),
-        ("x" * 201, "extension_long"),
-        ("A.\n" + "x" * MAX_PROMPT, "extension_long"),
-        (b"bed\xe9", "extension_utf8"),
-        (b"x" * (MAX_BYTES + 1), "extension_large"),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "key"), [
+    ("", "extension_summary"), (" \n\t\n", "extension_summary"), ("\u200b\n", "extension_summary"),
+    ("x" * 201, "extension_long"), ("A.\n" + "x" * MAX_PROMPT, "extension_long"), (b"bed\xe9", "extension_utf8"),
+    (b"x" * (MAX_BYTES + 1), "extension_large"),
+])  # fmt: skip
 def test_what_is_wrong_in_a_prompt(tmp_path: Path, prompt: str | bytes, key: str) -> None:
     write(tmp_path, prompt=prompt)
     assert key_of(tmp_path) == key
@@ -254,23 +241,8 @@ def test_what_ships_keeps_to_the_form() -> None:
 def _mutated(text: bytes, chance: random.Random) -> bytes:
     """Return a text with some of it cut out, doubled, moved or exchanged for what has a meaning in YAML."""
     parts = [
-        b"&a",
-        b"*a",
-        b"!!",
-        b"? ",
-        b"<<: ",
-        b"{",
-        b"[",
-        b"- ",
-        b"\n",
-        b"\t",
-        b"'",
-        b'"',
-        b": ",
-        b"\xff",
-        b"\x00",
-        b"~",
-    ]
+        b"&a", b"*a", b"!!", b"? ", b"<<: ", b"{", b"[", b"- ", b"\n", b"\t", b"'", b'"', b": ", b"\xff", b"\x00", b"~",
+    ]  # fmt: skip
     content = bytearray(text)
     for _ in range(chance.randint(1, 6)):
         at, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))

@@ -62,48 +62,43 @@ class Odd(GetWorkoutToday):
     description: Any = 7
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
+@pytest.mark.parametrize(("fields", "reason"), [
+    (
+        {"name": "Chef—Byte"},
         (
-            {"name": "Chef—Byte"},
-            (
-                "Chef—Byte is not a valid name of an extension. Use up to 40 letters, digits, spaces, dots, hyphens and underscores, "
-                "starting with a letter or a digit."
-            ),
+            "Chef—Byte is not a valid name of an extension. Use up to 40 letters, digits, spaces, dots, hyphens and underscores, "
+            "starting with a letter or a digit."
         ),
+    ),
+    (
+        {"prompt": " \n\t\n"},
+        "The prompt of ChefByte is empty. Its first line has to say in one sentence what the extension is for.",
+    ),
+    (
+        {"tools": coachbyte().tools},
         (
-            {"prompt": " \n\t\n"},
-            "The prompt of ChefByte is empty. Its first line has to say in one sentence what the extension is for.",
+            "COACHBYTE_GET_WORKOUT_TODAY is not a valid name of a tool here. It has to be CHEFBYTE_GET_, CHEFBYTE_UPDATE_ "
+            "or CHEFBYTE_ACTION_ and a name in capital letters, digits and _."
         ),
+    ),
+    ({"tools": ()}, "ChefByte has no tools."),
+    ({"tools": (TOOLS[0], TOOLS[0])}, "There are two tools called CHEFBYTE_UPDATE_ITEM."),
+    (
+        {"prompt": None},
         (
-            {"tools": coachbyte().tools},
-            (
-                "COACHBYTE_GET_WORKOUT_TODAY is not a valid name of a tool here. It has to be CHEFBYTE_GET_, CHEFBYTE_UPDATE_ "
-                "or CHEFBYTE_ACTION_ and a name in capital letters, digits and _."
-            ),
+            "ChefByte could not be read, because of an error in the integration that offers it: AttributeError. "
+            "The log says where."
         ),
-        ({"tools": ()}, "ChefByte has no tools."),
-        ({"tools": (TOOLS[0], TOOLS[0])}, "There are two tools called CHEFBYTE_UPDATE_ITEM."),
+    ),
+    (
+        {"name": "CoachByte", "tools": (Odd(),)},
         (
-            {"prompt": None},
-            (
-                "ChefByte could not be read, because of an error in the integration that offers it: AttributeError. "
-                "The log says where."
-            ),
+            "CoachByte could not be read, because of an error in the integration that offers it: AttributeError. "
+            "The log says where."
         ),
-        (
-            {"name": "CoachByte", "tools": (Odd(),)},
-            (
-                "CoachByte could not be read, because of an error in the integration that offers it: AttributeError. "
-                "The log says where."
-            ),
-        ),
-    ],
-)
-async def test_what_is_wrong_with_one_refuses_that_one_alone(
-    hass: HomeAssistant, fields: dict[str, Any], reason: str
-) -> None:
+    ),
+])  # fmt: skip
+async def test_an_invalid_one_is_refused_alone(hass: HomeAssistant, fields: dict[str, Any], reason: str) -> None:
     """And says why, until it is taken back."""
     entry = await set_up(hass)
     wrong = replace(chefbyte(Kitchen()), **fields)

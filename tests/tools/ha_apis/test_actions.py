@@ -47,9 +47,7 @@ async def test_only_administrators_are_offered_it(
     assert offered == [True, False, False]
 
 
-async def test_every_action_is_asked_about_with_what_it_will_do(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_every_action_is_asked(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server, profile=PROFILE)
     context = Context(user_id=hass_admin_user.id)
     before = state(hass, "light.bed_light")
@@ -61,21 +59,18 @@ async def test_every_action_is_asked_about_with_what_it_will_do(
     assert state(hass, "light.bed_light") == "on"
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        pytest.param({"target": {"entity_id": "light.office_rgbw_lights"}}, id="not exposed"),
-        pytest.param({"target": {"entity_id": "light.ghost"}}, id="not there"),
-        pytest.param({"target": {"entity_id": "all"}}, id="all"),
-        pytest.param({"target": {"entity_id": ["ALL "]}}, id="ALL"),
-        pytest.param({"data": {"entity_id": ["light.office_rgbw_lights"]}}, id="target in the data"),
-        pytest.param({"data": {"x": {"light.office_rgbw_lights": "on"}}}, id="somewhere in the data"),
-        pytest.param({"target": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the target"),
-        pytest.param({"data": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the data"),
-        pytest.param({"target": {"area_id": "office"}}, id="area with something that is not exposed"),
-        pytest.param({"action": "home_agent.process", "data": {"text": "yes"}}, id="ourselves"),
-    ],
-)
+@pytest.mark.parametrize("args", [
+    pytest.param({"target": {"entity_id": "light.office_rgbw_lights"}}, id="not exposed"),
+    pytest.param({"target": {"entity_id": "light.ghost"}}, id="not there"),
+    pytest.param({"target": {"entity_id": "all"}}, id="all"),
+    pytest.param({"target": {"entity_id": ["ALL "]}}, id="ALL"),
+    pytest.param({"data": {"entity_id": ["light.office_rgbw_lights"]}}, id="target in the data"),
+    pytest.param({"data": {"x": {"light.office_rgbw_lights": "on"}}}, id="somewhere in the data"),
+    pytest.param({"target": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the target"),
+    pytest.param({"data": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the data"),
+    pytest.param({"target": {"area_id": "office"}}, id="area with something that is not exposed"),
+    pytest.param({"action": "home_agent.process", "data": {"text": "yes"}}, id="ourselves"),
+])  # fmt: skip
 async def test_targets_that_must_not_be_reached(
     hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, args: dict[str, Any]
 ) -> None:
@@ -90,9 +85,7 @@ async def test_targets_that_must_not_be_reached(
     assert not called
 
 
-async def test_an_action_without_entities(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_without_entities(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     await set_up(hass, llm_server, profile=PROFILE | {"never_ask": ["automation.reload"]})
     called = async_mock_service(hass, "automation", "reload")
     llm_server.plan(tool_call(CALL, {"action": "automation.reload"}), text("That is all."))
@@ -101,9 +94,7 @@ async def test_an_action_without_entities(
     assert len(called) == 1
 
 
-async def test_templates_and_names_of_the_whole_home_are_not_offered(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
+async def test_whole_home_templates(hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser) -> None:
     hidden = "light.office_rgbw_lights"
     await set_up(hass, llm_server, profile=PROFILE)
     calls = {

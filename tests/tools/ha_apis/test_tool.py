@@ -18,14 +18,7 @@ from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 from custom_components.home_agent.tools import ha_apis
-from custom_components.home_agent.tools.ha_apis import (
-    ApiIntent,
-    ApiRemoteTool,
-    ApiScript,
-    ApiTool,
-    ApiTools,
-    wrapped,
-)
+from custom_components.home_agent.tools.ha_apis import ApiIntent, ApiRemoteTool, ApiScript, ApiTool, ApiTools, wrapped
 from custom_components.home_agent.tools.sanitize import MAX_RESULT, plain_result
 from custom_components.home_agent.turn.plan import ActionClass
 from custom_components.home_agent.turn.turn import Turn
@@ -50,16 +43,13 @@ def names(*instances: llm.APIInstance) -> list[str]:
     return [tool.name for tool in wrapped(instances)]
 
 
-@pytest.mark.parametrize(
-    ("annotations", "action", "outside"),
-    [
-        pytest.param({}, ActionClass.SENSITIVE, True, id="says nothing"),
-        pytest.param({"read_only": True}, ActionClass.READ, True, id="reads, from anywhere"),
-        pytest.param({"read_only": True, "open_world": False}, ActionClass.READ, False, id="reads the house"),
-        pytest.param({"destructive": False, "open_world": False}, ActionClass.WRITE, False, id="adds something"),
-        pytest.param({"destructive": True, "open_world": False}, ActionClass.SENSITIVE, False, id="may harm"),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "action", "outside"), [
+    pytest.param({}, ActionClass.SENSITIVE, True, id="says nothing"),
+    pytest.param({"read_only": True}, ActionClass.READ, True, id="reads, from anywhere"),
+    pytest.param({"read_only": True, "open_world": False}, ActionClass.READ, False, id="reads the house"),
+    pytest.param({"destructive": False, "open_world": False}, ActionClass.WRITE, False, id="adds something"),
+    pytest.param({"destructive": True, "open_world": False}, ActionClass.SENSITIVE, False, id="may harm"),
+])  # fmt: skip
 async def test_a_tool_is_judged_by_what_it_says_of_itself(
     hass: HomeAssistant, make_turn: MakeTurn, annotations: dict[str, bool], action: ActionClass, outside: bool
 ) -> None:
@@ -70,13 +60,10 @@ async def test_a_tool_is_judged_by_what_it_says_of_itself(
     assert plan.reason == ("destructive" if action is ActionClass.SENSITIVE else None)
 
 
-@pytest.mark.parametrize(
-    ("integration", "name", "action", "outside"),
-    [
-        pytest.param("calendar", "calendar__look", ActionClass.READ, True, id="what others wrote"),
-        pytest.param("light", "light__look", ActionClass.READ, False, id="the house"),
-    ],
-)
+@pytest.mark.parametrize(("integration", "name", "action", "outside"), [
+    pytest.param("calendar", "calendar__look", ActionClass.READ, True, id="what others wrote"),
+    pytest.param("light", "light__look", ActionClass.READ, False, id="the house"),
+])  # fmt: skip
 async def test_entries_that_others_wrote_taint(
     hass: HomeAssistant, make_turn: MakeTurn, integration: str, name: str, action: ActionClass, outside: bool
 ) -> None:
@@ -209,17 +196,14 @@ def remote(name: str, *, description: str = "Does something", **annotations: Any
     return made
 
 
-@pytest.mark.parametrize(
-    ("declared", "action"),
-    [
-        pytest.param({"read_only": True, "open_world": False}, ActionClass.READ, id="reads"),
-        pytest.param({"destructive": False, "open_world": False}, ActionClass.SENSITIVE, id="says it is harmless"),
-        pytest.param(
-            {"destructive": False, "open_world": False, "idempotent": True}, ActionClass.SENSITIVE, id="all of it"
-        ),
-        pytest.param({}, ActionClass.SENSITIVE, id="says nothing"),
-    ],
-)
+@pytest.mark.parametrize(("declared", "action"), [
+    pytest.param({"read_only": True, "open_world": False}, ActionClass.READ, id="reads"),
+    pytest.param({"destructive": False, "open_world": False}, ActionClass.SENSITIVE, id="says it is harmless"),
+    pytest.param(
+        {"destructive": False, "open_world": False, "idempotent": True}, ActionClass.SENSITIVE, id="all of it",
+    ),
+    pytest.param({}, ActionClass.SENSITIVE, id="says nothing"),
+])  # fmt: skip
 async def test_what_a_server_declares_of_its_tools_is_its_word(
     hass: HomeAssistant, make_turn: MakeTurn, declared: dict[str, Any], action: ActionClass
 ) -> None:
@@ -243,9 +227,7 @@ async def test_a_yes_is_for_a_tool_as_its_server_describes_it(hass: HomeAssistan
     assert len({plan.version for plan in plans}) == 3
 
 
-async def test_a_yes_is_for_the_tool_of_an_integration_that_was_asked_about(
-    hass: HomeAssistant, make_turn: MakeTurn
-) -> None:
+async def test_a_yes_is_for_the_tool_that_was_asked_about(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     class Other(Made):
         """A tool of the same name that does something else."""
 
@@ -259,21 +241,18 @@ async def test_a_yes_is_for_the_tool_of_an_integration_that_was_asked_about(
     assert len({plan.version for plan in plans}) == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "known_as"),
-    [
-        ("note", "note"),
-        ("script__bell", "script_bell"),
-        ("homeassistant__call_action", "homeassistant_call_action"),
-        ("calendar____get_events", "calendar_get_events"),
-        ("__search", "search"),
-        ("ha_control", "mcp_house_ha_control"),
-        ("query_external_llm", "mcp_house_query_external_llm"),
-        ("lock", "mcp_house_lock"),
-        ("cover", "mcp_house_cover"),
-        ("all", "mcp_house_all"),
-    ],
-)
+@pytest.mark.parametrize(("name", "known_as"), [
+    ("note", "note"),
+    ("script__bell", "script_bell"),
+    ("homeassistant__call_action", "homeassistant_call_action"),
+    ("calendar____get_events", "calendar_get_events"),
+    ("__search", "search"),
+    ("ha_control", "mcp_house_ha_control"),
+    ("query_external_llm", "mcp_house_query_external_llm"),
+    ("lock", "mcp_house_lock"),
+    ("cover", "mcp_house_cover"),
+    ("all", "mcp_house_all"),
+])  # fmt: skip
 def test_a_tool_of_a_server_bears_no_name_that_means_another(hass: HomeAssistant, name: str, known_as: str) -> None:
     (tool,) = wrapped([instance_of(hass, remote(name), api_id="mcp-house")])
     assert (tool.name, type(tool)) == (known_as, ApiRemoteTool)
@@ -333,15 +312,12 @@ def test_special_types_are_told_in_the_words_of_the_api(hass: HomeAssistant) -> 
     assert tool.wire_parameters["properties"] == {"when": {"type": "string"}}
 
 
-@pytest.mark.parametrize(
-    ("result", "plain"),
-    [
-        pytest.param({"a": 1}, {"a": 1}, id="as older tools hand it back"),
-        pytest.param(llm.ToolResult(data={"a": [1, None]}), {"a": [1, None]}, id="plain"),
-        pytest.param({"at": dt_util.utc_from_timestamp(0)}, {"at": "1970-01-01T00:00:00+00:00"}, id="a date"),
-        pytest.param({"a": {1}}, {"a": [1]}, id="a set"),
-    ],
-)
+@pytest.mark.parametrize(("result", "plain"), [
+    pytest.param({"a": 1}, {"a": 1}, id="as older tools hand it back"),
+    pytest.param(llm.ToolResult(data={"a": [1, None]}), {"a": [1, None]}, id="plain"),
+    pytest.param({"at": dt_util.utc_from_timestamp(0)}, {"at": "1970-01-01T00:00:00+00:00"}, id="a date"),
+    pytest.param({"a": {1}}, {"a": [1]}, id="a set"),
+])  # fmt: skip
 def test_results_are_plain(result: Any, plain: Any) -> None:
     assert plain_result(result) == plain
 
@@ -396,21 +372,15 @@ class Handler(intent.IntentHandler):
         return intent_obj.create_response()
 
 
-@pytest.mark.parametrize(
-    ("annotations", "args", "action", "reason"),
-    [
-        pytest.param({}, {}, ActionClass.SENSITIVE, "destructive", id="says nothing"),
-        pytest.param({"read_only": True}, {}, ActionClass.READ, None, id="reads"),
-        pytest.param({"open_world": False}, {}, ActionClass.WRITE, None, id="one of Home Assistant's"),
-        pytest.param(
-            {"open_world": False},
-            {"conversation_command": "unlock the door"},
-            ActionClass.SENSITIVE,
-            "delayed",
-            id="happens later",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "args", "action", "reason"), [
+    pytest.param({}, {}, ActionClass.SENSITIVE, "destructive", id="says nothing"),
+    pytest.param({"read_only": True}, {}, ActionClass.READ, None, id="reads"),
+    pytest.param({"open_world": False}, {}, ActionClass.WRITE, None, id="one of Home Assistant's"),
+    pytest.param(
+        {"open_world": False}, {"conversation_command": "unlock the door"}, ActionClass.SENSITIVE, "delayed",
+        id="happens later",
+    ),
+])  # fmt: skip
 async def test_intents_by_what_is_known_of_them(
     hass: HomeAssistant,
     make_turn: MakeTurn,

@@ -79,7 +79,6 @@ def with_key(server: McpServer, number: int = 1, **data: Any) -> ConfigSubentryD
 async def set_up_servers(
     hass: HomeAssistant, *servers: ConfigSubentryDataWithId, wait: bool = True, profile: Mapping[str, Any] | None = None
 ) -> HomeAgentConfigEntry:
-    """Set the house up with servers that its one assistant uses."""
     chosen = [server["subentry_id"] for server in servers]
     entry = await set_up(hass, profile={"mcp_servers": chosen, **(profile or {})}, more=servers)
     if wait:

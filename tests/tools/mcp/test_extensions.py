@@ -37,9 +37,7 @@ async def names_of(entry: Any) -> list[str]:
     return [tool.name for extension in found for tool in extension.tools]
 
 
-async def test_an_alias_of_a_tool_of_a_server(
-    hass: HomeAssistant, start_server: StartServer, impatient: None, run: Run
-) -> None:
+async def test_alias_of_a_tool(hass: HomeAssistant, start_server: StartServer, impatient: None, run: Run) -> None:
     write(hass, TOOLS)
     library = start_server()
     entry = await set_up_servers(hass, subentry(library.url))

@@ -42,13 +42,9 @@ async def test_a_server_is_added(hass: HomeAssistant, library: McpServer) -> Non
     result = await send(hass, form, allowed_tools=["unsaid", " lend_book ", "lend_book"])
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Library")
     assert stored(entry) == {
-        "url": library.url,
-        "transport": "auto",
-        "auth": "bearer",
-        "verify_ssl": True,
-        "token": TOKEN,
+        "url": library.url, "transport": "auto", "auth": "bearer", "verify_ssl": True, "token": TOKEN,
         "allowed_tools": ["lend_book", "unsaid"],
-    }
+    }  # fmt: skip
     [server] = entry.runtime_data.mcp_tools.servers.values()
     await until(lambda: is_connected(server))
 
@@ -59,24 +55,19 @@ async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant,
     assert (await send(hass, form))["title"] == "127.0.0.1"
 
 
-@pytest.mark.parametrize(
-    ("step", "sent", "errors"),
-    [
-        pytest.param("user", {"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
-        pytest.param("user", {"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
-        pytest.param("bearer", {"token": ""}, {"token": "missing"}, id="no key"),
-        pytest.param("bearer", {"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
-        pytest.param("user", {"auth": "none"}, {"auth": "key_needed"}, id="no key at all"),
-        pytest.param("user", {"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
-        pytest.param("user", {"name": "library"}, {"name": "name_taken"}, id="another has the name"),
-        pytest.param(
-            "oauth2",
-            {"auth": "oauth2", "token_url": "auth.example.com", "client_id": "home"},
-            {"token_url": "invalid_url", "client_secret": "missing"},
-            id="half of OAuth",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("step", "sent", "errors"), [
+    pytest.param("user", {"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
+    pytest.param("user", {"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
+    pytest.param("bearer", {"token": ""}, {"token": "missing"}, id="no key"),
+    pytest.param("bearer", {"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
+    pytest.param("user", {"auth": "none"}, {"auth": "key_needed"}, id="no key at all"),
+    pytest.param("user", {"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
+    pytest.param("user", {"name": "library"}, {"name": "name_taken"}, id="another has the name"),
+    pytest.param(
+        "oauth2", {"auth": "oauth2", "token_url": "auth.example.com", "client_id": "home"},
+        {"token_url": "invalid_url", "client_secret": "missing"}, id="half of OAuth",
+    ),
+])  # fmt: skip
 async def test_what_is_wrong(
     hass: HomeAssistant, library: McpServer, step: str, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
@@ -115,9 +106,7 @@ async def test_a_form_asks_only_for_what_the_choice_needs(hass: HomeAssistant, l
     assert form["errors"] == {"auth": "key_needed"}
 
 
-async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
-    hass: HomeAssistant, library: McpServer, server: RestServer
-) -> None:
+async def test_a_fresh_key_goes_to_its_server_only(hass: HomeAssistant, library: McpServer, server: RestServer) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **access(library, url="http://127.0.0.1:9/mcp"))
     assert form["errors"] == {"base": "cannot_connect"}
@@ -126,9 +115,7 @@ async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
     assert server.asked == []
 
 
-async def test_the_library_cannot_be_had(
-    hass: HomeAssistant, library: McpServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_library(hass: HomeAssistant, library: McpServer, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_arguments: object) -> None:
         raise RequirementsNotFound("mcp", ["mcp==1"])
 
@@ -139,15 +126,12 @@ async def test_the_library_cannot_be_had(
     assert library.requests == 0
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        pytest.param(answer("", 404), id="no such page"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-        pytest.param(answer({"ok": True}), id="another JSON"),
-        pytest.param(answer("<html>", 501, Content_Type="text/html"), id="a page that takes no requests"),
-    ],
-)
+@pytest.mark.parametrize("said", [
+    pytest.param(answer("", 404), id="no such page"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+    pytest.param(answer({"ok": True}), id="another JSON"),
+    pytest.param(answer("<html>", 501, Content_Type="text/html"), id="a page that takes no requests"),
+])  # fmt: skip
 async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, server: RestServer, said: Answer) -> None:
     server.answers["/mcp"] = said
     entry = await set_up(hass)
@@ -156,9 +140,7 @@ async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, serve
     assert form["errors"] == {"base": "not_mcp"}
 
 
-async def test_a_server_that_says_nothing(
-    hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_server(hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     over = asyncio.Event()
 
     async def silence(_request: web.Request) -> web.Response:
@@ -194,12 +176,8 @@ async def test_a_key_stays_and_is_not_shown(hass: HomeAssistant, library: McpSer
     entry = await set_up_servers(hass, with_key(library, allowed_tools=["lend_book"]))
     form = await change(hass, entry)
     assert shown(form) == {
-        "name": "Library",
-        "url": library.url,
-        "transport": "auto",
-        "auth": "bearer",
-        "verify_ssl": True,
-    }
+        "name": "Library", "url": library.url, "transport": "auto", "auth": "bearer", "verify_ssl": True,
+    }  # fmt: skip
     form = await send(hass, form, name="Books", url=library.url, auth="bearer")
     assert shown(form) == {"token": "••••••••"}
     form = await send(hass, form, token="••••••••")
@@ -272,9 +250,7 @@ async def test_a_token_server_that_gives_none(hass: HomeAssistant, library: McpS
     assert form["errors"] == {"base": "invalid_auth"}
 
 
-async def test_a_server_of_the_owners_is_no_matter_of_allowed_hosts(
-    hass: HomeAssistant, start_server: StartServer, server: RestServer
-) -> None:
+async def test_owners_servers_need_no_host(hass: HomeAssistant, start_server: StartServer, server: RestServer) -> None:
     serve_tokens(server)
     library = start_server(token="access-token-0")
     entry = await set_up(hass, options={"allowed_hosts": ["api.example.com"]})
@@ -285,11 +261,8 @@ async def test_a_server_of_the_owners_is_no_matter_of_allowed_hosts(
 
 async def test_diagnostics_have_no_secret(hass: HomeAssistant, library: McpServer, socket_enabled: None) -> None:
     oauth = {
-        "auth": "oauth2",
-        "token_url": "http://127.0.0.1:9/t",
-        "client_id": "home-9",
-        "client_secret": "very-secret",
-    }
+        "auth": "oauth2", "token_url": "http://127.0.0.1:9/t", "client_id": "home-9", "client_secret": "very-secret",
+    }  # fmt: skip
     other = {**with_key(library, 2), "data": {"url": "http://127.0.0.1:9/mcp", **oauth}}
     entry = await set_up(hass, more=[with_key(library), other])  # type: ignore[list-item]
     await until(lambda: server_of(entry).connected)

@@ -73,9 +73,7 @@ async def at_home(host: str) -> list[dict[str, Any]]:
     return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
 
 
-async def test_it_is_called_with_the_key(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_key_is_sent(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library), secrets=SECRETS)
     assert issues(hass) == {}
     assert connections(hass) == []
@@ -84,9 +82,7 @@ async def test_it_is_called_with_the_key(
     assert library.calls == [{"name": "find_book", "title": "Emil"}]
 
 
-async def test_connections_are_reused_and_closed(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_connections_are_reused(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     other = page(library, "slow").partition("custom_tools:\n")[2].replace("query_knowledge_base", "other")
     await write_yaml(page(library) + other, secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")
@@ -107,9 +103,7 @@ async def test_connections_are_reused_and_closed(
     assert not server.connected
 
 
-async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_outliving_call(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library, "slow", "min_interval: 0"), secrets=SECRETS)
     [entry] = hass.config_entries.async_entries("home_agent")
     shared = tools(hass)._servers
@@ -128,27 +122,19 @@ async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("home_agent mcp")]
 
 
-@pytest.mark.parametrize(
-    ("method", "says", "runs"),
-    [
-        pytest.param("find_book", {}, True, id="the server says that it reads"),
-        pytest.param("lend_book", {}, False, id="the server says that it writes"),
-        pytest.param("burn_books", {}, False, id="the server says both"),
-        pytest.param("unsaid", {}, False, id="the server says nothing"),
-        pytest.param("lend_book", {"read_only": True}, True, id="the owner says that it reads"),
-        pytest.param("lend_book", {"destructive": False}, True, id="the owner says that it does no harm"),
-        pytest.param("unsaid", {"read_only": False}, False, id="the owner says that it writes"),
-        pytest.param("find_book", {"destructive": True}, False, id="the owner says that it can do harm"),
-    ],
-)
+@pytest.mark.parametrize(("method", "says", "runs"), [
+    pytest.param("find_book", {}, True, id="the server says that it reads"),
+    pytest.param("lend_book", {}, False, id="the server says that it writes"),
+    pytest.param("burn_books", {}, False, id="the server says both"),
+    pytest.param("unsaid", {}, False, id="the server says nothing"),
+    pytest.param("lend_book", {"read_only": True}, True, id="the owner says that it reads"),
+    pytest.param("lend_book", {"destructive": False}, True, id="the owner says that it does no harm"),
+    pytest.param("unsaid", {"read_only": False}, False, id="the owner says that it writes"),
+    pytest.param("find_book", {"destructive": True}, False, id="the owner says that it can do harm"),
+])  # fmt: skip
+@pytest.mark.usefixtures("hass")
 async def test_what_does_more_than_read_needs_a_yes(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    says: dict[str, Any],
-    runs: bool,
+    library: McpServer, write_yaml: WriteYaml, run: Run, method: str, says: dict[str, Any], runs: bool
 ) -> None:
     await write_yaml(page(library, method, **says), secrets=SECRETS)
     answer = await run("query_knowledge_base", title="Emil")
@@ -168,34 +154,24 @@ async def test_a_yes_lets_it_happen(
     assert library.calls == [{"name": "lend_book", "title": "Emil"}]
 
 
-async def test_a_second_call_has_to_wait_as_long_as_the_owner_says(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_second_call_waits(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library, "find_book", "min_interval: 3600"), secrets=SECRETS)
     assert (await run("query_knowledge_base", title="Emil"))["success"]
     assert not (await run("query_knowledge_base", title="Emil"))["success"]
 
 
-@pytest.mark.parametrize(
-    ("method", "lines", "expected"),
-    [
-        pytest.param("find_book", ['arguments: {title: "{{ title }} II", limit: 2}'], "Found Emil II: shelf 4.[31m"),
-        pytest.param("find_book", ['response: "{{ response[:10] }} for {{ title }}"'], "Found Emil for Emil"),
-        pytest.param("catalogue", ["response_path: books[0].title"], "Emil"),
-        pytest.param("catalogue", ['response: "{{ response.books | length }}"'], 2),
-        pytest.param("repeats_key", [], f"Your key is {MASK}"),
-        pytest.param("ha-query", [], "dotted"),
-        pytest.param("cover", [], "The cover:\n[image, image/png, 3 bytes: not shown]"),
-    ],
-)
+@pytest.mark.parametrize(("method", "lines", "expected"), [
+    pytest.param("find_book", ['arguments: {title: "{{ title }} II", limit: 2}'], "Found Emil II: shelf 4.[31m"),
+    pytest.param("find_book", ['response: "{{ response[:10] }} for {{ title }}"'], "Found Emil for Emil"),
+    pytest.param("catalogue", ["response_path: books[0].title"], "Emil"),
+    pytest.param("catalogue", ['response: "{{ response.books | length }}"'], 2),
+    pytest.param("repeats_key", [], f"Your key is {MASK}"),
+    pytest.param("ha-query", [], "dotted"),
+    pytest.param("cover", [], "The cover:\n[image, image/png, 3 bytes: not shown]"),
+])  # fmt: skip
+@pytest.mark.usefixtures("hass")
 async def test_what_is_sent_and_what_comes_back(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    lines: list[str],
-    expected: object,
+    library: McpServer, write_yaml: WriteYaml, run: Run, method: str, lines: list[str], expected: object
 ) -> None:
     await write_yaml(page(library, method, *lines), secrets=SECRETS)
     answer = await run("query_knowledge_base", title="Emil")
@@ -203,25 +179,16 @@ async def test_what_is_sent_and_what_comes_back(
     assert answer["result"] == expected
 
 
-@pytest.mark.parametrize(
-    ("method", "lines", "error"),
-    [
-        pytest.param("burn_book", [], "has no tool burn_book.", id="unknown tool"),
-        pytest.param("fails", [], "Error executing tool fails", id="it fails"),
-        pytest.param("slow", ["timeout: 1", "arguments: {pause: 3}"], "did not answer within 1 seconds", id="too slow"),
-        pytest.param(
-            "find_book", ['arguments: {title: "{{ title * 9000 }}"}'], "The arguments are too long.", id="too long"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("method", "lines", "error"), [
+    pytest.param("burn_book", [], "has no tool burn_book.", id="unknown tool"),
+    pytest.param("fails", [], "Error executing tool fails", id="it fails"),
+    pytest.param("slow", ["timeout: 1", "arguments: {pause: 3}"], "did not answer within 1 seconds", id="too slow"),
+    pytest.param(
+        "find_book", ['arguments: {title: "{{ title * 9000 }}"}'], "The arguments are too long.", id="too long",
+    ),
+])  # fmt: skip
 async def test_what_goes_wrong_is_told(
-    hass: HomeAssistant,
-    library: McpServer,
-    write_yaml: WriteYaml,
-    run: Run,
-    method: str,
-    lines: list[str],
-    error: str,
+    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run, method: str, lines: list[str], error: str
 ) -> None:
     await write_yaml(page(library, method, *lines), secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")  # connects, which takes its time on a busy machine
@@ -236,9 +203,7 @@ async def test_long_results_are_cut(hass: HomeAssistant, library: McpServer, wri
     assert len(answer["result"]["text"]) == 16_000
 
 
-async def test_a_template_tells_nothing_of_hidden_entities(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_a_template_hides_names(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     hass.states.async_set("sensor.vault", "8841")
     async_expose_entity(hass, "conversation", "sensor.vault", False)
     await write_yaml(page(library, "find_book", 'arguments: {title: "{{ states(title) }}"}'), secrets=SECRETS)
@@ -247,9 +212,7 @@ async def test_a_template_tells_nothing_of_hidden_entities(
     assert library.calls == []
 
 
-async def test_a_server_that_was_started_anew(
-    hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_new_server(hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run) -> None:
     server = start_server(token=TOKEN)
     await write_yaml(page(server), secrets=SECRETS)
     assert (await run("query_knowledge_base", title="Emil"))["success"]
@@ -261,9 +224,7 @@ async def test_a_server_that_was_started_anew(
     assert [server.connected for server in connections(hass)] == [True]
 
 
-async def test_a_restart_between_two_calls_is_not_noticed(
-    hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run
-) -> None:
+async def test_restart_between(hass: HomeAssistant, start_server: StartServer, write_yaml: WriteYaml, run: Run) -> None:
     server = start_server(token=TOKEN)
     await write_yaml(page(server), secrets=SECRETS)
     await run("query_knowledge_base", title="Emil")
@@ -273,9 +234,8 @@ async def test_a_restart_between_two_calls_is_not_noticed(
     assert [call["title"] for call in server.calls] == ["Emil", "Lotta"]
 
 
-async def test_a_wrong_key(
-    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run, impatient: None
-) -> None:
+@pytest.mark.usefixtures("impatient")
+async def test_a_wrong_key(hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run) -> None:
     await write_yaml(page(library), secrets="mcp_token: wrong-key-1")
     answer = await run("query_knowledge_base", title="Emil")
     assert answer["error"].endswith("cannot be used now (AuthError).")
@@ -309,14 +269,11 @@ async def test_a_name_of_the_house_leads_into_it(
     assert (await run("query_knowledge_base", title="Emil"))["success"]
 
 
-@pytest.mark.parametrize(
-    ("certified", "works"),
-    [
-        pytest.param(x509.DNSName("mcp.example.com"), True, id="for the name"),
-        pytest.param(x509.DNSName("other.example.com"), False, id="for another name"),
-        pytest.param(x509.IPAddress(ip_address("127.0.0.1")), False, id="for the address"),
-    ],
-)
+@pytest.mark.parametrize(("certified", "works"), [
+    pytest.param(x509.DNSName("mcp.example.com"), True, id="for the name"),
+    pytest.param(x509.DNSName("other.example.com"), False, id="for another name"),
+    pytest.param(x509.IPAddress(ip_address("127.0.0.1")), False, id="for the address"),
+])  # fmt: skip
 async def test_the_certificate_is_that_of_the_name(
     hass: HomeAssistant,
     start_server: StartServer,
@@ -339,20 +296,17 @@ async def test_the_certificate_is_that_of_the_name(
     assert works or answer["error"].endswith("cannot be used now (CertificateError).")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "reason"),
-    [
-        pytest.param("server_url: ", "url: ", "15", "url: not a valid option", id="no address"),
-        pytest.param("http://127", "ftp://127", "15", "needs a fixed address with http", id="no web address"),
-        pytest.param(
-            "http://127", "http://user:pass@127", "15", "needs a fixed address with http", id="password in the address"
-        ),
-        pytest.param("/mcp", "/{{ title }}", "15", "needs a fixed address with http", id="template in the address"),
-        pytest.param("type: bearer", "type: digest", "18", "bearer", id="unknown authentication"),
-        pytest.param("secrets.mcp_token", "secrets.mcp_tok", "19", "mcp_tok", id="unknown secret"),
-        pytest.param('method: "', 'methods: "', "16", "methods: not a valid option", id="no tool"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "line", "reason"), [
+    pytest.param("server_url: ", "url: ", "15", "url: not a valid option", id="no address"),
+    pytest.param("http://127", "ftp://127", "15", "needs a fixed address with http", id="no web address"),
+    pytest.param(
+        "http://127", "http://user:pass@127", "15", "needs a fixed address with http", id="password in the address",
+    ),
+    pytest.param("/mcp", "/{{ title }}", "15", "needs a fixed address with http", id="template in the address"),
+    pytest.param("type: bearer", "type: digest", "18", "bearer", id="unknown authentication"),
+    pytest.param("secrets.mcp_token", "secrets.mcp_tok", "19", "mcp_tok", id="unknown secret"),
+    pytest.param('method: "', 'methods: "', "16", "methods: not a valid option", id="no tool"),
+])  # fmt: skip
 async def test_what_is_wrong_is_said_with_its_line(
     hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, old: str, new: str, line: str, reason: str
 ) -> None:
@@ -378,11 +332,8 @@ def test_names_are_matched_with_tolerance() -> None:
 
 async def test_a_tool_that_was_added_in_the_ui(hass: HomeAssistant, library: McpServer, run: Run) -> None:
     handler = {
-        "type": "mcp",
-        "server_url": library.url,
-        "method": "find_book",
-        "auth": {"type": "bearer", "token": TOKEN},
-    }
+        "type": "mcp", "server_url": library.url, "method": "find_book", "auth": {"type": "bearer", "token": TOKEN},
+    }  # fmt: skip
     data = {
         "name": "look_up",
         "description": "Looks up.",

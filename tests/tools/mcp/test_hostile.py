@@ -32,23 +32,18 @@ async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
     await server.stop()
 
 
-@pytest.mark.parametrize(
-    "called",
-    [
-        pytest.param(answer(b'{"x": "' + b"y" * 5_000_000 + b'"}', Content_Type=JSON), id="oversized"),
-        pytest.param(answer(bytes(range(256)) * 40, Content_Type=JSON), id="binary that says it is JSON"),
-        pytest.param(answer(bytes(range(256)) * 40, Content_Type="image/png"), id="binary"),
-        pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-        pytest.param(answer("", 500), id="an error"),
-        pytest.param(stream(b"data: " + b"x" * 60_000), id="an event without end"),
-        pytest.param(stream(b": still here\n\n"), id="a stream without end"),
-        pytest.param(stream(b"data: {]\n\n", 3), id="no JSON in a stream that ends"),
-    ],
-)
-async def test_no_answer_does_harm(
-    hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer
-) -> None:
+@pytest.mark.parametrize("called", [
+    pytest.param(answer(b'{"x": "' + b"y" * 5_000_000 + b'"}', Content_Type=JSON), id="oversized"),
+    pytest.param(answer(bytes(range(256)) * 40, Content_Type=JSON), id="binary that says it is JSON"),
+    pytest.param(answer(bytes(range(256)) * 40, Content_Type="image/png"), id="binary"),
+    pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+    pytest.param(answer("", 500), id="an error"),
+    pytest.param(stream(b"data: " + b"x" * 60_000), id="an event without end"),
+    pytest.param(stream(b": still here\n\n"), id="a stream without end"),
+    pytest.param(stream(b"data: {]\n\n", 3), id="no JSON in a stream that ends"),
+])  # fmt: skip
+async def test_odd_answers(hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer) -> None:
     entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 2})
     hostile.called = called
     async with asyncio.timeout(15):
@@ -60,17 +55,12 @@ async def test_no_answer_does_harm(
     await until(lambda: server_of(entry).connected)
 
 
-@pytest.mark.parametrize(
-    "called",
-    [
-        pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
-        pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
-        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
-    ],
-)
-async def test_what_is_no_answer_is_not_waited_for(
-    hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer
-) -> None:
+@pytest.mark.parametrize("called", [
+    pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
+    pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
+    pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+])  # fmt: skip
+async def test_a_non_answer_is_not_waited_for(hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer) -> None:
     entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 60})
     hostile.called = called
     async with asyncio.timeout(10):
@@ -81,9 +71,7 @@ async def test_what_is_no_answer_is_not_waited_for(
     assert (await run("ask"))["success"]
 
 
-async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
-    hass: HomeAssistant, hostile: Hostile, run: Run
-) -> None:
+async def test_a_compressed_bomb_is_not_unpacked(hass: HomeAssistant, hostile: Hostile, run: Run) -> None:
     await set_up_servers(hass, subentry(hostile.url))
     wanted: list[str] = []
 
@@ -99,21 +87,18 @@ async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
     assert set(wanted) == {"identity"}
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        pytest.param({"type": "object", "properties": {"a": {"description": "x" * 9000}}}, id="too long"),
-        pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
-        pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
-        pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
-        pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
-        pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
-        pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
-        pytest.param({"properties": {"a": {"anyOf": {}}}}, id="anyOf is no list"),
-        pytest.param({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}}, id="a schema elsewhere"),
-        pytest.param({"properties": {"a": {"description": 1}}}, id="a description that is no text"),
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    pytest.param({"type": "object", "properties": {"a": {"description": "x" * 9000}}}, id="too long"),
+    pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
+    pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
+    pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
+    pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
+    pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
+    pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
+    pytest.param({"properties": {"a": {"anyOf": {}}}}, id="anyOf is no list"),
+    pytest.param({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}}, id="a schema elsewhere"),
+    pytest.param({"properties": {"a": {"description": 1}}}, id="a description that is no text"),
+])  # fmt: skip
 async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,16 +111,11 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     assert caplog.text.count("1 tools of the MCP server Library are left out") == 1
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
-        pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
-    ],
-)
-async def test_a_schema_that_is_none_is_never_told(
-    hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("schema", [
+    pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
+    pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
+])  # fmt: skip
+async def test_an_invalid_schema_is_not_told(hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]) -> None:
     """The official client refuses the whole list for it since its second generation."""
     hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}, {**TOOL, "name": "good"}]
     entry = await set_up_servers(hass, subentry(hostile.url), wait=False)
@@ -146,9 +126,7 @@ async def test_a_schema_that_is_none_is_never_told(
     assert [tool.name for tool in found] in (["good"], [])
 
 
-async def test_all_tools_of_a_server_together_are_bounded(
-    hass: HomeAssistant, hostile: Hostile, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_all_tools_are_bounded(hass: HomeAssistant, hostile: Hostile, caplog: pytest.LogCaptureFixture) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 7000}}}
     hostile.tools = [
         {**TOOL, "name": f"tool_{number}", "description": "y" * 5000, "inputSchema": schema} for number in range(200)
@@ -162,15 +140,12 @@ async def test_all_tools_of_a_server_together_are_bounded(
     assert all(len(record.getMessage()) < 1000 for record in caplog.records if "left out" in record.getMessage())
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"a": {"type": ["string", "null"], "enum": ["x", None], "default": None}}, "required": ["a"]},
-        {"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"anyOf": [{"type": "integer"}, True]}}},
-        {"properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": False}}}},
-        {},
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    {"properties": {"a": {"type": ["string", "null"], "enum": ["x", None], "default": None}}, "required": ["a"]},
+    {"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"anyOf": [{"type": "integer"}, True]}}},
+    {"properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": False}}}},
+    {},
+])  # fmt: skip
 async def test_an_ordinary_schema_is_told(hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]) -> None:
     hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}]
     entry = await set_up_servers(hass, subentry(hostile.url))
@@ -185,11 +160,9 @@ async def test_names_that_come_to_the_same_are_numbered(hass: HomeAssistant, hos
     profile = entry.runtime_data.profiles["profile-1"]
     found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
     assert {tool.name: tool.remote.name for tool in found} == {
-        f"library_{'x' * 56}": names[0],
-        f"library_{'x' * 53}_2": names[1],
-        "library_cha_xun": "查询",
+        f"library_{'x' * 56}": names[0], f"library_{'x' * 53}_2": names[1], "library_cha_xun": "查询",
         "library_cha_xun_2": "cha_xun",
-    }
+    }  # fmt: skip
 
 
 async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostile) -> None:
@@ -204,9 +177,7 @@ async def repeat_the_key(request: web.Request) -> web.StreamResponse:
     return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [text]}})
 
 
-async def test_a_key_that_was_renewed_for_a_call_is_masked(
-    hass: HomeAssistant, hostile: Hostile, server: RestServer, run: Run
-) -> None:
+async def test_a_renewed_key_is_masked(hass: HomeAssistant, hostile: Hostile, server: RestServer, run: Run) -> None:
     serve_tokens(server, expires_in=0)  # another one for each request
     oauth: dict[str, Any] = {"auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
     await set_up_servers(hass, subentry(hostile.url, client_secret="very-secret", **oauth))

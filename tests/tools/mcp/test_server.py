@@ -80,13 +80,9 @@ async def test_the_key_is_in_no_log(
 
 
 @pytest.mark.parametrize("transport", ["streamable_http", "sse"])
+@pytest.mark.usefixtures("impatient")
 async def test_a_quiet_server_that_stops_is_noticed_and_found_again(
-    hass: HomeAssistant,
-    start_server: StartServer,
-    impatient: None,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    transport: str,
+    hass: HomeAssistant, start_server: StartServer, run: Run, monkeypatch: pytest.MonkeyPatch, transport: str
 ) -> None:
     monkeypatch.setattr(server_module, "CHECK", 0.1)
     server = start_server(transport=transport)
@@ -114,9 +110,7 @@ async def test_a_restart_is_noticed_without_a_call(
     await until(lambda: server_of(entry)._session not in (None, session))
 
 
-async def test_a_writing_call_is_never_made_twice(
-    hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None
-) -> None:
+async def test_writing_happens_once(hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None) -> None:
     server = start_server()
     entry = await set_up(
         hass,
@@ -179,11 +173,8 @@ async def test_a_reload_does_not_wait_for_a_token(
 
     server.answers["/token"] = never
     access: dict[str, Any] = {
-        "auth": "oauth2",
-        "token_url": f"{server.url}/token",
-        "client_id": "a",
-        "client_secret": "b",
-    }
+        "auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "a", "client_secret": "b",
+    }  # fmt: skip
     entry = await set_up_servers(hass, subentry(library.url, **access), wait=False)
     await asked.wait()
     running = server_of(entry)._running

@@ -18,16 +18,8 @@ from .mcp_server import McpServer
 
 NO_TURN: Any = None
 READING = {
-    "find_book",
-    "huge",
-    "library_cover",
-    "catalogue",
-    "fails",
-    "repeats_key",
-    "slow",
-    "library_ha_query",
-    "grow",
-}
+    "find_book", "huge", "library_cover", "catalogue", "fails", "repeats_key", "slow", "library_ha_query", "grow",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -84,14 +76,11 @@ async def test_a_yes_lets_it_happen(hass: HomeAssistant, library: McpServer, llm
     assert answer.conversation_id == asked.conversation_id
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "expected"),
-    [
-        ("library_cover", {}, "The cover:\n[image, image/png, 3 bytes: not shown]"),
-        ("library_ha_query", {}, "dotted"),
-        ("repeats_key", {}, f"Your key is {MASK}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "expected"), [
+    ("library_cover", {}, "The cover:\n[image, image/png, 3 bytes: not shown]"),
+    ("library_ha_query", {}, "dotted"),
+    ("repeats_key", {}, f"Your key is {MASK}"),
+])  # fmt: skip
 async def test_results(
     hass: HomeAssistant, library: McpServer, run: Run, name: str, arguments: dict[str, Any], expected: str
 ) -> None:
@@ -107,15 +96,12 @@ async def test_long_results_are_cut(hass: HomeAssistant, library: McpServer, run
     assert answer["result"] == {"text": "x" * 16_000, "note": "Cut off: 16000 of 50000 characters."}
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "error"),
-    [
-        ("fails", {}, "Error executing tool fails"),
-        ("find_book", {}, "Wrong arguments: missing: title."),
-        ("find_book", {"title": "x" * 20_000}, "Wrong arguments: too long."),
-        ("find_book", {"title": "Emil", "limit": "many"}, "limit"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "error"), [
+    ("fails", {}, "Error executing tool fails"),
+    ("find_book", {}, "Wrong arguments: missing: title."),
+    ("find_book", {"title": "x" * 20_000}, "Wrong arguments: too long."),
+    ("find_book", {"title": "Emil", "limit": "many"}, "limit"),
+])  # fmt: skip
 async def test_errors_are_told(
     hass: HomeAssistant, library: McpServer, run: Run, name: str, arguments: dict[str, Any], error: str
 ) -> None:
