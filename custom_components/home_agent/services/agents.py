@@ -6,7 +6,7 @@ from typing import Any, cast
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_NAME, SERVICE_RELOAD
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, async_get_hass
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
 import probatio
@@ -25,20 +25,12 @@ from ..tools.custom.configuration import async_read_again
 from ..tools.registry import TurnAPI, llm_context_of
 from ..turn.turn import Turn, TurnRequest, current_request, current_turn, running
 from .call import (
-    ATTR_ATTRIBUTES,
-    ATTR_CONTEXT_ENTITIES,
-    ATTR_CONVERSATION_ID,
-    ATTR_LANGUAGE,
-    ATTR_PARAMETERS,
-    ATTR_PIN,
-    ATTR_PROFILE,
-    ATTR_REQUEST_ID,
-    ATTR_TEXT,
-    ATTR_TOOL_NAME,
     CONFIRM_VIA,
+    ServiceAction,
     async_channels,
-    async_register,
+    async_may_see_all,
     async_turn,
+    async_user,
     invalid,
     runtime_of,
 )
@@ -49,7 +41,7 @@ def _context_entity(value: object) -> ContextEntity:
     if not isinstance(value, dict):
         return ContextEntity(pattern=cv.string(value))
     row = _CONTEXT_ROW(value)
-    return ContextEntity(pattern=row[ATTR_ENTITY_ID], attributes=tuple(row[ATTR_ATTRIBUTES]))
+    return ContextEntity(pattern=row[ATTR_ENTITY_ID], attributes=tuple(row["attributes"]))
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -67,48 +59,47 @@ def _object(value: object) -> dict[str, Any]:
 _CONTEXT_ROW = probatio.Schema(
     {
         probatio.Required(ATTR_ENTITY_ID): cv.string,
-        probatio.Optional(ATTR_ATTRIBUTES, default=list): probatio.All(cv.ensure_list_csv, [cv.string]),
+        probatio.Optional("attributes", default=list): probatio.All(cv.ensure_list_csv, [cv.string]),
     }
 )
 PROCESS_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_TEXT): cv.string,
-        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
-        probatio.Optional(ATTR_PROFILE): cv.string,
-        probatio.Optional(ATTR_LANGUAGE): cv.string,
-        probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [_context_entity]),
+        probatio.Required("text"): cv.string,
+        probatio.Optional("conversation_id"): cv.string,
+        probatio.Optional("profile"): cv.string,
+        probatio.Optional("language"): cv.string,
+        probatio.Optional("context_entities"): probatio.All(cv.ensure_list_csv, [_context_entity]),
         **CONFIRM_VIA,
     }
 )
-CONFIRM_SCHEMA = probatio.Schema(
-    {probatio.Optional(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
-)
-REJECT_SCHEMA = probatio.Schema({probatio.Optional(ATTR_REQUEST_ID): cv.string})
-CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID): cv.string})
-GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional(ATTR_PROFILE): cv.string})
+CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
+REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
+CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
+GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_TOOL_NAME): cv.string,
-        probatio.Optional(ATTR_PARAMETERS, default=dict): _object,
-        probatio.Optional(ATTR_PROFILE): cv.string,
+        probatio.Required("tool_name"): cv.string,
+        probatio.Optional("parameters", default=dict): _object,
+        probatio.Optional("profile"): cv.string,
         **CONFIRM_VIA,
     }
 )
-LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional(ATTR_PROFILE): cv.string})
+LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 
 
-def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
+def _without_pin(schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
     """Return the validated data of an action, and mask a possible PIN in the original data.
 
     Home Assistant's event `call_service`, which the recorder keeps, is fired after this with the original data; traces of
     scripts hold the same object.
     """
+    hass = async_get_hass()
     validated: dict[str, Any] = schema(data)
-    shown = {ATTR_PIN: MASK} if ATTR_PIN in validated else {}
+    shown = {"pin": MASK} if "pin" in validated else {}
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    if ATTR_TEXT in validated and entries:
-        language = validated.get(ATTR_LANGUAGE) or hass.config.language
-        shown[ATTR_TEXT] = entries[0].runtime_data.policy.confirmations.without_pin(validated[ATTR_TEXT], language)
+    if "text" in validated and entries:
+        language = validated.get("language") or hass.config.language
+        shown["text"] = entries[0].runtime_data.policy.confirmations.without_pin(validated["text"], language)
     for key, text in shown.items():
         if text != data[key]:
             data[key] = text
@@ -119,22 +110,22 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     """Let a profile answer; return the answer and its figures."""
     runtime = runtime_of(call.hass)
     profile = runtime.registry.choose(call.context.user_id)
-    if (wanted := call.data.get(ATTR_PROFILE)) is not None:
+    if (wanted := call.data.get("profile")) is not None:
         profile = _profile(call.hass, runtime, wanted)
     by_name = wanted is not None
-    if not LANGUAGE_CODE.fullmatch(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
+    if not LANGUAGE_CODE.fullmatch(call.data.get("language") or call.hass.config.language):
         raise invalid("language_invalid")
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     channels = await async_channels(call, user)
-    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=channels, by_name=by_name)
+    request = TurnRequest(context_entities=call.data.get("context_entities"), confirm_via=channels, by_name=by_name)
     token = current_request.set(request)
     try:
         result = await conversation.async_converse(
             call.hass,
-            call.data[ATTR_TEXT],
-            call.data.get(ATTR_CONVERSATION_ID),
+            call.data["text"],
+            call.data.get("conversation_id"),
             call.context,
-            language=call.data.get(ATTR_LANGUAGE),
+            language=call.data.get("language"),
             agent_id=_entity_id(call.hass, profile),
         )
     finally:
@@ -146,7 +137,7 @@ async def _async_confirm(call: ServiceCall) -> ServiceResponse:
     """Answer an open question with yes; return the result."""
     runtime, confirmation, user = await _async_question(call)
     settled = await async_answer_elsewhere(
-        call.hass, runtime.policy, confirmation, user, yes=True, pin=call.data.get(ATTR_PIN, "")
+        call.hass, runtime.policy, confirmation, user, yes=True, pin=call.data.get("pin", "")
     )
     if settled is None:
         locked = runtime.policy.confirmations.locks_out(confirmation)
@@ -168,9 +159,9 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
     an administrator, and for a call inside a turn: a model may have started the script.
     """
     runtime = runtime_of(call.hass)
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     confirmations = runtime.policy.confirmations
-    if (request_id := call.data.get(ATTR_REQUEST_ID)) is None and user is not None:
+    if (request_id := call.data.get("request_id")) is None and user is not None:
         own = [item.id for item in confirmations.open() if item.is_decided_by(user)]
         if len(own) != 1:
             raise invalid("request_several" if own else "confirm_nothing")
@@ -185,9 +176,8 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    own = None if user is not None and user.is_admin else call.context.user_id
-    runtime, conversation_id = runtime_of(call.hass), call.data.get(ATTR_CONVERSATION_ID)
+    own = None if await async_may_see_all(call) else call.context.user_id
+    runtime, conversation_id = runtime_of(call.hass), call.data.get("conversation_id")
     return {
         "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
         "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
@@ -219,7 +209,7 @@ async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
     For administrators: the settings hold instructions and the lists of what needs no confirmation.
     """
     runtime = runtime_of(call.hass)
-    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    profile = _profile(call.hass, runtime, call.data.get("profile"))
     [entry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
     defaults, own = default_settings(entry.options), settings_of(entry.subentries[profile.subentry_id].data)
     settings = named(entry, merged(BUILT_IN, defaults, own))
@@ -235,16 +225,16 @@ async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
     """Run one tool under the policy as the calling administrator; return its envelope, with a question if there is one."""
     runtime = runtime_of(call.hass)
-    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    profile = _profile(call.hass, runtime, call.data.get("profile"))
     turn = await async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
     llm_context = llm_context_of(turn)
     tools = [
         *await runtime.tools.async_tools(profile, llm_context),
         *await runtime.extensions.async_tools(profile, llm_context),
     ]
-    if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
+    if call.data["tool_name"] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
-        raise invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)
+        raise invalid("tool_not_found", tool=call.data["tool_name"], tools=names)
     api = TurnAPI(
         hass=call.hass,
         id=f"{DOMAIN}-{turn.profile.subentry_id}",
@@ -254,7 +244,7 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
     ).instance(llm_context)
     with running(turn):
         result = await api.async_call_tool(
-            llm.ToolInput(tool_name=call.data[ATTR_TOOL_NAME], tool_args=call.data[ATTR_PARAMETERS])
+            llm.ToolInput(tool_name=call.data["tool_name"], tool_args=call.data["parameters"])
         )
     if turn.record.request_id is not None:
         return result.data | await async_put_outside(call.hass, runtime.policy, turn)
@@ -264,7 +254,7 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
 async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
     """Return a profile's Light Schema, all extensions (`offered` to it or not), and the invalid ones with the reason."""
     runtime = runtime_of(call.hass)
-    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    profile = _profile(call.hass, runtime, call.data.get("profile"))
     llm_context = llm_context_of(await async_turn(call, profile, call.context.id))
     offered = {extension.name for extension in await runtime.extensions.async_of(profile, llm_context)}
     extensions: list[JsonValueType] = []
@@ -279,7 +269,7 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
                 ATTR_NAME: extension.name,
                 "summary": extension.summary,
                 "source": known.source.value,
-                ATTR_PROFILE: role.name if role is not None else "",
+                "profile": role.name if role is not None else "",
                 "offered": extension.name in offered,
                 "tools": tools,
             }
@@ -318,7 +308,7 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
     record = turn.record
     profile, routing = record.answered_as or turn.profile, record.routing
     return answer | {
-        ATTR_PROFILE: profile.name,
+        "profile": profile.name,
         "profile_id": profile.profile_id,
         "answered_by": record.origin.value,
         "routing": routing.as_dict() if routing is not None else None,
@@ -352,29 +342,18 @@ def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
     return entity_id
 
 
-@callback
-def async_register_agents(hass: HomeAssistant) -> None:
-    """Register the actions; those that read or change data of the whole home, or run any tool, are for administrators."""
-    process, confirm = (
-        probatio.All(partial(_without_pin, hass, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA)
-    )
-    async_register(
-        hass,
-        (
-            ("process", _async_process, process, SupportsResponse.OPTIONAL),
-            ("confirm", _async_confirm, confirm, SupportsResponse.OPTIONAL),
-            ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
-            ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
-        ),
-    )
-    async_register(
-        hass,
-        (
-            ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
-            (SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE),
-            ("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL),
-            ("list_extensions", _async_list_extensions, LIST_EXTENSIONS_SCHEMA, SupportsResponse.ONLY),
-            ("get_profile", _async_get_profile, GET_PROFILE_SCHEMA, SupportsResponse.ONLY),
-        ),
-        admin=True,
-    )
+PROCESS, CONFIRM = (probatio.All(partial(_without_pin, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA))
+ACTIONS = (
+    ServiceAction("process", _async_process, PROCESS, SupportsResponse.OPTIONAL),
+    ServiceAction("confirm", _async_confirm, CONFIRM, SupportsResponse.OPTIONAL),
+    ServiceAction("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+    # Read or change data of the whole home, or run any tool.
+    ServiceAction("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
+    ServiceAction(SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
+    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction(
+        "list_extensions", _async_list_extensions, LIST_EXTENSIONS_SCHEMA, SupportsResponse.ONLY, for_admins=True
+    ),
+    ServiceAction("get_profile", _async_get_profile, GET_PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
+)

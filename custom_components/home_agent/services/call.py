@@ -1,12 +1,12 @@
 """Shared parts of the actions: fields, the loaded entry, the caller as a turn, errors."""
 
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from homeassistant.auth.models import User
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
-from homeassistant.helpers import config_validation as cv, service
+from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import VolSchemaType
 import probatio
 
@@ -16,44 +16,17 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..turn.turn import Turn, current_turn
 
-type ServiceDefinition = tuple[
-    str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse
-]
-"""Name, handler, schema, and whether it responds."""
-ATTR_CONVERSATION_ID = "conversation_id"
-ATTR_PROFILE = "profile"
-ATTR_LANGUAGE = "language"
-ATTR_CONTEXT_ENTITIES = "context_entities"
-ATTR_ATTRIBUTES = "attributes"
-ATTR_CONFIRM_VIA = "confirm_via"
-ATTR_REQUEST_ID = "request_id"
-ATTR_PIN = "pin"
-ATTR_ACTION_ID = "action_id"
-ATTR_HOURS = "hours"
-ATTR_LIMIT = "limit"
-ATTR_TOOL_NAME = "tool_name"
-ATTR_PARAMETERS = "parameters"
-ATTR_FORCE = "force"
-ATTR_TEXT = "text"
-ATTR_PATH = "path"
-ATTR_COLLECTION = "collection"
-ATTR_TITLE = "title"
-ATTR_SOURCE = "source"
-ATTR_OUTSIDE = "outside"
-ATTR_METADATA = "metadata"
-ATTR_DOCUMENT = "document"
-ATTR_MEMORY_ID = "memory_id"
-ATTR_CONTENT = "content"
-ATTR_TYPE = "type"
-ATTR_OWNER = "owner"
-ATTR_IMPORTANCE = "importance"
-ATTR_MIN_IMPORTANCE = "min_importance"
-ATTR_EXPIRES_AT = "expires_at"
-ATTR_HISTORY = "history"
-ATTR_QUERY = "query"
-ATTR_CONFIRM = "confirm"
-ATTR_PHRASE = "phrase"
-CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
+CONFIRM_VIA = {probatio.Optional("confirm_via"): probatio.All(cv.ensure_list_csv, [cv.string])}
+
+
+class ServiceAction(NamedTuple):
+    """An action of the integration."""
+
+    name: str
+    handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
+    schema: VolSchemaType
+    response: SupportsResponse
+    for_admins: bool = False
 
 
 def runtime_of(hass: HomeAssistant) -> RuntimeData:
@@ -69,13 +42,24 @@ def invalid(key: str, **placeholders: str) -> ServiceValidationError:
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
 
 
+async def async_user(call: ServiceCall) -> User | None:
+    """Return the calling user; None for an automation, a voice device or a removed user."""
+    return await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+
+
+async def async_may_see_all(call: ServiceCall) -> bool:
+    """Return whether the caller is an administrator or an automation."""
+    user = await async_user(call)
+    return call.context.user_id is None or (user is not None and user.is_admin)
+
+
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
     """Return a turn without text.
 
     Confirmations are asked for on the channels of `confirm_via`, else in the response, unless another turn runs the action:
     its model could confirm by itself.
     """
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     return Turn(
         profile=profile,
         conversation_id=conversation_id,
@@ -94,20 +78,10 @@ async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...
 
     Raises `ServiceValidationError` for an unknown channel, or the phone of a user who may not confirm.
     """
-    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
+    channels = tuple(call.data.get("confirm_via", ()))
     for channel in channels:
         if not is_channel(call.hass, channel):
             raise invalid("confirm_via_unknown", channel=channel)
         if await async_reaches_others(call.hass, channel, user):
             raise invalid("confirm_via_others", channel=channel)
     return channels
-
-
-@callback
-def async_register(hass: HomeAssistant, actions: Iterable[ServiceDefinition], *, admin: bool = False) -> None:
-    """Register actions for all users, or for administrators only."""
-    for name, handler, schema, response in actions:
-        if admin:
-            service.async_register_admin_service(hass, DOMAIN, name, handler, schema, supports_response=response)
-        else:
-            hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)

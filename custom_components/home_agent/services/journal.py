@@ -1,10 +1,10 @@
-"""Actions of the journal: what was done, and taking it back."""
+"""Actions of the journal: list what was done, undo it."""
 
 from datetime import timedelta
 from typing import cast
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv, llm
 from homeassistant.util import dt as dt_util
 import probatio
@@ -15,52 +15,41 @@ from ..policy.journal import JournalEntry, Sees
 from ..policy.undo import HaUndo
 from ..support.bounds import as_float
 from ..support.errors import ToolError
-from .call import (
-    ATTR_ACTION_ID,
-    ATTR_CONVERSATION_ID,
-    ATTR_FORCE,
-    ATTR_HOURS,
-    ATTR_LIMIT,
-    CONFIRM_VIA,
-    async_register,
-    async_turn,
-    invalid,
-    runtime_of,
-)
+from .call import CONFIRM_VIA, ServiceAction, async_may_see_all, async_turn, async_user, invalid, runtime_of
 
 MAX_HOURS = 100_000
 UNDO_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_ACTION_ID): cv.string,
-        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
-        probatio.Optional(ATTR_FORCE, default=False): cv.boolean,
+        probatio.Optional("action_id"): cv.string,
+        probatio.Optional("conversation_id"): cv.string,
+        probatio.Optional("force", default=False): cv.boolean,
         **CONFIRM_VIA,
     }
 )
 LIST_ACTIONS_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_HOURS): probatio.All(as_float, probatio.Range(min=0)),
-        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional("hours"): probatio.All(as_float, probatio.Range(min=0)),
+        probatio.Optional("conversation_id"): cv.string,
         probatio.Optional(ATTR_ENTITY_ID): cv.entity_ids,
-        probatio.Optional(ATTR_LIMIT, default=50): cv.positive_int,
+        probatio.Optional("limit", default=50): cv.positive_int,
     }
 )
 
 
 async def _async_undo(call: ServiceCall) -> ServiceResponse:
-    """Take back one action, or what whoever calls did last; return what became of it, or the question before it."""
+    """Undo one action, or the caller's last; return the result, or the question before it."""
     runtime, may_see = runtime_of(call.hass), await _async_may_see(call)
-    action_id, conversation_id = call.data.get(ATTR_ACTION_ID), call.data.get(ATTR_CONVERSATION_ID)
+    action_id, conversation_id = call.data.get("action_id"), call.data.get("conversation_id")
 
     def meant(action: JournalEntry) -> bool:
         if action_id is None and conversation_id is None:
             return action.user_id == call.context.user_id
         return may_see(action) and conversation_id in (None, action.conversation_id)
 
-    tool = HaUndo(runtime.journal, force=call.data[ATTR_FORCE], sees=meant)
+    tool = HaUndo(runtime.journal, force=call.data["force"], sees=meant)
     profile = runtime.registry.default
     turn = await async_turn(call, profile, conversation_id or call.context.id)
-    arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
+    arguments = {"action_id": action_id} if action_id else {}
     try:
         tool.way(call.hass, arguments, turn)
     except ToolError as err:
@@ -74,10 +63,10 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
-    """Return what was done, newest first; what a scene or a script changed only as far as whoever calls may know of it."""
+    """Return the actions, newest first. Changes by a scene or a script are left out if the caller may not see their entities."""
     may_see = await _async_may_see(call)
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    hours, entity_ids = call.data.get(ATTR_HOURS), set(call.data.get(ATTR_ENTITY_ID, ()))
+    user = await async_user(call)
+    hours, entity_ids = call.data.get("hours"), set(call.data.get(ATTR_ENTITY_ID, ()))
     if hours is not None and not hours <= MAX_HOURS:
         raise invalid("list_hours", most=str(MAX_HOURS))
     begin = dt_util.utcnow() - timedelta(hours=hours) if hours is not None else None
@@ -93,29 +82,22 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
         return (
             may_see(action)
             and (begin is None or action.when >= begin)
-            and call.data.get(ATTR_CONVERSATION_ID) in (None, action.conversation_id)
+            and call.data.get("conversation_id") in (None, action.conversation_id)
             and (not entity_ids or concerned(action))
         )
 
     found = runtime_of(call.hass).journal.newest_first(wanted)
-    return {"actions": [action.as_told(knows) for action in found[: call.data[ATTR_LIMIT]]]}
+    return {"actions": [action.as_told(knows) for action in found[: call.data["limit"]]]}
 
 
 async def _async_may_see(call: ServiceCall) -> Sees:
-    """Return which actions whoever calls may know of: administrators and automations all, others their own."""
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    if call.context.user_id is None or (user is not None and user.is_admin):
+    """Return which actions the caller may see: administrators and automations all, others their own."""
+    if await async_may_see_all(call):
         return lambda action: True
     return lambda action: action.user_id == call.context.user_id
 
 
-@callback
-def async_register_journal(hass: HomeAssistant) -> None:
-    """Register them."""
-    async_register(
-        hass,
-        (
-            ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
-            ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
-        ),
-    )
+ACTIONS = (
+    ServiceAction("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
+)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -16,31 +16,15 @@ from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySour
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
-from .call import (
-    ATTR_CONFIRM,
-    ATTR_CONTENT,
-    ATTR_EXPIRES_AT,
-    ATTR_HISTORY,
-    ATTR_IMPORTANCE,
-    ATTR_LANGUAGE,
-    ATTR_LIMIT,
-    ATTR_MEMORY_ID,
-    ATTR_MIN_IMPORTANCE,
-    ATTR_OWNER,
-    ATTR_QUERY,
-    ATTR_TYPE,
-    async_register,
-    invalid,
-    runtime_of,
-)
+from .call import ServiceAction, async_may_see_all, invalid, runtime_of
 
 HOME = "home"
-"""The owner of what belongs to nobody in particular."""
+"""The owner of memories that are not one user's."""
 MAX_LISTED = 10_000  # memories of one response
 MAX_FOUND = 100
 MAX_QUERY = 500  # characters
 ADDED_IMPORTANCE = 0.7
-"""Of what an action stores and says nothing about."""
+"""Importance of a memory that an action adds without one."""
 MEMORY_REFUSALS = {
     "empty": "memory_content",
     "too_long": "memory_content",
@@ -48,79 +32,79 @@ MEMORY_REFUSALS = {
     "unwritable": "memory_unwritable",
     "off": "memory_off",
 }
-"""The sentence for why something is not remembered."""
+"""Sentences by the reason of a refusal."""
 _MEMORY_TYPE = probatio.In([item.value for item in MemoryType])
 _SHARE = probatio.All(as_float, probatio.Range(min=0, max=1))
 _CONTENT = probatio.All(cv.string, probatio.Length(min=1, max=MAX_CONTENT))
 LIST_MEMORIES_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_HISTORY, default=False): cv.boolean,
-        probatio.Optional(ATTR_LIMIT, default=100): probatio.All(cv.positive_int, probatio.Range(max=MAX_LISTED)),
+        probatio.Optional("type"): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("history", default=False): cv.boolean,
+        probatio.Optional("limit", default=100): probatio.All(cv.positive_int, probatio.Range(max=MAX_LISTED)),
     }
 )
 SEARCH_MEMORIES_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_QUERY): probatio.All(cv.string, probatio.Length(min=1, max=MAX_QUERY)),
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_MIN_IMPORTANCE, default=0.0): _SHARE,
-        probatio.Optional(ATTR_LIMIT, default=10): probatio.All(cv.positive_int, probatio.Range(max=MAX_FOUND)),
+        probatio.Required("query"): probatio.All(cv.string, probatio.Length(min=1, max=MAX_QUERY)),
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("min_importance", default=0.0): _SHARE,
+        probatio.Optional("limit", default=10): probatio.All(cv.positive_int, probatio.Range(max=MAX_FOUND)),
     }
 )
 ADD_MEMORY_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_CONTENT): _CONTENT,
-        probatio.Optional(ATTR_TYPE, default=MemoryType.FACT.value): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_IMPORTANCE, default=ADDED_IMPORTANCE): _SHARE,
-        probatio.Optional(ATTR_EXPIRES_AT): cv.datetime,
-        probatio.Optional(ATTR_LANGUAGE): cv.string,
+        probatio.Required("content"): _CONTENT,
+        probatio.Optional("type", default=MemoryType.FACT.value): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("importance", default=ADDED_IMPORTANCE): _SHARE,
+        probatio.Optional("expires_at"): cv.datetime,
+        probatio.Optional("language"): cv.string,
     }
 )
 UPDATE_MEMORY_SCHEMA = probatio.Schema(
     {
-        probatio.Required(ATTR_MEMORY_ID): cv.string,
-        probatio.Optional(ATTR_CONTENT): _CONTENT,
-        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
-        probatio.Optional(ATTR_OWNER): cv.string,
-        probatio.Optional(ATTR_IMPORTANCE): _SHARE,
-        probatio.Optional(ATTR_EXPIRES_AT): probatio.Any(None, cv.datetime),
+        probatio.Required("memory_id"): cv.string,
+        probatio.Optional("content"): _CONTENT,
+        probatio.Optional("type"): _MEMORY_TYPE,
+        probatio.Optional("owner"): cv.string,
+        probatio.Optional("importance"): _SHARE,
+        probatio.Optional("expires_at"): probatio.Any(None, cv.datetime),
     }
 )
 DELETE_MEMORY_SCHEMA = probatio.Schema(
-    {probatio.Required(ATTR_MEMORY_ID): probatio.All(cv.ensure_list_csv, [cv.string], probatio.Length(min=1))}
+    {probatio.Required("memory_id"): probatio.All(cv.ensure_list_csv, [cv.string], probatio.Length(min=1))}
 )
 CLEAR_MEMORIES_SCHEMA = probatio.Schema(
-    {probatio.Required(ATTR_CONFIRM): cv.boolean, probatio.Optional(ATTR_OWNER): cv.string}
+    {probatio.Required("confirm"): cv.boolean, probatio.Optional("owner"): cv.string}
 )
-EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional(ATTR_OWNER): cv.string})
+EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional("owner"): cv.string})
 
 
 async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
-    """Return memories, the newest first, as flat rows, and how many there are."""
+    """Return memories as flat rows, newest first, and their number."""
     memories, scope = await _async_scope(call)
-    kind = MemoryType(call.data[ATTR_TYPE]) if ATTR_TYPE in call.data else None
+    kind = MemoryType(call.data["type"]) if "type" in call.data else None
     owner = await _async_owner(call, scope)
-    known = memories.of(scope, type=kind, owner=owner, with_history=call.data[ATTR_HISTORY])
+    known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
     known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
     return {
-        "memories": [_memory_row(memory, names) for memory in known[: call.data[ATTR_LIMIT]]],
+        "memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]],
         "count": len(known),
     }
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
-    """Return the memories that fit a text, best first, as flat rows with their score."""
+    """Return the memories that match a text as flat rows with their score, best first."""
     memories, scope = await _async_scope(call)
     owner = await _async_owner(call, scope)
     owners = {owner} if owner != ALL else {memory.owner for memory in memories.of(scope)}
     found = await memories.async_find(
-        call.data[ATTR_QUERY],
+        call.data["query"],
         Scope(owners=frozenset(owners), owner=None),
-        limit=call.data[ATTR_LIMIT],
-        min_importance=call.data[ATTR_MIN_IMPORTANCE],
+        limit=call.data["limit"],
+        min_importance=call.data["min_importance"],
         language=code_of(call.hass.config.language),
     )
     names = await _async_names(call.hass)
@@ -128,16 +112,16 @@ async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
-    """Store a memory; return what became of it. Raises for what is not kept."""
+    """Store a memory; return it with the outcome. Raises if it is not kept."""
     memories, scope = await _async_scope(call)
-    if ATTR_OWNER in call.data:
+    if "owner" in call.data:
         owner = await _async_owner(call, scope)
     else:
         owner = scope.owner if scope else _writes_for(memories, call.context.user_id)
-    language = call.data.get(ATTR_LANGUAGE) or call.hass.config.language
+    language = call.data.get("language") or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
-    expires_at = _in_utc(call.data.get(ATTR_EXPIRES_AT))
+    expires_at = _in_utc(call.data.get("expires_at"))
     if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
         raise invalid("memory_expired")
     turn = current_turn.get(None)
@@ -145,11 +129,11 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     [added] = await memories.async_add(
         [
             Draft(
-                content=call.data[ATTR_CONTENT],
-                type=MemoryType(call.data[ATTR_TYPE]),
+                content=call.data["content"],
+                type=MemoryType(call.data["type"]),
                 owner=owner,
                 source=MemorySource.SERVICE,
-                importance=call.data[ATTR_IMPORTANCE],
+                importance=call.data["importance"],
                 language=code_of(language),
                 expires_at=expires_at,
                 metadata={TAINTED: [*taints]} if taints else {},
@@ -167,44 +151,44 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
-    """Change a memory; return it as it is now."""
+    """Change a memory; return the changed one."""
     memories, scope = await _async_scope(call)
-    [memory_id] = _known_ids(memories, scope, [call.data[ATTR_MEMORY_ID]])
-    changes = {key: call.data[key] for key in (ATTR_CONTENT, ATTR_IMPORTANCE) if key in call.data}
-    if ATTR_TYPE in call.data:
-        changes[ATTR_TYPE] = MemoryType(call.data[ATTR_TYPE])
-    if ATTR_OWNER in call.data:
-        changes[ATTR_OWNER] = await _async_owner(call, scope)
-    if ATTR_EXPIRES_AT in call.data:
-        changes[ATTR_EXPIRES_AT] = _in_utc(call.data[ATTR_EXPIRES_AT])
+    [memory_id] = _known_ids(memories, scope, [call.data["memory_id"]])
+    changes = {key: call.data[key] for key in ("content", "importance") if key in call.data}
+    if "type" in call.data:
+        changes["type"] = MemoryType(call.data["type"])
+    if "owner" in call.data:
+        changes["owner"] = await _async_owner(call, scope)
+    if "expires_at" in call.data:
+        changes["expires_at"] = _in_utc(call.data["expires_at"])
     memory = await memories.async_update(memory_id, **changes)
     return _memory_row(memory, await _async_names(call.hass))
 
 
 async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
-    """Delete memories by their ids; return how many. Works while memory is off as well."""
+    """Delete memories by id, also while memory is off; return their number."""
     memories, scope = await _async_scope(call, also_off=True)
-    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data[ATTR_MEMORY_ID]))}
+    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))}
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
-    """Delete all memories of one owner, or of all; return how many. Works while memory is off as well.
+    """Delete the memories of an owner, also while memory is off; return their number.
 
-    Without an owner administrators and automations mean all, others their own.
+    Without an owner, administrators and automations delete all memories, others their own.
     """
-    if not call.data[ATTR_CONFIRM]:
+    if not call.data["confirm"]:
         raise invalid("memory_confirm")
     memories, scope = await _async_scope(call, also_off=True)
     owner: str | None = call.context.user_id
-    if ATTR_OWNER in call.data or scope is None:
+    if "owner" in call.data or scope is None:
         owner = await _async_owner(call, scope)
-    elif owner is None:  # a voice device: nobody's but the home's
+    elif owner is None:  # a voice device writes for the home
         owner = scope.owner
     return {"deleted": await memories.async_clear(owner)}
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
-    """Return memories with everything that is kept of them, what was replaced included, the oldest first."""
+    """Return all fields of memories, also of replaced ones, oldest first."""
     memories, scope = await _async_scope(call)
     found = memories.of(scope, owner=await _async_owner(call, scope), with_history=True)
     found.sort(key=lambda memory: memory.extracted_at)
@@ -216,10 +200,10 @@ async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
-    """Return the memories, and whose an action may read and write; None: everybody's, for administrators and automations.
+    """Return the memories, and the scope that the caller may read and write; None for all memories.
 
-    Others have their own and the home's. What a model has started, a script or a tool, has what its turn has. Raises while
-    memory is off, unless the action is for what is left `also_off`.
+    Administrators and automations have all, others their own and the home's, and an action inside a turn the turn's. Raises while
+    memory is off, unless `also_off`.
     """
     memories = runtime_of(call.hass).memories
     if (turn := current_turn.get(None)) is not None:
@@ -230,37 +214,36 @@ async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Me
     if not (memories.settings.enabled or also_off):
         raise invalid("memory_off")
     await memories.async_load()
-    user_id = call.context.user_id
-    user = await call.hass.auth.async_get_user(user_id) if user_id else None
-    if user_id is None or (user is not None and user.is_admin):
+    if await async_may_see_all(call):
         return memories, None
+    user_id = call.context.user_id
     return memories, Scope(owners=frozenset({None, user_id}), owner=_writes_for(memories, user_id))
 
 
 def _writes_for(memories: Memories, user_id: str | None) -> str | None:
-    """Return whose it becomes what a user stores and names no owner of."""
+    """Return the owner of a user's new memory without a named one."""
     return user_id if memories.settings.scope == USER else None
 
 
 async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
-    """Return whose memories are asked for: the home's (None), those of a user, or `ALL` that may be asked for.
+    """Return the owner that an action names: a user, None for the home, `ALL` if it names none.
 
-    Raises for somebody whose memories are not for whoever calls, or who does not exist.
+    Raises for an owner outside the scope, and for an unknown one.
     """
-    if (wanted := call.data.get(ATTR_OWNER)) is None:
+    if (wanted := call.data.get("owner")) is None:
         return ALL
     owner = None if wanted == HOME else wanted
     if scope is not None and owner not in scope.owners:
         raise invalid("memory_of_others")
     if scope is None and owner is not None and await call.hass.auth.async_get_user(owner) is None:
         known = runtime_of(call.hass).memories.of(None, owner=owner, with_history=True)
-        if not known:  # what a user has left who is gone can be found and deleted
+        if not known:  # memories of a removed user can be found and deleted
             raise invalid("memory_owner", owner=owner)
     return owner
 
 
 def _known_ids(memories: Memories, scope: Scope | None, wanted: Sequence[str]) -> list[str]:
-    """Return ids that whoever calls may name. Raises for one that nobody has, or somebody else."""
+    """Return the ids without duplicates. Raises for one that is unknown or outside the scope."""
     known = {memory.id for memory in memories.of(scope, with_history=True)}
     for memory_id in wanted:
         if memory_id not in known:
@@ -274,42 +257,36 @@ async def _async_names(hass: HomeAssistant) -> dict[str, str]:
 
 
 def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
-    """Return a memory as a row of a table: texts, numbers and truth values only."""
+    """Return a memory as a flat row: texts, numbers and booleans only."""
     return {
-        ATTR_MEMORY_ID: memory.id,
-        ATTR_CONTENT: memory.content,
-        ATTR_TYPE: memory.type.value,
-        ATTR_OWNER: memory.owner or HOME,
+        "memory_id": memory.id,
+        "content": memory.content,
+        "type": memory.type.value,
+        "owner": memory.owner or HOME,
         "owner_name": names.get(memory.owner, "") if memory.owner else "",
         "source": memory.source.value,
-        ATTR_IMPORTANCE: round(memory.importance, 2),
+        "importance": round(memory.importance, 2),
         "extracted_at": memory.extracted_at.isoformat(),
         "last_accessed": memory.last_accessed.isoformat(),
         "accesses": memory.accesses,
-        ATTR_EXPIRES_AT: memory.expires_at.isoformat() if memory.expires_at else None,
-        ATTR_LANGUAGE: memory.language,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+        "language": memory.language,
         TAINTED: ", ".join(memory.tainted),
         "replaced_by": memory.replaced_by,
     }
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC; one without a zone is in the home's."""
+    """Return a moment in UTC; without a time zone it is in the home's."""
     return dt_util.as_utc(moment) if moment is not None else None
 
 
-@callback
-def async_register_memories(hass: HomeAssistant) -> None:
-    """Register them."""
-    async_register(
-        hass,
-        (
-            ("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-            ("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-            ("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
-            ("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-        ),
-    )
+ACTIONS = (
+    ServiceAction("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+    ServiceAction("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+)

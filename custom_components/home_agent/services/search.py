@@ -5,7 +5,7 @@ from functools import partial
 import time
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv
 import probatio
 
@@ -13,20 +13,7 @@ from ..search.files import path_within
 from ..search.passages import COLLECTION, AddedDocument
 from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError
-from .call import (
-    ATTR_COLLECTION,
-    ATTR_DOCUMENT,
-    ATTR_FORCE,
-    ATTR_METADATA,
-    ATTR_OUTSIDE,
-    ATTR_PATH,
-    ATTR_SOURCE,
-    ATTR_TEXT,
-    ATTR_TITLE,
-    async_register,
-    invalid,
-    runtime_of,
-)
+from .call import ServiceAction, invalid, runtime_of
 
 MAX_TEXT = 200_000  # characters; what is longer is a file
 MAX_TITLE = 200  # characters
@@ -34,27 +21,27 @@ MAX_METADATA = 20  # values
 _TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
 _NUMBER = probatio.All(probatio.Any(int, float), probatio.Range(min=-(2**53), max=2**53))  # exact in JSON, and no NaN
 _VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500)))
-REINDEX_SCHEMA = probatio.Schema({probatio.Optional(ATTR_FORCE, default=False): cv.boolean})
+REINDEX_SCHEMA = probatio.Schema({probatio.Optional("force", default=False): cv.boolean})
 INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})
 ADD_DOCUMENT_SCHEMA = probatio.Schema(
     {
-        probatio.Optional(ATTR_TEXT): probatio.All(cv.string, probatio.Length(min=1, max=MAX_TEXT)),
-        probatio.Optional(ATTR_PATH): cv.string,
-        probatio.Optional(ATTR_COLLECTION, default=COLLECTION): cv.string,
-        probatio.Optional(ATTR_TITLE, default=""): _TITLE,
-        probatio.Optional(ATTR_SOURCE, default=""): _TITLE,
-        probatio.Optional(ATTR_OUTSIDE, default=False): cv.boolean,
-        probatio.Optional(ATTR_METADATA, default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
+        probatio.Optional("text"): probatio.All(cv.string, probatio.Length(min=1, max=MAX_TEXT)),
+        probatio.Optional("path"): cv.string,
+        probatio.Optional("collection", default=COLLECTION): cv.string,
+        probatio.Optional("title", default=""): _TITLE,
+        probatio.Optional("source", default=""): _TITLE,
+        probatio.Optional("outside", default=False): cv.boolean,
+        probatio.Optional("metadata", default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
     }
 )
-REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.string})
+REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required("document"): cv.string})
 
 
 async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
     """Read the home again and index it; return the counts of entities."""
     began = time.perf_counter()
     finder = runtime_of(call.hass).finder
-    counts = await finder.async_reindex(anew=call.data[ATTR_FORCE])
+    counts = await finder.async_reindex(anew=call.data["force"])
     return {"entities": finder.report.entities, **asdict(counts), "duration_ms": _since(began)}
 
 
@@ -70,50 +57,47 @@ async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
 
 async def _async_add_document(call: ServiceCall) -> ServiceResponse:
     """Add a document, or replace the one with the same title; return its number of passages."""
-    if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
+    if ("text" in call.data) == ("path" in call.data):
         raise invalid("document_text_or_path")
     data, knowledge, path = call.data, runtime_of(call.hass).knowledge, ""
     try:
-        if ATTR_PATH in data:
-            path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
-        first_line = next(iter((path or data[ATTR_TEXT]).strip().splitlines()), "")
+        if "path" in data:
+            path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data["path"]))
+        first_line = next(iter((path or data["text"]).strip().splitlines()), "")
         entry = AddedDocument(
-            collection=data[ATTR_COLLECTION],
-            title=plain_text(data[ATTR_TITLE] or first_line.lstrip("# ")[:MAX_TITLE]),
-            source=plain_text(data[ATTR_SOURCE]),
-            text=plain_text(data.get(ATTR_TEXT, "")),
+            collection=data["collection"],
+            title=plain_text(data["title"] or first_line.lstrip("# ")[:MAX_TITLE]),
+            source=plain_text(data["source"]),
+            text=plain_text(data.get("text", "")),
             path=path,
-            outside=data[ATTR_OUTSIDE],
-            metadata=data[ATTR_METADATA],
+            outside=data["outside"],
+            metadata=data["metadata"],
         )
         passages = await knowledge.async_add(entry)
     except KnowledgeError as err:  # an error of the input
         raise invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
-    return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
+    return {"document": entry.key, "collection": entry.collection, "passages": len(passages)}
 
 
 async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
     """Remove an added document; return its number of passages."""
     try:
-        return {"passages": await runtime_of(call.hass).knowledge.async_remove(call.data[ATTR_DOCUMENT])}
+        return {"passages": await runtime_of(call.hass).knowledge.async_remove(call.data["document"])}
     except KnowledgeError as err:
-        raise invalid("knowledge_no_document", path=call.data[ATTR_DOCUMENT]) from err
+        raise invalid("knowledge_no_document", path=call.data["document"]) from err
 
 
 def _since(began: float) -> int:
     return round((time.perf_counter() - began) * 1000)
 
 
-@callback
-def async_register_search(hass: HomeAssistant) -> None:
-    """Register the actions, for administrators."""
-    async_register(
-        hass,
-        (
-            ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL),
-            ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
-            ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
-        ),
-        admin=True,
-    )
+ACTIONS = (
+    ServiceAction(
+        "reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
+    ),
+    ServiceAction("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction(
+        "remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
+    ),
+)
