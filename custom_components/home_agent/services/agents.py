@@ -258,8 +258,8 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
     llm_context = llm_context_of(await async_turn(call, profile, call.context.id))
     offered = {extension.name for extension in await runtime.extensions.async_of(profile, llm_context)}
     extensions: list[JsonValueType] = []
-    for known in await runtime.extensions.async_known(profile, llm_context):
-        extension, role = known.extension, runtime.profiles.get(known.extension.profile_id)
+    for extension in await runtime.extensions.async_known(profile, llm_context):
+        role = runtime.profiles.get(extension.profile_id)
         tools: list[JsonValueType] = [
             {"name": tool.name, "summary": tool.summary, "example": tool.example, "stands_for": tool.stands_for}
             for tool in extension.tools
@@ -268,7 +268,7 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
             {
                 ATTR_NAME: extension.name,
                 "summary": extension.summary,
-                "source": known.source.value,
+                "source": extension.source.value,
                 "profile": role.name if role is not None else "",
                 "offered": extension.name in offered,
                 "tools": tools,

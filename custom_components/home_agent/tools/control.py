@@ -45,8 +45,6 @@ WIRE: JsonObjectType = {
     },
     "required": ["action", "entity_id"],
 }
-
-
 WIRE_KEYS = ("action", "entity_id", "parameters")
 
 

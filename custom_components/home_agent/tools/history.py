@@ -32,10 +32,8 @@ RESET_DROP = 0.9  # a meter that falls below this share of its last value was re
 class Point:
     """A state from a point in time on."""
 
-    at: float
-    """Seconds since the epoch."""
-    state: str
-    """Empty for a gap: unknown, unavailable, not recorded."""
+    at: float  # seconds since the epoch
+    state: str  # empty for a gap: unknown, unavailable, not recorded
 
     @property
     def value(self) -> float | None:
@@ -133,8 +131,7 @@ class HistoryQuery:
     start: datetime
     end: datetime
     aggregate: Aggregate | None
-    points: int
-    """Most points of an answer without aggregate."""
+    points: int  # most points of an answer without aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +141,8 @@ class _Past:
     points: tuple[Point, ...]
     source: str
     reaches_back: bool
-    low: float | None = None
-    """From statistics, whose points are hourly means."""
-    high: float | None = None
+    low: float = math.inf  # from statistics, whose points are hourly means
+    high: float = -math.inf
 
 
 async def async_history(
@@ -179,8 +175,26 @@ async def async_history(
 
 
 def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonObjectType]:
-    recorded = _recorded(hass, states, query)
-    return [_answer(hass, state, query, recorded.get(state.entity_id, ())) for state in states]
+    """Return a row for each entity. Its current state counts as recorded: the recorder writes a few seconds late."""
+    found = history.get_significant_states(
+        hass,
+        query.start - _JUST_BEFORE,
+        query.end,
+        [state.entity_id for state in states],
+        significant_changes_only=False,
+        minimal_response=True,
+        no_attributes=True,
+        compressed_state_format=True,
+    )
+    start = query.start.timestamp()
+    answers: list[JsonObjectType] = []
+    for state in states:
+        rows: Iterable[Any] = found.get(state.entity_id, ())
+        points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
+        if not points or state.last_changed_timestamp > points[-1].at:
+            points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
+        answers.append(_answer(hass, state, query, points))
+    return answers
 
 
 def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
@@ -196,29 +210,6 @@ def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Se
     if not is_numeric(past.points):
         return row | _in_words(past.points, query)
     return row | _in_numbers(hass, state, past, query)
-
-
-def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> dict[str, list[Point]]:
-    """Return the recorded states and the current one: the recorder writes a few seconds late."""
-    found = history.get_significant_states(
-        hass,
-        query.start - _JUST_BEFORE,
-        query.end,
-        [state.entity_id for state in states],
-        significant_changes_only=False,
-        minimal_response=True,
-        no_attributes=True,
-        compressed_state_format=True,
-    )
-    recorded: dict[str, list[Point]] = {}
-    start = query.start.timestamp()
-    for state in states:
-        rows: Iterable[Any] = found.get(state.entity_id, ())
-        points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
-        if not points or state.last_changed_timestamp > points[-1].at:
-            points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
-        recorded[state.entity_id] = points
-    return recorded
 
 
 def _known(state: str) -> str:
@@ -252,7 +243,7 @@ def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> 
     highs = [high for row in rows if (high := row.get("max")) is not None]
     points.append(Point(max(state.last_changed_timestamp, points[-1].at + 1), _known(state.state)))
     reaches = points[0].at <= query.start.timestamp() + timedelta(hours=1).total_seconds()
-    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=None), max(highs, default=None))
+    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=math.inf), max(highs, default=-math.inf))
 
 
 def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
@@ -295,16 +286,12 @@ def _value(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery, 
         case "avg":
             return average(past.points, query.end.timestamp())
         case "min":
-            return min((*values(past.points), *_or_nothing(past.low)))
+            return min((*values(past.points), past.low))
         case "max":
-            return max((*values(past.points), *_or_nothing(past.high)))
+            return max((*values(past.points), past.high))
         case "sum":
             return sum(values(past.points))
     return changes(past.points)
-
-
-def _or_nothing(value: float | None) -> tuple[float, ...]:
-    return () if value is None else (value,)
 
 
 def _listed(points: Iterable[Point]) -> list[JsonValueType]:

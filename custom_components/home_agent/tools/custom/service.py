@@ -45,8 +45,7 @@ KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
 """Domains whose services run a program."""
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
-_ANY_DOMAIN = frozenset({"homeassistant"})
-"""Domains whose services take entities of all domains."""
+_ANY_DOMAIN = frozenset({"homeassistant"})  # domains whose services take entities of all domains
 ONE_BY_ONE = "Name the targets one by one."
 
 
@@ -55,11 +54,8 @@ class Reached:
     """The entities of a call."""
 
     called: tuple[str, ...] = ()
-    """Targets of the service."""
-    behind: tuple[str, ...] = ()
-    """Members of groups among them."""
-    named: tuple[str, ...] = ()
-    """Entities elsewhere in the data."""
+    behind: tuple[str, ...] = ()  # members of groups among them
+    named: tuple[str, ...] = ()  # entities elsewhere in the data
 
 
 def reached(

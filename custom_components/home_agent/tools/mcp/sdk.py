@@ -50,8 +50,7 @@ class RemoteTool:
     title: str | None
     description: str | None
     schema: object
-    read_only: bool
-    """Annotated as read-only, and not as destructive."""
+    read_only: bool  # annotated as read-only, and not as destructive
 
     @property
     def version(self) -> str:
@@ -63,8 +62,7 @@ class RemoteTool:
 class McpResult:
     """Result of a call."""
 
-    text: str
-    """Its readable content, not checked yet."""
+    text: str  # its readable content, not checked yet
     failed: bool
 
 

@@ -33,8 +33,7 @@ class ServerConfig:
     subentry_id: str
     title: str
     address: Address
-    allowed: frozenset[str] = frozenset()
-    """Tools that may be called although they do not only read."""
+    allowed: frozenset[str] = frozenset()  # tools that may be called although they do not only read
 
 
 class Server:
@@ -45,18 +44,15 @@ class Server:
         self.config = config
         self._on_change = on_change
         self.tools: tuple[RemoteTool, ...] = ()
-        """As last listed."""
         self._hass = hass
         self._session: McpSession | None = None
         self._watch = Watch()
         self._changed = asyncio.Event()
-        self._wanted = asyncio.Event()
-        """A call waits for the next attempt to connect."""
+        self._wanted = asyncio.Event()  # a call waits for the next attempt to connect
         self._attempt = hass.loop.create_future()
         """Done when the current attempt has succeeded or failed."""
         self._attempt.set_result(None)
-        self._next = hass.loop.create_future()
-        """The same for the next one."""
+        self._next = hass.loop.create_future()  # the same for the next one
         self._error: McpError | None = None
         self._running: asyncio.Task[None] | None = None
         self._left = False
