@@ -120,10 +120,7 @@ class DelegateToService(HomeAgentTool):
             "properties": {
                 TARGET: {"type": "string", "enum": [*names], "description": "The agent to ask"},
                 REQUEST: {"type": "string", "description": "The whole request, in the user's language"},
-                CONFIRM: {
-                    "type": "boolean",
-                    "description": "true: the user is asked first. Some agents always ask.",
-                },
+                CONFIRM: {"type": "boolean", "description": "true: the user is asked first. Some agents always ask."},
             },
             "required": [TARGET, REQUEST],
         }

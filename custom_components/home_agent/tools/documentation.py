@@ -24,10 +24,7 @@ WIRE: JsonObjectType = {
     "type": "object",
     "properties": {
         "filename": {"type": "string", "description": "One of the documents listed above"},
-        "offset": {
-            "type": "integer",
-            "description": "Where to go on in a long one: next_offset of the last result",
-        },
+        "offset": {"type": "integer", "description": "Where to go on in a long one: next_offset of the last result"},
     },
     "required": ["filename"],
 }

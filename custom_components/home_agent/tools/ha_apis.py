@@ -12,14 +12,7 @@ from typing import Any, override
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant import llm as inventory
-from homeassistant.const import (
-    ATTR_AREA_ID,
-    ATTR_DEVICE_ID,
-    ATTR_ENTITY_ID,
-    ATTR_FLOOR_ID,
-    ATTR_LABEL_ID,
-    ENTITY_MATCH_ALL,
-)
+from homeassistant.const import ENTITY_MATCH_ALL
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
@@ -69,7 +62,7 @@ PREFIX = f"{SCRIPT}__"
 CALL_ACTION = "homeassistant__call_action"
 TEMPLATES = "Templates are not allowed here: render them first, and call the action with the values."
 ALL = "Name the entities: 'all' is not allowed."
-_TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
+_TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 
 _RESTARTS = frozenset({"config__reload_config_entry"})
 """Tools that stop a part of the home for a moment, but are not annotated as destructive."""
@@ -290,7 +283,7 @@ class ApiAction(ApiTool):
             raise ToolPermissionError(target=self.name)
         data = dict(args.get("data") or {})
         target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
-        if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in texts_in(target.get(ATTR_ENTITY_ID))):
+        if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in texts_in(target.get("entity_id"))):
             raise ToolRefusal(ALL)
         selected = async_extract_referenced_entity_ids(hass, TargetSelection(target))
         called = tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))

@@ -198,10 +198,15 @@ def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) 
 
 
 def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
+    """Return a row from the recorded states; from long-term statistics if the recorder does not reach back far enough."""
     row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
     if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
         row["unit"] = json_safe(unit)
-    past = _past(hass, state, query, recorded)
+    oldest = get_instance(hass).states_manager.oldest_ts
+    reaches = oldest is not None and oldest <= query.start.timestamp()
+    past = None if reaches or query.aggregate == "count" else _from_statistics(hass, state, query)
+    if past is None:
+        past = _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
     row["source"] = past.source
     if not any(point.state for point in past.points):
         return row | {"note": "Nothing was recorded in this period."}
@@ -214,15 +219,6 @@ def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Se
 
 def _known(state: str) -> str:
     return "" if state in _GAPS else state
-
-
-def _past(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> _Past:
-    """Return the recorded states if they reach back far enough, else long-term statistics, else the recorded states."""
-    oldest = get_instance(hass).states_manager.oldest_ts
-    reaches = oldest is not None and oldest <= query.start.timestamp()
-    if not reaches and query.aggregate != "count" and (found := _from_statistics(hass, state, query)):
-        return found
-    return _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
 
 
 def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> _Past | None:

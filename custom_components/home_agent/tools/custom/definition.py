@@ -381,10 +381,7 @@ def _credential(data: Mapping[str, Any], key: str, tool_context: ToolContext) ->
 
 RESPONSE = "response"
 STATUS = "status"
-OUTCOME = {
-    probatio.Exclusive(RESPONSE, "outcome"): str,
-    probatio.Exclusive("response_path", "outcome"): str,
-}
+OUTCOME = {probatio.Exclusive(RESPONSE, "outcome"): str, probatio.Exclusive("response_path", "outcome"): str}
 """Keys for the result in a handler."""
 _STEP = re.compile(r"""\.?([\w-]+|\*)|\[(-?\d+|\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 

@@ -186,11 +186,7 @@ def _tool(where: str, data: Mapping[str, Any]) -> FolderTool:
         example=line_of(data["example"]),
         notes=data["notes"].strip(),
         domains=tuple(data["domains"]),
-        alias=data.get("alias", ""),
-        llm_api=data.get("llm_api", ""),
-        mcp_server=data.get("mcp_server", ""),
-        arguments=data.get("arguments", {}),
-        optional=data.get("optional", False),
+        **{key: data[key] for key in ("alias", *_ALIAS_ONLY) if key in data},
         definition={"name": data["name"], "description": summary, **own} if "handler" in data else {},
     )
 

@@ -119,7 +119,18 @@ class McpSession:
             page = await self._async_ask(
                 self._session.list_tools(params=self._types.PaginatedRequestParams(cursor=cursor))
             )
-            tools += [_remote_tool(tool) for tool in page.tools]
+            for tool in page.tools:
+                hints = tool.annotations
+                reads = hints and _either(hints, "read_only_hint", "readOnlyHint")
+                tools.append(
+                    RemoteTool(
+                        name=str(tool.name),
+                        title=tool.title or (hints.title if hints else None),
+                        description=tool.description,
+                        schema=_either(tool, "input_schema", "inputSchema"),
+                        read_only=bool(reads and not _either(hints, "destructive_hint", "destructiveHint")),
+                    )
+                )
             cursor = _either(page, "next_cursor", "nextCursor")
             if not cursor or len(tools) >= MAX_TOOLS:
                 break
@@ -293,21 +304,6 @@ def _part(block: Any) -> str:
     if data:
         return f"[{kind}, {next(filter(None, mimes), '?')}, {len(data) * 3 // 4} bytes: not shown]"
     return f"[{kind}: {getattr(block, 'uri', None) or '?'}]"
-
-
-def _remote_tool(tool: Any) -> RemoteTool:
-    hints = tool.annotations
-    return RemoteTool(
-        name=str(tool.name),
-        title=tool.title or (hints.title if hints else None),
-        description=tool.description,
-        schema=_either(tool, "input_schema", "inputSchema"),
-        read_only=bool(
-            hints
-            and _either(hints, "read_only_hint", "readOnlyHint")
-            and not _either(hints, "destructive_hint", "destructiveHint")
-        ),
-    )
 
 
 def _either(value: Any, new: str, old: str) -> Any:
