@@ -75,7 +75,7 @@ PROCESS_SCHEMA = probatio.Schema(
 CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
 REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
 CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
-GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
+PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
         probatio.Required("tool_name"): cv.string,
@@ -84,7 +84,6 @@ EXECUTE_TOOL_SCHEMA = probatio.Schema(
         **CONFIRM_VIA,
     }
 )
-LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 
 
 def _without_pin(schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
@@ -352,8 +351,6 @@ ACTIONS = (
     ServiceAction("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
     ServiceAction(SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
     ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
-    ServiceAction(
-        "list_extensions", _async_list_extensions, LIST_EXTENSIONS_SCHEMA, SupportsResponse.ONLY, for_admins=True
-    ),
-    ServiceAction("get_profile", _async_get_profile, GET_PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
+    ServiceAction("list_extensions", _async_list_extensions, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
+    ServiceAction("get_profile", _async_get_profile, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
 )

@@ -27,7 +27,7 @@ from ..support.errors import ToolRefusal
 from ..support.masking import PLACEHOLDERS
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import Owner, Turn
-from .arguments import LenientSchema, text_list
+from .arguments import text_list
 
 SAID_IMPORTANCE = 0.8
 """Importance of what a user asks to keep; higher than of extracted facts."""
@@ -267,13 +267,12 @@ class ForgetMemory(MemoryTool):
     description = "Forget memories; no query: those told last."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
     judges_calls = True
-    parameters = LenientSchema(
+    parameters = probatio.Schema(
         {
             probatio.Optional("ids", default=list): probatio.All(text_list, probatio.Length(max=MAX_FORGOTTEN)),
             probatio.Optional("query", default=""): probatio.Any(str, None),
         },
-        lambda data: {key: data[key] for key in ("ids", "query") if key in data},
-        ("ids", "query"),
+        extra=probatio.REMOVE_EXTRA,
     )
     wire_parameters = FORGET
 

@@ -11,11 +11,10 @@ from homeassistant.helpers.typing import ConfigType
 from homeassistant.util.hass_dict import HassKey
 import probatio
 
-from ...support.const import DOMAIN
+from ...support.const import CONF_CUSTOM_TOOLS, DOMAIN
 from ...support.errors import CustomToolError
 from ...support.masking import MIN_LENGTH
 
-CONF_CUSTOM_TOOLS = "custom_tools"
 CONF_SECRETS = "secrets"
 
 
