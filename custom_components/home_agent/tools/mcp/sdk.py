@@ -31,7 +31,7 @@ from ...support.errors import (
     McpTimeoutError,
     McpUnreachableError,
 )
-from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, Watch, WatchedTransport
+from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, ConnectionWatch, WatchedTransport
 
 READ_TIMEOUT = 330  # seconds of silence: longer than a tool may take, and than servers' keep-alives
 MAX_PAGES = 10
@@ -101,7 +101,7 @@ async def async_load(hass: HomeAssistant) -> Sdk:
 class McpSession:
     """An open connection to a server."""
 
-    def __init__(self, sdk: Sdk, session: Any, watch: Watch) -> None:
+    def __init__(self, sdk: Sdk, session: Any, watch: ConnectionWatch) -> None:
         """Wrap a session of the SDK."""
         self._types = sdk.types
         self._session = session
@@ -178,14 +178,17 @@ class McpSession:
 
 @asynccontextmanager
 async def async_connect(
-    hass: HomeAssistant, address: Address, on_change: Callable[[], None] = lambda: None, watch: Watch | None = None
+    hass: HomeAssistant,
+    address: Address,
+    on_change: Callable[[], None] = lambda: None,
+    watch: ConnectionWatch | None = None,
 ) -> AsyncGenerator[McpSession]:
     """Connect; must be left by the task that entered. `on_change` is called when the server says that its tools changed.
 
     Raises `McpError`, also if the connection breaks off meanwhile.
     """
     sdk = await async_load(hass)
-    watch = watch or Watch()
+    watch = watch or ConnectionWatch()
     kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
     tries = [(kind, address.url) for kind in kinds]
     if (base := URL(address.url)).path == "/":  # a bare host may serve at the usual path
@@ -218,7 +221,7 @@ async def async_list_tools(hass: HomeAssistant, address: Address) -> list[Remote
 
 @asynccontextmanager
 async def _opened(
-    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: Watch
+    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: ConnectionWatch
 ) -> AsyncGenerator[McpSession]:
     """Open a connection with one transport. Its errors are raised as ours."""
 
@@ -263,7 +266,7 @@ async def _opened(
         watch.lost.set()
 
 
-def error_of(err: BaseException, watch: Watch) -> McpError:
+def error_of(err: BaseException, watch: ConnectionWatch) -> McpError:
     """Return our error for one of the SDK, by what was seen on the wire."""
     while isinstance(err, BaseExceptionGroup):
         err = err.exceptions[0]

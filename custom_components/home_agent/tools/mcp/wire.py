@@ -36,7 +36,7 @@ GOODBYE = 2  # seconds to end a session
 
 
 @dataclass(slots=True)
-class Watch:
+class ConnectionWatch:
     """What was seen of a connection."""
 
     status: int = 0  # the last status that was an error
@@ -84,7 +84,7 @@ class Address:
 class WatchedTransport:
     """A transport with the interface of both HTTP libraries that the SDK may use."""
 
-    def __init__(self, httpx: Any, address: Address, watch: Watch) -> None:
+    def __init__(self, httpx: Any, address: Address, watch: ConnectionWatch) -> None:
         """Take the only server to ask, so that its token goes nowhere else."""
         self._httpx = httpx
         self._address = address
