@@ -133,7 +133,7 @@ async def test_reading_is_planned_as_reading(hass: HomeAssistant, home: Home, tu
     plan = await tool.plan(hass, tool.parameters({"entity_id": "light.*"}), turn)
     assert (plan.action, plan.targets, plan.effects) == (ActionClass.READ, ("light.a",), ())
     hass.states.async_remove("light.a")
-    with pytest.raises(ToolRefusal, match="gone"):
+    with pytest.raises(ToolRefusal, match="no longer exists"):
         await tool.run(hass, tool.parameters({"entity_id": "light.*"}), plan, turn)
 
 

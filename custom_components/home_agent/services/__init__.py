@@ -1,21 +1,18 @@
 """The actions of the integration, by subject."""
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.service import async_register_admin_service
 
-from .agents import async_register_agents
-from .journal import async_register_journal
-from .memories import async_register_memories
-from .names import async_register_names
-from .phrases import async_register_phrases
-from .search import async_register_search
+from ..support.const import DOMAIN
+from . import agents, journal, memories, search, taught
 
 
 @callback
 def async_register_services(hass: HomeAssistant) -> None:
     """Register the actions."""
-    async_register_agents(hass)
-    async_register_journal(hass)
-    async_register_memories(hass)
-    async_register_names(hass)
-    async_register_phrases(hass)
-    async_register_search(hass)
+    for module in (agents, journal, memories, search, taught):
+        for name, handler, schema, response, for_admins in module.ACTIONS:
+            if for_admins:
+                async_register_admin_service(hass, DOMAIN, name, handler, schema, supports_response=response)
+            else:
+                hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)

@@ -6,7 +6,7 @@ from typing import Any, cast
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_NAME, SERVICE_RELOAD
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, async_get_hass
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
 import probatio
@@ -26,9 +26,11 @@ from ..tools.registry import TurnAPI, llm_context_of
 from ..turn.turn import Turn, TurnRequest, current_request, current_turn, running
 from .call import (
     CONFIRM_VIA,
+    ServiceAction,
     async_channels,
-    async_register,
+    async_may_see_all,
     async_turn,
+    async_user,
     invalid,
     runtime_of,
 )
@@ -73,7 +75,7 @@ PROCESS_SCHEMA = probatio.Schema(
 CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
 REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
 CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
-GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
+PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
         probatio.Required("tool_name"): cv.string,
@@ -82,15 +84,15 @@ EXECUTE_TOOL_SCHEMA = probatio.Schema(
         **CONFIRM_VIA,
     }
 )
-LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 
 
-def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
+def _without_pin(schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
     """Return the validated data of an action, and mask a possible PIN in the original data.
 
     Home Assistant's event `call_service`, which the recorder keeps, is fired after this with the original data; traces of
     scripts hold the same object.
     """
+    hass = async_get_hass()
     validated: dict[str, Any] = schema(data)
     shown = {"pin": MASK} if "pin" in validated else {}
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
@@ -112,7 +114,7 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     by_name = wanted is not None
     if not LANGUAGE_CODE.fullmatch(call.data.get("language") or call.hass.config.language):
         raise invalid("language_invalid")
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     channels = await async_channels(call, user)
     request = TurnRequest(context_entities=call.data.get("context_entities"), confirm_via=channels, by_name=by_name)
     token = current_request.set(request)
@@ -156,7 +158,7 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
     an administrator, and for a call inside a turn: a model may have started the script.
     """
     runtime = runtime_of(call.hass)
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     confirmations = runtime.policy.confirmations
     if (request_id := call.data.get("request_id")) is None and user is not None:
         own = [item.id for item in confirmations.open() if item.is_decided_by(user)]
@@ -173,8 +175,7 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    own = None if user is not None and user.is_admin else call.context.user_id
+    own = None if await async_may_see_all(call) else call.context.user_id
     runtime, conversation_id = runtime_of(call.hass), call.data.get("conversation_id")
     return {
         "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
@@ -256,8 +257,8 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
     llm_context = llm_context_of(await async_turn(call, profile, call.context.id))
     offered = {extension.name for extension in await runtime.extensions.async_of(profile, llm_context)}
     extensions: list[JsonValueType] = []
-    for known in await runtime.extensions.async_known(profile, llm_context):
-        extension, role = known.extension, runtime.profiles.get(known.extension.profile_id)
+    for extension in await runtime.extensions.async_known(profile, llm_context):
+        role = runtime.profiles.get(extension.profile_id)
         tools: list[JsonValueType] = [
             {"name": tool.name, "summary": tool.summary, "example": tool.example, "stands_for": tool.stands_for}
             for tool in extension.tools
@@ -266,7 +267,7 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
             {
                 ATTR_NAME: extension.name,
                 "summary": extension.summary,
-                "source": known.source.value,
+                "source": extension.source.value,
                 "profile": role.name if role is not None else "",
                 "offered": extension.name in offered,
                 "tools": tools,
@@ -340,29 +341,16 @@ def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
     return entity_id
 
 
-@callback
-def async_register_agents(hass: HomeAssistant) -> None:
-    """Register the actions; those that read or change data of the whole home, or run any tool, are for administrators."""
-    process, confirm = (
-        probatio.All(partial(_without_pin, hass, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA)
-    )
-    async_register(
-        hass,
-        (
-            ("process", _async_process, process, SupportsResponse.OPTIONAL),
-            ("confirm", _async_confirm, confirm, SupportsResponse.OPTIONAL),
-            ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
-            ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
-        ),
-    )
-    async_register(
-        hass,
-        (
-            ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
-            (SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE),
-            ("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL),
-            ("list_extensions", _async_list_extensions, LIST_EXTENSIONS_SCHEMA, SupportsResponse.ONLY),
-            ("get_profile", _async_get_profile, GET_PROFILE_SCHEMA, SupportsResponse.ONLY),
-        ),
-        admin=True,
-    )
+PROCESS, CONFIRM = (probatio.All(partial(_without_pin, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA))
+ACTIONS = (
+    ServiceAction("process", _async_process, PROCESS, SupportsResponse.OPTIONAL),
+    ServiceAction("confirm", _async_confirm, CONFIRM, SupportsResponse.OPTIONAL),
+    ServiceAction("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+    # Read or change data of the whole home, or run any tool.
+    ServiceAction("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
+    ServiceAction(SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
+    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction("list_extensions", _async_list_extensions, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
+    ServiceAction("get_profile", _async_get_profile, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
+)

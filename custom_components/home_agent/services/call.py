@@ -1,12 +1,12 @@
 """Shared parts of the actions: fields, the loaded entry, the caller as a turn, errors."""
 
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from homeassistant.auth.models import User
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
-from homeassistant.helpers import config_validation as cv, service
+from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import VolSchemaType
 import probatio
 
@@ -16,11 +16,17 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..turn.turn import Turn, current_turn
 
-type ServiceDefinition = tuple[
-    str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse
-]
-"""Name, handler, schema, and whether it responds."""
 CONFIRM_VIA = {probatio.Optional("confirm_via"): probatio.All(cv.ensure_list_csv, [cv.string])}
+
+
+class ServiceAction(NamedTuple):
+    """An action of the integration."""
+
+    name: str
+    handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
+    schema: VolSchemaType
+    response: SupportsResponse
+    for_admins: bool = False
 
 
 def runtime_of(hass: HomeAssistant) -> RuntimeData:
@@ -36,13 +42,24 @@ def invalid(key: str, **placeholders: str) -> ServiceValidationError:
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
 
 
+async def async_user(call: ServiceCall) -> User | None:
+    """Return the calling user; None for an automation, a voice device or a removed user."""
+    return await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+
+
+async def async_may_see_all(call: ServiceCall) -> bool:
+    """Return whether the caller is an administrator or an automation."""
+    user = await async_user(call)
+    return call.context.user_id is None or (user is not None and user.is_admin)
+
+
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
     """Return a turn without text.
 
     Confirmations are asked for on the channels of `confirm_via`, else in the response, unless another turn runs the action:
     its model could confirm by itself.
     """
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     return Turn(
         profile=profile,
         conversation_id=conversation_id,
@@ -68,13 +85,3 @@ async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...
         if await async_reaches_others(call.hass, channel, user):
             raise invalid("confirm_via_others", channel=channel)
     return channels
-
-
-@callback
-def async_register(hass: HomeAssistant, actions: Iterable[ServiceDefinition], *, admin: bool = False) -> None:
-    """Register actions for all users, or for administrators only."""
-    for name, handler, schema, response in actions:
-        if admin:
-            service.async_register_admin_service(hass, DOMAIN, name, handler, schema, supports_response=response)
-        else:
-            hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)

@@ -1,10 +1,10 @@
-"""Actions of the journal: what was done, and taking it back."""
+"""Actions of the journal: list what was done, undo it."""
 
 from datetime import timedelta
 from typing import cast
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv, llm
 from homeassistant.util import dt as dt_util
 import probatio
@@ -15,13 +15,7 @@ from ..policy.journal import JournalEntry, Sees
 from ..policy.undo import HaUndo
 from ..support.bounds import as_float
 from ..support.errors import ToolError
-from .call import (
-    CONFIRM_VIA,
-    async_register,
-    async_turn,
-    invalid,
-    runtime_of,
-)
+from .call import CONFIRM_VIA, ServiceAction, async_may_see_all, async_turn, async_user, invalid, runtime_of
 
 MAX_HOURS = 100_000
 UNDO_SCHEMA = probatio.Schema(
@@ -43,7 +37,7 @@ LIST_ACTIONS_SCHEMA = probatio.Schema(
 
 
 async def _async_undo(call: ServiceCall) -> ServiceResponse:
-    """Take back one action, or what whoever calls did last; return what became of it, or the question before it."""
+    """Undo one action, or the caller's last; return the result, or the question before it."""
     runtime, may_see = runtime_of(call.hass), await _async_may_see(call)
     action_id, conversation_id = call.data.get("action_id"), call.data.get("conversation_id")
 
@@ -69,9 +63,9 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
-    """Return what was done, newest first; what a scene or a script changed only as far as whoever calls may know of it."""
+    """Return the actions, newest first. Changes by a scene or a script are left out if the caller may not see their entities."""
     may_see = await _async_may_see(call)
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    user = await async_user(call)
     hours, entity_ids = call.data.get("hours"), set(call.data.get(ATTR_ENTITY_ID, ()))
     if hours is not None and not hours <= MAX_HOURS:
         raise invalid("list_hours", most=str(MAX_HOURS))
@@ -97,20 +91,13 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_may_see(call: ServiceCall) -> Sees:
-    """Return which actions whoever calls may know of: administrators and automations all, others their own."""
-    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    if call.context.user_id is None or (user is not None and user.is_admin):
+    """Return which actions the caller may see: administrators and automations all, others their own."""
+    if await async_may_see_all(call):
         return lambda action: True
     return lambda action: action.user_id == call.context.user_id
 
 
-@callback
-def async_register_journal(hass: HomeAssistant) -> None:
-    """Register them."""
-    async_register(
-        hass,
-        (
-            ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
-            ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
-        ),
-    )
+ACTIONS = (
+    ServiceAction("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
+)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -16,19 +16,15 @@ from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySour
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
-from .call import (
-    async_register,
-    invalid,
-    runtime_of,
-)
+from .call import ServiceAction, async_may_see_all, invalid, runtime_of
 
 HOME = "home"
-"""The owner of what belongs to nobody in particular."""
+"""The owner of memories that are not one user's."""
 MAX_LISTED = 10_000  # memories of one response
 MAX_FOUND = 100
 MAX_QUERY = 500  # characters
 ADDED_IMPORTANCE = 0.7
-"""Of what an action stores and says nothing about."""
+"""Importance of a memory that an action adds without one."""
 MEMORY_REFUSALS = {
     "empty": "memory_content",
     "too_long": "memory_content",
@@ -36,7 +32,7 @@ MEMORY_REFUSALS = {
     "unwritable": "memory_unwritable",
     "off": "memory_off",
 }
-"""The sentence for why something is not remembered."""
+"""Sentences by the reason of a refusal."""
 _MEMORY_TYPE = probatio.In([item.value for item in MemoryType])
 _SHARE = probatio.All(as_float, probatio.Range(min=0, max=1))
 _CONTENT = probatio.All(cv.string, probatio.Length(min=1, max=MAX_CONTENT))
@@ -86,7 +82,7 @@ EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional("owner"): cv.string}
 
 
 async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
-    """Return memories, the newest first, as flat rows, and how many there are."""
+    """Return memories as flat rows, newest first, and their number."""
     memories, scope = await _async_scope(call)
     kind = MemoryType(call.data["type"]) if "type" in call.data else None
     owner = await _async_owner(call, scope)
@@ -100,7 +96,7 @@ async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
-    """Return the memories that fit a text, best first, as flat rows with their score."""
+    """Return the memories that match a text as flat rows with their score, best first."""
     memories, scope = await _async_scope(call)
     owner = await _async_owner(call, scope)
     owners = {owner} if owner != ALL else {memory.owner for memory in memories.of(scope)}
@@ -116,7 +112,7 @@ async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
-    """Store a memory; return what became of it. Raises for what is not kept."""
+    """Store a memory; return it with the outcome. Raises if it is not kept."""
     memories, scope = await _async_scope(call)
     if "owner" in call.data:
         owner = await _async_owner(call, scope)
@@ -155,7 +151,7 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
-    """Change a memory; return it as it is now."""
+    """Change a memory; return the changed one."""
     memories, scope = await _async_scope(call)
     [memory_id] = _known_ids(memories, scope, [call.data["memory_id"]])
     changes = {key: call.data[key] for key in ("content", "importance") if key in call.data}
@@ -170,15 +166,15 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
-    """Delete memories by their ids; return how many. Works while memory is off as well."""
+    """Delete memories by id, also while memory is off; return their number."""
     memories, scope = await _async_scope(call, also_off=True)
     return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))}
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
-    """Delete all memories of one owner, or of all; return how many. Works while memory is off as well.
+    """Delete the memories of an owner, also while memory is off; return their number.
 
-    Without an owner administrators and automations mean all, others their own.
+    Without an owner, administrators and automations delete all memories, others their own.
     """
     if not call.data["confirm"]:
         raise invalid("memory_confirm")
@@ -186,13 +182,13 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
     owner: str | None = call.context.user_id
     if "owner" in call.data or scope is None:
         owner = await _async_owner(call, scope)
-    elif owner is None:  # a voice device: nobody's but the home's
+    elif owner is None:  # a voice device writes for the home
         owner = scope.owner
     return {"deleted": await memories.async_clear(owner)}
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
-    """Return memories with everything that is kept of them, what was replaced included, the oldest first."""
+    """Return all fields of memories, also of replaced ones, oldest first."""
     memories, scope = await _async_scope(call)
     found = memories.of(scope, owner=await _async_owner(call, scope), with_history=True)
     found.sort(key=lambda memory: memory.extracted_at)
@@ -204,10 +200,10 @@ async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
-    """Return the memories, and whose an action may read and write; None: everybody's, for administrators and automations.
+    """Return the memories, and the scope that the caller may read and write; None for all memories.
 
-    Others have their own and the home's. What a model has started, a script or a tool, has what its turn has. Raises while
-    memory is off, unless the action is for what is left `also_off`.
+    Administrators and automations have all, others their own and the home's, and an action inside a turn the turn's. Raises while
+    memory is off, unless `also_off`.
     """
     memories = runtime_of(call.hass).memories
     if (turn := current_turn.get(None)) is not None:
@@ -218,22 +214,21 @@ async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Me
     if not (memories.settings.enabled or also_off):
         raise invalid("memory_off")
     await memories.async_load()
-    user_id = call.context.user_id
-    user = await call.hass.auth.async_get_user(user_id) if user_id else None
-    if user_id is None or (user is not None and user.is_admin):
+    if await async_may_see_all(call):
         return memories, None
+    user_id = call.context.user_id
     return memories, Scope(owners=frozenset({None, user_id}), owner=_writes_for(memories, user_id))
 
 
 def _writes_for(memories: Memories, user_id: str | None) -> str | None:
-    """Return whose it becomes what a user stores and names no owner of."""
+    """Return the owner of a user's new memory without a named one."""
     return user_id if memories.settings.scope == USER else None
 
 
 async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
-    """Return whose memories are asked for: the home's (None), those of a user, or `ALL` that may be asked for.
+    """Return the owner that an action names: a user, None for the home, `ALL` if it names none.
 
-    Raises for somebody whose memories are not for whoever calls, or who does not exist.
+    Raises for an owner outside the scope, and for an unknown one.
     """
     if (wanted := call.data.get("owner")) is None:
         return ALL
@@ -242,13 +237,13 @@ async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
         raise invalid("memory_of_others")
     if scope is None and owner is not None and await call.hass.auth.async_get_user(owner) is None:
         known = runtime_of(call.hass).memories.of(None, owner=owner, with_history=True)
-        if not known:  # what a user has left who is gone can be found and deleted
+        if not known:  # memories of a removed user can be found and deleted
             raise invalid("memory_owner", owner=owner)
     return owner
 
 
 def _known_ids(memories: Memories, scope: Scope | None, wanted: Sequence[str]) -> list[str]:
-    """Return ids that whoever calls may name. Raises for one that nobody has, or somebody else."""
+    """Return the ids without duplicates. Raises for one that is unknown or outside the scope."""
     known = {memory.id for memory in memories.of(scope, with_history=True)}
     for memory_id in wanted:
         if memory_id not in known:
@@ -262,7 +257,7 @@ async def _async_names(hass: HomeAssistant) -> dict[str, str]:
 
 
 def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
-    """Return a memory as a row of a table: texts, numbers and truth values only."""
+    """Return a memory as a flat row: texts, numbers and booleans only."""
     return {
         "memory_id": memory.id,
         "content": memory.content,
@@ -282,22 +277,16 @@ def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC; one without a zone is in the home's."""
+    """Return a moment in UTC; without a time zone it is in the home's."""
     return dt_util.as_utc(moment) if moment is not None else None
 
 
-@callback
-def async_register_memories(hass: HomeAssistant) -> None:
-    """Register them."""
-    async_register(
-        hass,
-        (
-            ("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-            ("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-            ("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
-            ("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-        ),
-    )
+ACTIONS = (
+    ServiceAction("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+    ServiceAction("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+)

@@ -5,7 +5,7 @@ from functools import partial
 import time
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import config_validation as cv
 import probatio
 
@@ -13,11 +13,7 @@ from ..search.files import path_within
 from ..search.passages import COLLECTION, AddedDocument
 from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError
-from .call import (
-    async_register,
-    invalid,
-    runtime_of,
-)
+from .call import ServiceAction, invalid, runtime_of
 
 MAX_TEXT = 200_000  # characters; what is longer is a file
 MAX_TITLE = 200  # characters
@@ -95,16 +91,13 @@ def _since(began: float) -> int:
     return round((time.perf_counter() - began) * 1000)
 
 
-@callback
-def async_register_search(hass: HomeAssistant) -> None:
-    """Register the actions, for administrators."""
-    async_register(
-        hass,
-        (
-            ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL),
-            ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL),
-            ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
-            ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
-        ),
-        admin=True,
-    )
+ACTIONS = (
+    ServiceAction(
+        "reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
+    ),
+    ServiceAction("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction(
+        "remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
+    ),
+)

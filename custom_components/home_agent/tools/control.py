@@ -34,10 +34,7 @@ WIRE: JsonObjectType = {
             "description": "The action to perform (e.g., 'turn_on', 'turn_off', 'set_temperature')",
             "enum": ["turn_on", "turn_off", "toggle", "set_value"],
         },
-        "entity_id": {
-            "type": "string",
-            "description": "The entity ID to control (e.g., 'light.living_room')",
-        },
+        "entity_id": {"type": "string", "description": "The entity ID to control (e.g., 'light.living_room')"},
         "parameters": {
             "type": "object",
             "description": "Additional parameters for the action (e.g., brightness, temperature)",
@@ -45,8 +42,6 @@ WIRE: JsonObjectType = {
     },
     "required": ["action", "entity_id"],
 }
-
-
 WIRE_KEYS = ("action", "entity_id", "parameters")
 
 

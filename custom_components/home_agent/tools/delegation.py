@@ -29,10 +29,8 @@ from .sanitize import cleaned
 
 NAME = "delegate_to_service"
 TARGET, REQUEST, CONFIRM = "target_service_id", "user_request", "confirm_delegation"
-BLOCKED, UNRESTRICTED = "blocked", "unrestricted"
-"""Levels of a profile besides `confirm`."""
-DEPTH = 1
-"""How many agents may hand a request on, by default."""
+BLOCKED, UNRESTRICTED = "blocked", "unrestricted"  # levels of a profile besides `confirm`
+DEPTH = 1  # how many agents may hand a request on, by default
 MAX_REQUEST = 4000  # characters
 MAX_ANSWER = 16_000
 MAX_DESCRIPTION = 500
@@ -122,10 +120,7 @@ class DelegateToService(HomeAgentTool):
             "properties": {
                 TARGET: {"type": "string", "enum": [*names], "description": "The agent to ask"},
                 REQUEST: {"type": "string", "description": "The whole request, in the user's language"},
-                CONFIRM: {
-                    "type": "boolean",
-                    "description": "true: the user is asked first. Some agents always ask.",
-                },
+                CONFIRM: {"type": "boolean", "description": "true: the user is asked first. Some agents always ask."},
             },
             "required": [TARGET, REQUEST],
         }

@@ -17,8 +17,6 @@ from ..turn.turn import Turn
 
 NAME = "get_user_documentation_content"
 WHAT = "Read a document written for the users of this home, when they ask about what it explains."
-NOT_FOUND = "Unknown document '{name}'. Available: {names}."
-BEHIND_END = "The document ends after {length} characters."
 MAX_CONTENT = 12_000  # characters of one result
 MAX_NAME = 200  # characters
 
@@ -26,10 +24,7 @@ WIRE: JsonObjectType = {
     "type": "object",
     "properties": {
         "filename": {"type": "string", "description": "One of the documents listed above"},
-        "offset": {
-            "type": "integer",
-            "description": "Where to go on in a long one: next_offset of the last result",
-        },
+        "offset": {"type": "integer", "description": "Where to go on in a long one: next_offset of the last result"},
     },
     "required": ["filename"],
 }
@@ -69,9 +64,9 @@ class GetUserDocumentation(HomeAgentTool):
         try:
             text = await self._documents.async_read(name)
         except KnowledgeError as err:  # one answer for all errors: which other files exist is not told
-            raise ToolRefusal(NOT_FOUND.format(name=name, names=self._listed)) from err
+            raise ToolRefusal(f"Unknown document '{name}'. Available: {self._listed}.") from err
         if offset >= len(text):
-            raise ToolRefusal(BEHIND_END.format(length=len(text)))
+            raise ToolRefusal(f"The document ends after {len(text)} characters.")
         result: JsonObjectType = {"filename": name, "content": text[offset : offset + MAX_CONTENT]}
         end = offset + MAX_CONTENT
         return result | {"next_offset": end} if end < len(text) else result

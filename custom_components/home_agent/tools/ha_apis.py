@@ -3,7 +3,7 @@
 Intents, lists, scripts and actions are planned; others are judged by their annotations.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from hashlib import sha256
@@ -12,14 +12,7 @@ from typing import Any, override
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant import llm as inventory
-from homeassistant.const import (
-    ATTR_AREA_ID,
-    ATTR_DEVICE_ID,
-    ATTR_ENTITY_ID,
-    ATTR_FLOOR_ID,
-    ATTR_LABEL_ID,
-    ENTITY_MATCH_ALL,
-)
+from homeassistant.const import ENTITY_MATCH_ALL
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
@@ -43,7 +36,7 @@ from ..support.errors import ToolError, ToolPermissionError, ToolRefusal
 from ..support.outages import Outages
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ..turn.turn import Turn
-from .sanitize import cleaned, free_name, means_more, plain_result, remote_name_from, tool_name_from
+from .sanitize import cleaned, free_name, means_more, plain_result, remote_name_from, texts_in, tool_name_from
 
 MAX_GUIDE = 4000  # characters
 TIMEOUT = 5.0  # seconds; an API that takes longer is left out
@@ -69,7 +62,7 @@ PREFIX = f"{SCRIPT}__"
 CALL_ACTION = "homeassistant__call_action"
 TEMPLATES = "Templates are not allowed here: render them first, and call the action with the values."
 ALL = "Name the entities: 'all' is not allowed."
-_TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
+_TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 
 _RESTARTS = frozenset({"config__reload_config_entry"})
 """Tools that stop a part of the home for a moment, but are not annotated as destructive."""
@@ -283,14 +276,14 @@ class ApiAction(ApiTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the call on its final targets. Raises `ToolRefusal` for targets that are not known yet."""
         self.check(hass, args, turn)
-        if any(is_template_string(text) for text in _texts(args)):
+        if any(is_template_string(text) for text in texts_in(args)):
             raise ToolRefusal(TEMPLATES)
         domain, _, service = str(args["action"]).partition(".")
         if domain == DOMAIN:  # a model must not confirm by itself, nor ask itself
             raise ToolPermissionError(target=self.name)
         data = dict(args.get("data") or {})
         target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
-        if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in _texts(target.get(ATTR_ENTITY_ID))):
+        if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in texts_in(target.get("entity_id"))):
             raise ToolRefusal(ALL)
         selected = async_extract_referenced_entity_ids(hass, TargetSelection(target))
         called = tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))
@@ -344,24 +337,10 @@ def no_match(slots: Mapping[str, Any]) -> ToolRefusal:
     return ToolRefusal(NO_MATCH.format(what=", ".join(f"{name} {value}" for name, value in slots.items()) or "this"))
 
 
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for key, item in value.items():
-                yield from _texts(key)
-                yield from _texts(item)
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item)
-
-
 class ApiTools:
     """Tools of Assist, of scripts, of Home Assistant's MCP client and of other integrations."""
 
-    names = ()
-    """Which there are depends on who asks."""
+    names = ()  # which there are depends on who asks
     revision = 0
 
     def __init__(self, hass: HomeAssistant) -> None:

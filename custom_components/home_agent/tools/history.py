@@ -32,10 +32,8 @@ RESET_DROP = 0.9  # a meter that falls below this share of its last value was re
 class Point:
     """A state from a point in time on."""
 
-    at: float
-    """Seconds since the epoch."""
-    state: str
-    """Empty for a gap: unknown, unavailable, not recorded."""
+    at: float  # seconds since the epoch
+    state: str  # empty for a gap: unknown, unavailable, not recorded
 
     @property
     def value(self) -> float | None:
@@ -133,8 +131,7 @@ class HistoryQuery:
     start: datetime
     end: datetime
     aggregate: Aggregate | None
-    points: int
-    """Most points of an answer without aggregate."""
+    points: int  # most points of an answer without aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +141,8 @@ class _Past:
     points: tuple[Point, ...]
     source: str
     reaches_back: bool
-    low: float | None = None
-    """From statistics, whose points are hourly means."""
-    high: float | None = None
+    low: float = math.inf  # from statistics, whose points are hourly means
+    high: float = -math.inf
 
 
 async def async_history(
@@ -179,27 +175,7 @@ async def async_history(
 
 
 def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonObjectType]:
-    recorded = _recorded(hass, states, query)
-    return [_answer(hass, state, query, recorded.get(state.entity_id, ())) for state in states]
-
-
-def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
-    row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
-    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
-        row["unit"] = json_safe(unit)
-    past = _past(hass, state, query, recorded)
-    row["source"] = past.source
-    if not any(point.state for point in past.points):
-        return row | {"note": "Nothing was recorded in this period."}
-    if not past.reaches_back:
-        row["note"] = f"Recorded since {_local(past.points[0].at)} only."
-    if not is_numeric(past.points):
-        return row | _in_words(past.points, query)
-    return row | _in_numbers(hass, state, past, query)
-
-
-def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> dict[str, list[Point]]:
-    """Return the recorded states and the current one: the recorder writes a few seconds late."""
+    """Return a row for each entity. Its current state counts as recorded: the recorder writes a few seconds late."""
     found = history.get_significant_states(
         hass,
         query.start - _JUST_BEFORE,
@@ -210,28 +186,39 @@ def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery)
         no_attributes=True,
         compressed_state_format=True,
     )
-    recorded: dict[str, list[Point]] = {}
     start = query.start.timestamp()
+    answers: list[JsonObjectType] = []
     for state in states:
         rows: Iterable[Any] = found.get(state.entity_id, ())
         points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
         if not points or state.last_changed_timestamp > points[-1].at:
             points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
-        recorded[state.entity_id] = points
-    return recorded
+        answers.append(_answer(hass, state, query, points))
+    return answers
+
+
+def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
+    """Return a row from the recorded states; from long-term statistics if the recorder does not reach back far enough."""
+    row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
+    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
+        row["unit"] = json_safe(unit)
+    oldest = get_instance(hass).states_manager.oldest_ts
+    reaches = oldest is not None and oldest <= query.start.timestamp()
+    past = None if reaches or query.aggregate == "count" else _from_statistics(hass, state, query)
+    if past is None:
+        past = _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
+    row["source"] = past.source
+    if not any(point.state for point in past.points):
+        return row | {"note": "Nothing was recorded in this period."}
+    if not past.reaches_back:
+        row["note"] = f"Recorded since {_local(past.points[0].at)} only."
+    if not is_numeric(past.points):
+        return row | _in_words(past.points, query)
+    return row | _in_numbers(hass, state, past, query)
 
 
 def _known(state: str) -> str:
     return "" if state in _GAPS else state
-
-
-def _past(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> _Past:
-    """Return the recorded states if they reach back far enough, else long-term statistics, else the recorded states."""
-    oldest = get_instance(hass).states_manager.oldest_ts
-    reaches = oldest is not None and oldest <= query.start.timestamp()
-    if not reaches and query.aggregate != "count" and (found := _from_statistics(hass, state, query)):
-        return found
-    return _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
 
 
 def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> _Past | None:
@@ -252,7 +239,7 @@ def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> 
     highs = [high for row in rows if (high := row.get("max")) is not None]
     points.append(Point(max(state.last_changed_timestamp, points[-1].at + 1), _known(state.state)))
     reaches = points[0].at <= query.start.timestamp() + timedelta(hours=1).total_seconds()
-    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=None), max(highs, default=None))
+    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=math.inf), max(highs, default=-math.inf))
 
 
 def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
@@ -295,16 +282,12 @@ def _value(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery, 
         case "avg":
             return average(past.points, query.end.timestamp())
         case "min":
-            return min((*values(past.points), *_or_nothing(past.low)))
+            return min((*values(past.points), past.low))
         case "max":
-            return max((*values(past.points), *_or_nothing(past.high)))
+            return max((*values(past.points), past.high))
         case "sum":
             return sum(values(past.points))
     return changes(past.points)
-
-
-def _or_nothing(value: float | None) -> tuple[float, ...]:
-    return () if value is None else (value,)
 
 
 def _listed(points: Iterable[Point]) -> list[JsonValueType]:

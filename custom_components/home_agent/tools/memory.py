@@ -27,7 +27,7 @@ from ..support.errors import ToolRefusal
 from ..support.masking import PLACEHOLDERS
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import Owner, Turn
-from .arguments import LenientSchema, text_list
+from .arguments import text_list
 
 SAID_IMPORTANCE = 0.8
 """Importance of what a user asks to keep; higher than of extracted facts."""
@@ -36,20 +36,14 @@ MAX_CHARACTERS = 6_000  # of one answer
 MAX_FORGOTTEN = 20  # memories that a query may mean
 MAX_TOLD = 10  # forgotten memories in a result
 MAX_CONVERSATIONS = 200  # whose last memories are known
-SHORT_ID = 8
-"""Characters of an id in results; longer ids are accepted."""
+SHORT_ID = 8  # characters of an id in results; longer ids are accepted
 _ID = re.compile(rf"[0-9a-f]{{{SHORT_ID}}}[0-9a-f-]*", re.IGNORECASE)
 EVERYTHING = ("*", "all", "everything")
 
-OFF = "Nothing is remembered here: memory is off. Nothing was done."
 HIDDEN_VALUE = "It holds {found} where you were not told the real value. Nothing was stored."
 UNWRITABLE = "Nothing was stored: writing failed. Tell the user."
-NOT_WRITTEN = "A restart would undo this: writing to disk fails, and is tried again. Tell the user."
 NOT_STORED = {"full": "Nothing was stored: memory is full of what users asked to keep. Forget something first."}
 """By the reason of a refusal."""
-UNKNOWN_ID = "No memory has the id '{text}'. Look it up with recall_memory."
-NOTHING_FOUND = "Nothing about that is remembered. Nothing was forgotten."
-NOTHING_LAST = "Nothing was stored or recalled in this conversation. Name ids or a query."
 
 STORE: JsonObjectType = {
     "type": "object",
@@ -105,13 +99,14 @@ class MemoryTool(HomeAgentTool):
     async def async_scope(self, turn: Turn) -> Scope:
         """Return the scope of memories that the turn may read and write, once loaded. Raises `ToolRefusal` without one."""
         if (scope := self._memories.scope_of(turn)) is None:
-            raise ToolRefusal(OFF)
+            raise ToolRefusal("Nothing is remembered here: memory is off. Nothing was done.")
         await self._memories.async_load()
         return scope
 
     def noted(self, result: JsonObjectType) -> JsonObjectType:
         """Return the result of a change, with a note if it could not be written to disk."""
-        return result | ({"note": NOT_WRITTEN} if self._memories.is_failing else {})
+        note = "A restart would undo this: writing to disk fails, and is tried again. Tell the user."
+        return result | ({"note": note} if self._memories.is_failing else {})
 
 
 def _type(value: object) -> MemoryType:
@@ -272,13 +267,12 @@ class ForgetMemory(MemoryTool):
     description = "Forget memories; no query: those told last."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
     judges_calls = True
-    parameters = LenientSchema(
+    parameters = probatio.Schema(
         {
             probatio.Optional("ids", default=list): probatio.All(text_list, probatio.Length(max=MAX_FORGOTTEN)),
             probatio.Optional("query", default=""): probatio.Any(str, None),
         },
-        lambda data: {key: data[key] for key in ("ids", "query") if key in data},
-        ("ids", "query"),
+        extra=probatio.REMOVE_EXTRA,
     )
     wire_parameters = FORGET
 
@@ -320,7 +314,7 @@ class ForgetMemory(MemoryTool):
         if not query:
             if last := [known[memory_id] for memory_id in self._last.of(turn) if memory_id in known]:
                 return last, True
-            raise ToolRefusal(NOTHING_LAST)
+            raise ToolRefusal("Nothing was stored or recalled in this conversation. Name ids or a query.")
         if query in EVERYTHING:
             found, named = [*known.values()], {*known}
         else:
@@ -330,7 +324,7 @@ class ForgetMemory(MemoryTool):
             )
             found, named = [item.memory for item in near], await self._memories.async_named(query, language)
         if not found:
-            raise ToolRefusal(NOTHING_FOUND)
+            raise ToolRefusal("Nothing about that is remembered. Nothing was forgotten.")
         return found, all(memory.id in named for memory in found)
 
 
@@ -372,5 +366,5 @@ def _named(known: Mapping[str, Memory], text: str) -> Memory:
     wanted = text.strip().casefold()
     found = [memory for memory_id, memory in known.items() if memory_id.startswith(wanted)]
     if len(wanted) < SHORT_ID or len(found) != 1:
-        raise ToolRefusal(UNKNOWN_ID.format(text=plain_text(text[:40])))
+        raise ToolRefusal(f"No memory has the id '{plain_text(text[:40])}'. Look it up with recall_memory.")
     return found[0]

@@ -157,7 +157,18 @@ class HaQuery(HomeAgentTool):
         listed = {entity_id for call in plan.effects for entity_id in call.entity_ids}  # with items or events
         if any(may_be_of_others(state, None if state.entity_id in listed else wanted) for state in states):
             turn.record.taints.add(self.name)
-        details = await _async_details(hass, cast(Sequence[ServiceCall], plan.effects), turn)
+        details: dict[str, JsonObjectType] = {}
+        for call in cast(Sequence[ServiceCall], plan.effects):
+            response = await hass.services.async_call(
+                call.domain,
+                call.service,
+                dict(call.data),
+                blocking=True,
+                context=turn.context,
+                target={"entity_id": call.entity_ids[0]},
+                return_response=True,
+            )
+            details[call.entity_ids[0]] = details_from_response(call, response)
         entities = (await self._home.async_get()).entities
         areas = ar.async_get(hass)
 
@@ -174,23 +185,6 @@ class HaQuery(HomeAgentTool):
             return may_tell(hass, entity_id, turn.user)
 
         return _bounded(states, heading, args["attributes"], details, knows)
-
-
-async def _async_details(hass: HomeAssistant, calls: Sequence[ServiceCall], turn: Turn) -> dict[str, JsonObjectType]:
-    """Return the lists, events and forecasts by entity id."""
-    found: dict[str, JsonObjectType] = {}
-    for call in calls:
-        response = await hass.services.async_call(
-            call.domain,
-            call.service,
-            dict(call.data),
-            blocking=True,
-            context=turn.context,
-            target={"entity_id": call.entity_ids[0]},
-            return_response=True,
-        )
-        found[call.entity_ids[0]] = details_from_response(call, response)
-    return found
 
 
 def _bounded(

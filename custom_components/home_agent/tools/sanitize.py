@@ -1,6 +1,6 @@
 """Makes names, schemas and results of foreign tools fit for a model: valid, bounded, without control characters."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Mapping
 import re
 from typing import Any
 
@@ -135,6 +135,23 @@ def _depth(value: object) -> int:
             for inner in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
         ]
     return depth
+
+
+def values_in(value: object) -> Iterator[object]:
+    """Yield a value and all values in it, also keys."""
+    left = [value]
+    while left:
+        item = left.pop()
+        yield item
+        if isinstance(item, Mapping):
+            left += [*item, *item.values()]
+        elif isinstance(item, (list, tuple)):
+            left += item
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a value, also keys."""
+    return (item for item in values_in(value) if isinstance(item, str))
 
 
 def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:

@@ -11,11 +11,10 @@ from homeassistant.helpers.typing import ConfigType
 from homeassistant.util.hass_dict import HassKey
 import probatio
 
-from ...support.const import DOMAIN
+from ...support.const import CONF_CUSTOM_TOOLS, DOMAIN
 from ...support.errors import CustomToolError
 from ...support.masking import MIN_LENGTH
 
-CONF_CUSTOM_TOOLS = "custom_tools"
 CONF_SECRETS = "secrets"
 
 
@@ -26,8 +25,7 @@ class AsWritten:
     raw: object = None
 
 
-DATA_YAML: HassKey[AsWritten] = HassKey(f"{DOMAIN}_yaml")
-"""The section as last read."""
+DATA_YAML: HassKey[AsWritten] = HassKey(f"{DOMAIN}_yaml")  # the section as last read
 
 
 CONFIG_SCHEMA = probatio.Schema(
@@ -38,21 +36,13 @@ CONFIG_SCHEMA = probatio.Schema(
 
 
 @dataclass(frozen=True, slots=True)
-class FilePosition:
-    """File and line."""
-
-    file: str
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolFault:
-    """An error with its place."""
+    """An error with its file and line."""
 
     error: CustomToolError | probatio.Invalid
-    place: FilePosition
+    file: str
+    line: str
     name: str = ""
-    """The tool's name, if it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,21 +68,19 @@ class YamlSection:
     secrets: dict[str, str] = field(default_factory=dict)
     findings: list[ToolFault] = field(default_factory=list)
 
-    def place(self, path: tuple[Hashable, ...]) -> FilePosition:
+    def place(self, path: tuple[Hashable, ...]) -> tuple[str, str]:
         """Return file and line of a path, or of its last part that exists."""
         found: tuple[str, object] = ("configuration.yaml", "?")
         for node in _nodes({DOMAIN: self.raw}, (DOMAIN, *path)):
             if (file := getattr(node, "__config_file__", None)) is not None:
                 found = (file, getattr(node, "__line__", "?"))
         file, line = Path(found[0]), str(found[1])
-        return FilePosition(
-            str(file.relative_to(self.config_dir) if file.is_relative_to(self.config_dir) else file), line
-        )
+        return str(file.relative_to(self.config_dir) if file.is_relative_to(self.config_dir) else file), line
 
     def find(self, error: CustomToolError | probatio.Invalid, path: tuple[Hashable, ...] = (), name: str = "") -> None:
         """Add an error; `path` leads to the start of the error's own path."""
         first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
-        self.findings.append(ToolFault(first, self.place((*path, *first.path)), name))
+        self.findings.append(ToolFault(first, *self.place((*path, *first.path)), name))
 
 
 def section_from(hass: HomeAssistant) -> YamlSection:

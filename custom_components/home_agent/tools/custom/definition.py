@@ -28,7 +28,7 @@ from ...support.masking import SecretMask, Secrets
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
 from ...turn.turn import Turn
 from ..mcp.server import SharedServers
-from ..sanitize import bounded, is_reserved
+from ..sanitize import bounded, is_reserved, texts_in, values_in
 from .limits import longest_for
 from .templates import SECRETS, Templates, Text, Values
 
@@ -94,16 +94,12 @@ class Definition:
     name: str
     title: str
     description: str
-    parameters: JsonObjectType
-    """JSON schema for models."""
-    examples: tuple[str, ...] = ()
-    """Sentences of users that need the tool."""
-    read_only: bool | None
-    """The owner's word; None: the handler decides."""
+    parameters: JsonObjectType  # JSON schema for models
+    examples: tuple[str, ...] = ()  # sentences of users that need the tool
+    read_only: bool | None  # the owner's word; None: the handler decides
     destructive: bool | None
     type: str
-    handler: Mapping[str, Any] = field(repr=False)
-    """Validated by its handler's schema."""
+    handler: Mapping[str, Any] = field(repr=False)  # validated by its handler's schema
 
     @cached_property
     def version(self) -> str:
@@ -131,8 +127,7 @@ class ToolContext:
 class CustomTool(HomeAgentTool):
     """A custom tool; each kind is a subclass, built from a definition."""
 
-    schema: ClassVar[probatio.Schema]
-    """Of the mapping `handler`, with its `type`."""
+    schema: ClassVar[probatio.Schema]  # of the mapping `handler`, with its `type`
     judges_calls = True
     retired = False
     """It was changed or removed; older conversations may still hold it."""
@@ -225,11 +220,11 @@ class _Arguments(probatio.Schema):
         properties = schema["properties"]
         assert isinstance(properties, dict)
         self._known = properties
-        shared = set(_patterns({key: value for key, value in schema.items() if key != "properties"}))
+        shared = _patterns({key: value for key, value in schema.items() if key != "properties"})
         self._longest = {
             name: min(map(longest_for, patterns))
             for name, value in properties.items()
-            if (patterns := {*shared, *_patterns(value)})
+            if (patterns := shared | _patterns(value))
         }
         super().__init__(probatio.from_json_schema(schema).schema)
 
@@ -243,35 +238,15 @@ class _Arguments(probatio.Schema):
             raise probatio.Invalid(f"unknown parameters: {', '.join(unknown)}; there are: {known}")
         given = {key: _as_number(value, self._known[key]) for key, value in data.items() if value is not None}
         for key, longest in self._longest.items():
-            if any(len(text) > longest for text in _texts(given.get(key))):
+            if any(len(text) > longest for text in texts_in(given.get(key))):
                 raise probatio.Invalid(f"too long for its pattern: at most {longest} characters", path=[key])
         return super().__call__(given, **kwargs)
 
 
-def _patterns(schema: object) -> Iterator[str]:
-    """Yield every pattern in a schema."""
-    match schema:
-        case Mapping():
-            if isinstance(pattern := schema.get("pattern"), str):
-                yield pattern
-            for item in schema.values():
-                yield from _patterns(item)
-        case list():
-            for item in schema:
-                yield from _patterns(item)
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield all texts in an argument, also keys."""
-    left = [value]
-    while left:
-        match left.pop():
-            case str(text):
-                yield text
-            case Mapping() as mapping:
-                left += [*mapping, *mapping.values()]
-            case list() as items:
-                left += items
+def _patterns(schema: object) -> set[str]:
+    """Return every pattern in a schema."""
+    found = (item.get("pattern") for item in values_in(schema) if isinstance(item, Mapping))
+    return {pattern for pattern in found if isinstance(pattern, str)}
 
 
 def _as_number(value: Any, schema: Any) -> Any:
@@ -406,10 +381,7 @@ def _credential(data: Mapping[str, Any], key: str, tool_context: ToolContext) ->
 
 RESPONSE = "response"
 STATUS = "status"
-OUTCOME = {
-    probatio.Exclusive(RESPONSE, "outcome"): str,
-    probatio.Exclusive("response_path", "outcome"): str,
-}
+OUTCOME = {probatio.Exclusive(RESPONSE, "outcome"): str, probatio.Exclusive("response_path", "outcome"): str}
 """Keys for the result in a handler."""
 _STEP = re.compile(r"""\.?([\w-]+|\*)|\[(-?\d+|\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 

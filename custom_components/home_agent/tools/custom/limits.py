@@ -33,8 +33,7 @@ _WIDTH = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\*|\d*\.\*|\d{6}|\d*\.\d{6})|\{[
 """In a format: a width from a value, or a large one."""
 _BY_NUMBER = ("batch", "center", "indent", "round", "slice")
 """Filters whose size depends on their arguments besides the value."""
-_BY_TEXT = ("indent", "wordwrap", "urlize")
-"""Filters whose size depends on their other texts."""
+_BY_TEXT = ("indent", "wordwrap", "urlize")  # filters whose size depends on their other texts
 _BY_PATTERN = (
     "match", "search", "regex_match", "regex_search", "regex_replace", "regex_findall", "regex_findall_index",
 )  # fmt: skip
@@ -56,7 +55,7 @@ def limit(environment: SandboxedEnvironment) -> None:
     environment.binop_table |= {"+": _plus, "*": _times, "**": _power, "%": _remainder}
     environment.concat = _concat  # type: ignore[method-assign]
     environment.code_generator_class = _Generator
-    for names, check in ((_BY_NUMBER, _check_counts), (("format",), _check_format), (_BY_TEXT, _check_texts)):
+    for names, check in ((_BY_NUMBER, _check_numbers), (("format",), _check_format), (_BY_TEXT, _check_texts)):
         for name in names:
             environment.filters[name] = _checked(environment.filters[name], check)
     environment.filters["replace"] = _checked(environment.filters["replace"], _check_replace)
@@ -80,7 +79,7 @@ def limit(environment: SandboxedEnvironment) -> None:
 def _checked_arguments(text: str, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the arguments of a text's method. Raises `ToolRefusal` if its result would be too large."""
     if method in _METHODS:
-        _check_numbers(*args, *kwargs.values())
+        _check_numbers(text, *args, **kwargs)
     elif method.startswith("format"):
         _check_format(text)
     elif method == "replace":
@@ -93,14 +92,10 @@ def _checked_arguments(text: str, method: str, args: tuple[Any, ...], kwargs: Ma
     return args
 
 
-def _check_numbers(*values: object) -> None:
-    if any(isinstance(value, (int, float)) and abs(value) > MAX_OUTPUT for value in values):
+def _check_numbers(_value: object, *args: object, **kwargs: object) -> None:
+    """Check a filter or method whose size depends on its arguments."""
+    if any(isinstance(arg, (int, float)) and abs(arg) > MAX_OUTPUT for arg in (*args, *kwargs.values())):
         raise ToolRefusal(TOO_LARGE)
-
-
-def _check_counts(_value: object, *args: object, **kwargs: object) -> None:
-    """Check a filter whose size depends on its arguments."""
-    _check_numbers(*args, *kwargs.values())
 
 
 def _check_format(text: object, *_args: object, **_kwargs: object) -> None:

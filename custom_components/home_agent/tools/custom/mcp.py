@@ -54,8 +54,7 @@ class McpCallTool(CustomTool):
         if http_url(server_url) is None or "{" in server_url:
             raise CustomToolError("custom_tool_mcp_url", _AT)
         url = check_host(server_url, tool_context, _AT)
-        self._sent: Tree = None
-        """None: the arguments unchanged."""
+        self._sent: Tree = None  # None: the arguments unchanged
         if "arguments" in handler:
             at = ("handler", "arguments")
             self._sent = compile_tree(tool_context.templates, handler["arguments"], definition.names, at)

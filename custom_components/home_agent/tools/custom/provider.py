@@ -55,8 +55,7 @@ class CustomTools:
         self._known: dict[str, _Known] = {}
         self._loading = asyncio.Lock()
         self.revision = 0
-        self.has_examples = False
-        """Whether any tool has example sentences."""
+        self.has_examples = False  # whether any tool has example sentences
 
     async def async_load(self) -> None:
         """Read all tools again; errors become issues in Repairs, and the other tools work.
@@ -76,10 +75,8 @@ class CustomTools:
             for finding in section.findings:
                 reason = await async_reason(self._hass, finding.error)
                 key = issues.CUSTOM_YAML_TOOL if finding.name else issues.CUSTOM_YAML_WRONG
-                file, line = finding.place.file, finding.place.line
-                issues.async_set(
-                    self._hass, key, f"{file}_{line}", tool=finding.name, reason=reason, file=file, line=line
-                )
+                file, line, tool = finding.file, finding.line, finding.name
+                issues.async_set(self._hass, key, f"{file}_{line}", tool=tool, reason=reason, file=file, line=line)
             for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
                 await self._async_load_subentry(subentry, section, tool_context, found)
             before, self._known = self._known, found
@@ -134,23 +131,16 @@ class CustomTools:
     async def _async_load_subentry(
         self, subentry: ConfigSubentry, section: YamlSection, tool_context: ToolContext, found: dict[str, _Known]
     ) -> None:
+        tool_id = subentry.subentry_id
         if written := next((item for item in section.tools if item.name == subentry.data.get("name")), None):
-            place = section.place(written.path)
-            issues.async_set(
-                self._hass,
-                issues.CUSTOM_TOOL_CLASH,
-                subentry.subentry_id,
-                tool=subentry.title,
-                file=place.file,
-                line=place.line,
-            )
+            file, line = section.place(written.path)
+            issues.async_set(self._hass, issues.CUSTOM_TOOL_CLASH, tool_id, tool=subentry.title, file=file, line=line)
             return
         try:
             self._add(subentry.data, tool_context, found)
         except (CustomToolError, probatio.Invalid) as err:
             reason = await async_reason(self._hass, err)
-            key, tool_id = issues.CUSTOM_TOOL_WRONG, subentry.subentry_id
-            issues.async_set(self._hass, key, tool_id, tool=subentry.title, reason=reason)
+            issues.async_set(self._hass, issues.CUSTOM_TOOL_WRONG, tool_id, tool=subentry.title, reason=reason)
 
     def _add(self, data: object, tool_context: ToolContext, found: dict[str, _Known]) -> None:
         """Add a tool to `found`. Raises `CustomToolError` or `probatio.Invalid`."""

@@ -83,8 +83,7 @@ class RequestTemplate:
     headers: dict[str, Text]
     body: Tree
     content_type: str
-    frame: HttpRequest
-    """The constant parts; its URL has scheme, host and port only."""
+    frame: HttpRequest  # the constant parts; its URL has scheme, host and port only
 
     def request(self, values: Values) -> HttpRequest:
         """Return the request of one call. Raises `ToolRefusal` for values that must not be sent."""
@@ -370,7 +369,8 @@ def content_of(host: str, response: HttpResponse) -> JsonValueType:
         return None
     text = _decoded(response)
     if text is None or not (_TEXT.fullmatch(response.content_type) or response.content_type == _UNKNOWN):
-        raise ToolRefusal(f"{host} sent an answer that is not text ({_type_of(response)}).")
+        is_a_type = re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", response.content_type)  # it is text from outside
+        raise ToolRefusal(f"{host} sent an answer that is not text ({response.content_type if is_a_type else '?'}).")
     return content_from(text, is_json=response.content_type.endswith("json"))
 
 
@@ -386,8 +386,3 @@ def _decoded(response: HttpResponse) -> str | None:
         text = response.body.decode("latin-1")
         return None if _CONTROL.search(text) else text
     return None if "\x00" in text else text.removeprefix("\ufeff")
-
-
-def _type_of(response: HttpResponse) -> str:
-    """Return the content type, `?` if it is malformed: it is text from outside."""
-    return response.content_type if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", response.content_type) else "?"

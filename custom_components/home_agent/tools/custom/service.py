@@ -5,20 +5,12 @@ be allowed to control them: `automation.trigger`, scripts and scenes reach far.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
-from homeassistant.const import (
-    ATTR_AREA_ID,
-    ATTR_DEVICE_ID,
-    ATTR_ENTITY_ID,
-    ATTR_FLOOR_ID,
-    ATTR_LABEL_ID,
-    ENTITY_MATCH_ALL,
-    ENTITY_MATCH_NONE,
-)
+from homeassistant.const import ENTITY_MATCH_ALL, ENTITY_MATCH_NONE
 from homeassistant.core import HomeAssistant, SupportsResponse, split_entity_id, valid_entity_id
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
@@ -38,56 +30,40 @@ from ..sanitize import cleaned_json
 from .definition import OUTCOME, CustomTool, Definition, ToolContext, outcome_from
 from .templates import Values, as_json, compile_tree, render_tree
 
-PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
-KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
+PLACES = ("area_id", "device_id", "floor_id", "label_id")
+KEYS = frozenset({"entity_id", *PLACES})
 """Keys of targets, in `target` and at the top level of `data`."""
 
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
 """Domains whose services run a program."""
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
-_ANY_DOMAIN = frozenset({"homeassistant"})
-"""Domains whose services take entities of all domains."""
+_ANY_DOMAIN = frozenset({"homeassistant"})  # domains whose services take entities of all domains
 ONE_BY_ONE = "Name the targets one by one."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """The entities of a call."""
-
-    called: tuple[str, ...] = ()
-    """Targets of the service."""
-    behind: tuple[str, ...] = ()
-    """Members of groups among them."""
-    named: tuple[str, ...] = ()
-    """Entities elsewhere in the data."""
 
 
 def reached(
     hass: HomeAssistant, user: User | None, domain: str, wanted: Mapping[str, Any], data: Mapping[str, Any]
-) -> Reached:
-    """Return the entity ids that a call reaches. `wanted` are the target keys, `data` is the rest.
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the targets of a call, the members of groups among them, and the entities elsewhere in its data.
 
-    Areas, floors, devices and labels are resolved now, so that the checked entities are the called ones.
-
-    Raises `ToolError` for unknown ids and for places without exposed entities; the policy checks single entities, with the
-    same answer.
+    `wanted` are the target keys, `data` is the rest. Areas, floors, devices and labels are resolved now, so that the checked
+    entities are the called ones. Raises `ToolError` for unknown ids and for places without exposed entities; the policy checks
+    single entities, with the same answer.
     """
     _check_inside(data)
     if domain == "script" and ENTITY_MATCH_ALL in variables_name(hass, data):
         raise ToolRefusal(ONE_BY_ONE)
     called: dict[str, None] = {}
-    for text in _texts(wanted.get(ATTR_ENTITY_ID)):
+    for text in _texts(wanted.get("entity_id")):
         if not valid_entity_id(entity_id := text.casefold()):
             raise ToolError("entity_not_found", target=text)
         called[entity_id] = None
     places = {key: _texts(wanted[key]) for key in PLACES if wanted.get(key) is not None}
     if places:
         called |= dict.fromkeys(_inside(hass, user, domain, places))
-    return Reached(
-        called=tuple(called),
-        behind=tuple(member for entity_id in called for member in reached_members(hass, entity_id)),
-        named=tuple(dict.fromkeys((variables_name if domain == SCRIPT else entity_ids_in)(hass, data))),
-    )
+    behind = tuple(member for entity_id in called for member in reached_members(hass, entity_id))
+    named = variables_name(hass, data) if domain == SCRIPT else entity_ids_in(hass, data)
+    return tuple(called), behind, tuple(dict.fromkeys(named))
 
 
 def _texts(value: object) -> list[str]:
@@ -177,36 +153,33 @@ class ServiceTool(CustomTool):
         assert isinstance(target, dict)
         wanted = {key: value for key, value in data.items() if key in KEYS} | target
         data = {key: value for key, value in data.items() if key not in KEYS}
-        found = reached(hass, turn.user, self._domain, wanted, data)
-        if self._names_targets and not found.called:
+        called, behind, named = reached(hass, turn.user, self._domain, wanted, data)
+        if self._names_targets and not called:
             raise ToolRefusal("No target is named.")
         call = ServiceCall(
             domain=self._domain,
             service=self._service,
-            entity_ids=found.called,
+            entity_ids=called,
             data=data,
             returns_response=returns_response,
         )
-        judged, named = judge(hass, call), judge_named(hass, found.named)
+        judged, besides = judge(hass, call), judge_named(hass, named)
         # What unlocks or opens always needs a yes, even if the owner says that the tool is harmless.
-        by_entities = [why for why in (*judged.reasons, *named.reasons) if why != DESTRUCTIVE or not self._spared]
+        by_entities = [why for why in (*judged.reasons, *besides.reasons) if why != DESTRUCTIVE or not self._spared]
         is_sensitive = is_sensitive_service(call.domain, call.service) and not self._spared
         by_name = (DESTRUCTIVE,) if self.annotations.destructive or is_sensitive else ()
         reasons = tuple(dict.fromkeys((*by_entities, *by_name)))
         is_script = self._domain == SCRIPT and self._service not in SCRIPT_SERVICES
         script = (f"{SCRIPT}.{self._service}",) if is_script else ()  # called by its own name
-        called = found.called or script
         return Plan(
             action=ActionClass.SENSITIVE if reasons else self.action,
-            targets=tuple(
-                dict.fromkeys((*found.called, *found.behind, *found.named, *script, *sorted(values.entities)))
-            ),
+            targets=tuple(dict.fromkeys((*called, *behind, *named, *script, *sorted(values.entities)))),
             effects=(call,),
             reason=next(iter(reasons), None),
             reasons=reasons,
-            sensitive=() if by_name else (*called, *(found.named if named.reasons else ())),
-            inside=(*judged.inside, *named.inside),
-            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
+            sensitive=() if by_name else (*(called or script), *(named if besides.reasons else ())),
+            inside=(*judged.inside, *besides.inside),
+            reached=tuple(dict.fromkeys((*judged.reached, *besides.reached))),
             version=self.version,
             outside=returns_response,
         )
@@ -238,7 +211,7 @@ class ServiceTool(CustomTool):
                 dict(call.data),
                 blocking=True,
                 context=turn.context,
-                target={ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else None,
+                target={"entity_id": list(call.entity_ids)} if call.entity_ids else None,
                 return_response=call.returns_response,
             )
         except Unauthorized, DidNotRun:

@@ -49,8 +49,7 @@ class Values:
     arguments: Mapping[str, object]
     entities: set[str] = field(default_factory=set)
     """Entities that arguments made a template read, without those that the owner wrote into it."""
-    of_others: bool = False
-    """A template read an entity with text of people outside the home."""
+    of_others: bool = False  # a template read an entity with text of people outside the home
 
 
 class Templates:
@@ -64,8 +63,7 @@ class Templates:
         self._environment.undefined = ChainableUndefined  # no warnings for arguments that are left out
         self._environment.finalize = self._finalize
         self._encode: Callable[[object], object] = plain
-        self._source = ""
-        """Of the template that is being rendered."""
+        self._source = ""  # of the template that is being rendered
         limit(self._environment)
         guard(hass, self._environment, self._is_written)
         states = self._environment.globals["states"]
@@ -159,10 +157,8 @@ class Text:
 
     templates: Templates
     source: str
-    template: JinjaTemplate | None
-    """The compiled template; None for plain text."""
-    native: bool
-    """It is a single expression."""
+    template: JinjaTemplate | None  # the compiled template; None for plain text
+    native: bool  # it is a single expression
 
     def text(self, values: Values, encode: Encode = plain) -> str:
         """Return the output as text."""

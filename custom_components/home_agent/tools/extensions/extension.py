@@ -6,6 +6,7 @@ permission, confirmation, verification and undo are those of the tool beneath, a
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 import re
 from typing import Any, override
 
@@ -25,10 +26,8 @@ MAX_PROMPT = 16_000
 MAX_SUMMARY = 200
 """Characters of each line of the Light Schema, which a router reads for each message."""
 MAX_NOTES = 2000
-MAX_TOOLS = 30
-"""Of one extension."""
-_WORDS = frozenset({"ALL", "NONE"})
-"""Words with a meaning in lists of extensions."""
+MAX_TOOLS = 30  # of one extension
+_WORDS = frozenset({"ALL", "NONE"})  # words with a meaning in lists of extensions
 VERBS = ("GET", "UPDATE", "ACTION")
 
 _EXTENSION_NAME = re.compile(r"[^\W_](?:[\w .&'-]*[\w.])?")
@@ -126,8 +125,7 @@ class ExtensionTool(HomeAgentTool):
         Raises `ExtensionError` if the tool has no such argument.
         """
         fixed = dict(arguments or {})
-        self.tool = tool
-        """The tool beneath."""
+        self.tool = tool  # the tool beneath
         self.name = name
         self.summary = line_of(summary)
         self.example = line_of(example)
@@ -198,16 +196,24 @@ def _without(schema: JsonObjectType, fixed: Mapping[str, Any], name: str) -> Jso
     return {**left, "required": needed} if needed else left
 
 
+class ExtensionSource(StrEnum):
+    """Origin of an extension."""
+
+    FOLDER = "folder"
+    PROFILE = "profile"
+    INTEGRATION = "integration"
+    SHIPPED = "shipped"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """A domain that requests are sent to."""
+    """A domain that requests are sent to; without tools while its entities are not exposed, or the tools are unavailable."""
 
-    name: str
-    """In the Light Schema and for a router."""
+    name: str  # in the Light Schema and for a router
     prompt: str
     """The first line that is not empty is its summary; the rest is for its own agent."""
-    tools: tuple[ExtensionTool, ...]
-    """In the order of the Light Schema."""
+    tools: tuple[ExtensionTool, ...]  # in the order of the Light Schema
+    source: ExtensionSource = ExtensionSource.FOLDER
     profile_id: str = ""
     """Subentry id of the profile that answers, with its own model and instructions; "": the routing one."""
 

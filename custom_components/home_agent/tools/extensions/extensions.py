@@ -6,7 +6,6 @@ name keeps it, in this order. An error in one refuses that one only.
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from hashlib import sha256
 from inspect import cleandoc
 from pathlib import Path
@@ -34,18 +33,18 @@ from ..ha_apis import ApiTools, needs_admin, wrap
 from ..mcp.provider import McpTools
 from ..registry import Tools
 from ..sanitize import MAX_NAME
-from .extension import MAX_SUMMARY, Extension, ExtensionTool, check_lines, check_names, domain_of, light_schema, line_of
+from .extension import (
+    MAX_SUMMARY,
+    Extension,
+    ExtensionSource,
+    ExtensionTool,
+    check_lines,
+    check_names,
+    domain_of,
+    light_schema,
+    line_of,
+)
 from .folder import FOLDER, SHIPPED, FolderTool, WrittenExtension, read_extensions
-
-
-class ExtensionSource(StrEnum):
-    """Origin of an extension."""
-
-    FOLDER = "folder"
-    PROFILE = "profile"
-    INTEGRATION = "integration"
-    SHIPPED = "shipped"
-
 
 # For other integrations.
 
@@ -122,7 +121,12 @@ async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension
         if (ours := wrap(instance, None, tool, tool.name)) is None:
             raise ExtensionError("extension_tool_schema", tool=tool.name)
         tools.append(ExtensionTool(ours, name=tool.name, summary=summary, example=example, notes=notes))
-    return Extension(name=registered.name, prompt=registered.prompt.strip(), tools=tuple(tools))
+    return Extension(
+        name=registered.name,
+        prompt=registered.prompt.strip(),
+        tools=tuple(tools),
+        source=ExtensionSource.INTEGRATION,
+    )
 
 
 def lines_of(description: str) -> tuple[str, str, str]:
@@ -132,21 +136,6 @@ def lines_of(description: str) -> tuple[str, str, str]:
 
 
 # Profiles that are a domain.
-
-
-def _alias_of_profile(tool: HomeAgentTool, alias: str) -> ExtensionTool:
-    """Return an alias of a profile's tool; its texts for a router are made from the tool's own."""
-    summary, example, notes = lines_of(tool.description or "")
-    if tool.example:
-        example, notes = tool.example, "\n".join(filter(None, (example, notes)))
-    return ExtensionTool(
-        tool,
-        name=alias,
-        summary=(summary or tool.title or tool.name)[:MAX_SUMMARY],
-        example=example[:MAX_SUMMARY],
-        notes=notes,
-        guide=tool.guide.replace(tool.name, alias) if tool.guide else None,
-    )
 
 
 def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> str:
@@ -185,8 +174,7 @@ class Originals:
 
     hass: HomeAssistant
     home: Home
-    tools: Tools
-    """Ours and the owner's."""
+    tools: Tools  # ours and the owner's
     apis: ApiTools
     mcp: McpTools
     _lent: dict[tuple[str | None, ...], _Lent] = field(default_factory=dict)
@@ -266,15 +254,6 @@ class RefusedExtension:
         return f"{self.source}_{sha256(self.name.encode(errors='replace')).hexdigest()[:12]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownExtension:
-    """An extension with its origin."""
-
-    extension: Extension
-    """Without tools while its domains are not exposed, or the tools are unavailable."""
-    source: ExtensionSource
-
-
 class Extensions:
     """The extensions of the entry."""
 
@@ -304,8 +283,8 @@ class Extensions:
         self._unreadable: list[RefusedExtension] = []
         self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
         """Tools that folders define themselves, by source, extension and name."""
-        self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
-        """By source, extension and name: the tool beneath, and its alias."""
+        self._made: dict[tuple[str, str, str], ExtensionTool] = {}
+        """Aliases by source, extension and name."""
         self._others: dict[int, tuple[RegisteredExtension, Extension | ExtensionError]] = {}
         self._extensions: dict[str, Extension] = {}
         """By domain, the same object while its tools are the same."""
@@ -382,7 +361,7 @@ class Extensions:
         _, refused = await self._async_all(Profile(), NO_USER)
         return refused
 
-    async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[KnownExtension]:
+    async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[Extension]:
         """Return all valid extensions, sorted by name, without regard to the profile's choice."""
         found, _ = await self._async_all(profile, llm_context)
         return [found[domain] for domain in sorted(found)]
@@ -394,8 +373,8 @@ class Extensions:
         """
         wanted = None if ALL in profile.extensions else set(map(domain_of, profile.extensions))
         offered: list[Extension] = []
-        for known in await self.async_known(profile, llm_context):
-            extension, domain = known.extension, domain_of(known.extension.name)
+        for extension in await self.async_known(profile, llm_context):
+            domain = domain_of(extension.name)
             is_itself = extension.profile_id != "" and extension.profile_id == profile.subentry_id
             if is_itself or domain in self._off or (wanted is not None and domain not in wanted):
                 continue
@@ -407,9 +386,9 @@ class Extensions:
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[ExtensionTool]:
         """Return all tools of the profile's extensions, and of itself if it is a domain."""
         own = [
-            known.extension
-            for known in await self.async_known(profile, llm_context)
-            if known.extension.profile_id and known.extension.profile_id == profile.subentry_id
+            extension
+            for extension in await self.async_known(profile, llm_context)
+            if extension.profile_id and extension.profile_id == profile.subentry_id
         ]
         return [tool for extension in (*await self.async_of(profile, llm_context), *own) for tool in extension.tools]
 
@@ -423,23 +402,23 @@ class Extensions:
 
     async def _async_all(
         self, profile: Profile, llm_context: llm.LLMContext
-    ) -> tuple[dict[str, KnownExtension], list[RefusedExtension]]:
+    ) -> tuple[dict[str, Extension], list[RefusedExtension]]:
         """Return all extensions by domain, and the refused ones; update their issues."""
-        found: dict[str, KnownExtension] = {}
+        found: dict[str, Extension] = {}
         refused = list(self._unreadable)
         async for name, source, made in self._async_each(profile, llm_context):
             domain = domain_of(name)
             if not isinstance(made, ExtensionError) and (first := found.get(domain)) is not None:
                 if source is ExtensionSource.SHIPPED:  # the owner's replaces it
                     continue
-                made = ExtensionError("extension_twice", name=first.extension.name)
+                made = ExtensionError("extension_twice", name=first.name)
             if isinstance(made, ExtensionError):
                 refused.append(RefusedExtension(name=name, source=source, error=made))
             else:
                 key = f"{source}_{domain}"
                 if self._extensions.get(key) != made:
                     self._extensions[key] = made
-                found[domain] = KnownExtension(extension=self._extensions[key], source=source)
+                found[domain] = self._extensions[key]
         by_id = {item.id: item for item in refused}
         if (ids := frozenset(by_id)) != self._told:
             self._told = ids
@@ -495,29 +474,25 @@ class Extensions:
                 except ExtensionError as err:
                     if not tool.optional:
                         return err
-            if original is not None:
+            if original is None:
+                continue
+            key = (source, written.name, tool.name)
+            known = self._made.get(key)
+            if known is None or known.tool is not original:
                 try:
-                    tools.append(self._alias(source, written.name, tool, original))
+                    known = self._made[key] = ExtensionTool(
+                        original,
+                        name=tool.name,
+                        summary=tool.summary,
+                        example=tool.example,
+                        notes=tool.notes,
+                        arguments=tool.arguments,
+                        domains=tool.domains,
+                    )
                 except ExtensionError as err:
                     return err
-        return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools))
-
-    def _alias(self, source: ExtensionSource, name: str, tool: FolderTool, original: HomeAgentTool) -> ExtensionTool:
-        """Return the alias of a tool; the same object while the tool is. Raises `ExtensionError`."""
-        key = (source, name, tool.name)
-        known = self._made.get(key)
-        if known is None or known[0] is not original:
-            made = ExtensionTool(
-                original,
-                name=tool.name,
-                summary=tool.summary,
-                example=tool.example,
-                notes=tool.notes,
-                arguments=tool.arguments,
-                domains=tool.domains,
-            )
-            known = self._made[key] = original, made
-        return known[1]
+            tools.append(known)
+        return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools), source=source)
 
     def _widened(self, profile: Profile) -> Profile:
         """Return a profile with all of our tools and the owner's."""
@@ -546,7 +521,7 @@ class Extensions:
         return known[1]
 
     def _of_profile(self, profile: Profile, tools: Iterable[HomeAgentTool]) -> Extension:
-        """Return the extension of a profile. Raises `ExtensionError`."""
+        """Return the extension of a profile; the texts of its aliases are made from the tools' own. Raises `ExtensionError`."""
         if profile.delegation_level == BLOCKED:
             raise ExtensionError("extension_blocked", name=profile.name)
         domain, made = domain_of(profile.extension_name), dict[str, ExtensionTool]()
@@ -554,13 +529,24 @@ class Extensions:
             alias = alias_of(domain, tool, made)
             key = (ExtensionSource.PROFILE, profile.subentry_id, alias)
             known = self._made.get(key)
-            if known is None or known[0] is not tool:
-                known = self._made[key] = tool, _alias_of_profile(tool, alias)
-            made[alias] = known[1]
+            if known is None or known.tool is not tool:
+                summary, example, notes = lines_of(tool.description or "")
+                if tool.example:
+                    example, notes = tool.example, "\n".join(filter(None, (example, notes)))
+                known = self._made[key] = ExtensionTool(
+                    tool,
+                    name=alias,
+                    summary=(summary or tool.title or tool.name)[:MAX_SUMMARY],
+                    example=example[:MAX_SUMMARY],
+                    notes=notes,
+                    guide=tool.guide.replace(tool.name, alias) if tool.guide else None,
+                )
+            made[alias] = known
         check_names(profile.extension_name, profile.description, made, most=None)
         return Extension(
             name=profile.extension_name,
             prompt=profile.description.strip(),
             tools=tuple(made.values()),
+            source=ExtensionSource.PROFILE,
             profile_id=profile.subentry_id,
         )

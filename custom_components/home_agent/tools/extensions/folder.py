@@ -4,7 +4,7 @@ These functions are slow: call them in the executor. They read nothing outside t
 is refused as a whole.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
@@ -18,16 +18,14 @@ import yaml  # type: ignore[import-untyped]
 
 from ...search.files import content_of
 from ...support.errors import ExtensionError
+from ..sanitize import values_in
 from .extension import MAX_PROMPT, check_lines, check_names, line_of
 
-FOLDER = ("home_agent", "extensions")
-"""The owner's folder in Home Assistant's configuration."""
+FOLDER = ("home_agent", "extensions")  # the owner's folder in Home Assistant's configuration
 SHIPPED = Path(__file__).parents[2] / "extensions"
 PROMPT, TOOLS = "prompt.md", "tools.yaml"
-MAX_BYTES = 64_000
-"""Of each file."""
-MAX_EXTENSIONS = 50
-"""Of one folder."""
+MAX_BYTES = 64_000  # of each file
+MAX_EXTENSIONS = 50  # of one folder
 MAX_DEPTH = 20  # of lists and mappings
 MAX_NAMED = 200  # characters of the name of another tool
 MAX_DOMAINS = 30
@@ -80,14 +78,10 @@ class FolderTool:
     summary: str
     example: str
     notes: str
-    domains: tuple[str, ...]
-    """Domains of entities that its calls may reach; empty: any."""
-    alias: str = ""
-    """Name of the tool beneath; "" for a tool of its own."""
-    llm_api: str = ""
-    """Id of the LLM API with the tool beneath."""
-    mcp_server: str = ""
-    """Title or subentry id of the server with the tool beneath."""
+    domains: tuple[str, ...]  # domains of entities that its calls may reach; empty: any
+    alias: str = ""  # name of the tool beneath; "" for a tool of its own
+    llm_api: str = ""  # id of the LLM API with the tool beneath
+    mcp_server: str = ""  # title or subentry id of the server with the tool beneath
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Fixed arguments of the tool beneath."""
     optional: bool = False
@@ -192,11 +186,7 @@ def _tool(where: str, data: Mapping[str, Any]) -> FolderTool:
         example=line_of(data["example"]),
         notes=data["notes"].strip(),
         domains=tuple(data["domains"]),
-        alias=data.get("alias", ""),
-        llm_api=data.get("llm_api", ""),
-        mcp_server=data.get("mcp_server", ""),
-        arguments=data.get("arguments", {}),
-        optional=data.get("optional", False),
+        **{key: data[key] for key in ("alias", *_ALIAS_ONLY) if key in data},
         definition={"name": data["name"], "description": summary, **own} if "handler" in data else {},
     )
 
@@ -233,7 +223,7 @@ def _parsed(text: str) -> Any:
         raise ExtensionError("extension_yaml", line=line, detail=line_of(str(problem))[:_DETAIL]) from err
     except ValueError as err:  # an invalid number
         raise ExtensionError("extension_yaml", line="?", detail=type(err).__name__) from err
-    for value in _values(data):
+    for value in values_in(data):
         if isinstance(value, float) and not isfinite(value):
             raise ExtensionError("extension_invalid", detail=str(value))
         if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
@@ -257,15 +247,3 @@ def _check_events(text: str) -> None:
             depth -= 1
         if problem:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Yield a value and all values in it, also keys."""
-    left: list[Any] = [value]
-    while left:
-        item = left.pop()
-        yield item
-        if isinstance(item, dict):
-            left += [*item, *item.values()]
-        elif isinstance(item, list):
-            left += item

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, override
 
-from homeassistant.config_entries import ConfigEntry, ConfigSubentry
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import CONF_URL
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
@@ -122,13 +122,17 @@ class McpTools:
         self._http = Http(hass, EgressPolicy(allow_private_hosts=True))
         self._taken = taken
         self._tools: dict[tuple[str, str], McpTool] = {}
-        self._made_from: object = None
-        """The servers' lists and the other tools' names of `_tools`."""
+        self._made_from: object = None  # the servers' lists and the other tools' names of `_tools`
         self.revision = 0
-        self.servers = {
-            subentry.subentry_id: Server(hass, config_from(subentry, self._http), self._changed)
-            for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
-        }
+        self.servers: dict[str, Server] = {}
+        for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER):
+            config = ServerConfig(
+                subentry_id=subentry.subentry_id,
+                title=subentry.title,
+                address=address_from(subentry.data, self._http, subentry.title),
+                allowed=frozenset(subentry.data.get(CONF_ALLOWED_TOOLS) or ()),
+            )
+            self.servers[subentry.subentry_id] = Server(hass, config, self._changed)
 
     @property
     def names(self) -> list[str]:
@@ -198,32 +202,12 @@ class McpTools:
             )
 
 
-def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
-    """Return the configuration of a server's subentry."""
-    data = subentry.data
-    return ServerConfig(
-        subentry_id=subentry.subentry_id,
-        title=subentry.title,
-        address=address_from(data, http, subentry.title),
-        allowed=frozenset(data.get(CONF_ALLOWED_TOOLS) or ()),
-    )
-
-
 def address_from(data: Mapping[str, Any], http: Http, title: str = "") -> Address:
     """Return the address of a server; the list of allowed hosts does not apply to it."""
-    return Address(
-        url=data[CONF_URL],
-        transport=data.get(CONF_TRANSPORT, AUTO),
-        verify_ssl=data.get(CONF_VERIFY_SSL, True),
-        auth=_auth(data, http),
-        name=title,
-    )
-
-
-def _auth(data: Mapping[str, Any], http: Http) -> Auth | None:
+    auth: Auth | None = None
     match data.get(CONF_AUTH, NO_AUTH):
         case "bearer":
-            return bearer(data[CONF_TOKEN])
+            auth = bearer(data[CONF_TOKEN])
         case "oauth2":
             client = OAuthClient(
                 token_url=URL(data[CONF_TOKEN_URL]),
@@ -231,5 +215,11 @@ def _auth(data: Mapping[str, Any], http: Http) -> Auth | None:
                 client_secret=data[CONF_CLIENT_SECRET],
                 scope=data.get(CONF_SCOPE, ""),
             )
-            return ClientCredentials(http, client)
-    return None
+            auth = ClientCredentials(http, client)
+    return Address(
+        url=data[CONF_URL],
+        transport=data.get(CONF_TRANSPORT, AUTO),
+        verify_ssl=data.get(CONF_VERIFY_SSL, True),
+        auth=auth,
+        name=title,
+    )

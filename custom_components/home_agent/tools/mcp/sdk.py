@@ -31,7 +31,7 @@ from ...support.errors import (
     McpTimeoutError,
     McpUnreachableError,
 )
-from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, Watch, WatchedTransport
+from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, ConnectionWatch, WatchedTransport
 
 READ_TIMEOUT = 330  # seconds of silence: longer than a tool may take, and than servers' keep-alives
 MAX_PAGES = 10
@@ -50,8 +50,7 @@ class RemoteTool:
     title: str | None
     description: str | None
     schema: object
-    read_only: bool
-    """Annotated as read-only, and not as destructive."""
+    read_only: bool  # annotated as read-only, and not as destructive
 
     @property
     def version(self) -> str:
@@ -63,8 +62,7 @@ class RemoteTool:
 class McpResult:
     """Result of a call."""
 
-    text: str
-    """Its readable content, not checked yet."""
+    text: str  # its readable content, not checked yet
     failed: bool
 
 
@@ -103,7 +101,7 @@ async def async_load(hass: HomeAssistant) -> Sdk:
 class McpSession:
     """An open connection to a server."""
 
-    def __init__(self, sdk: Sdk, session: Any, watch: Watch) -> None:
+    def __init__(self, sdk: Sdk, session: Any, watch: ConnectionWatch) -> None:
         """Wrap a session of the SDK."""
         self._types = sdk.types
         self._session = session
@@ -121,7 +119,18 @@ class McpSession:
             page = await self._async_ask(
                 self._session.list_tools(params=self._types.PaginatedRequestParams(cursor=cursor))
             )
-            tools += [_remote_tool(tool) for tool in page.tools]
+            for tool in page.tools:
+                hints = tool.annotations
+                reads = hints and _either(hints, "read_only_hint", "readOnlyHint")
+                tools.append(
+                    RemoteTool(
+                        name=str(tool.name),
+                        title=tool.title or (hints.title if hints else None),
+                        description=tool.description,
+                        schema=_either(tool, "input_schema", "inputSchema"),
+                        read_only=bool(reads and not _either(hints, "destructive_hint", "destructiveHint")),
+                    )
+                )
             cursor = _either(page, "next_cursor", "nextCursor")
             if not cursor or len(tools) >= MAX_TOOLS:
                 break
@@ -169,14 +178,17 @@ class McpSession:
 
 @asynccontextmanager
 async def async_connect(
-    hass: HomeAssistant, address: Address, on_change: Callable[[], None] = lambda: None, watch: Watch | None = None
+    hass: HomeAssistant,
+    address: Address,
+    on_change: Callable[[], None] = lambda: None,
+    watch: ConnectionWatch | None = None,
 ) -> AsyncGenerator[McpSession]:
     """Connect; must be left by the task that entered. `on_change` is called when the server says that its tools changed.
 
     Raises `McpError`, also if the connection breaks off meanwhile.
     """
     sdk = await async_load(hass)
-    watch = watch or Watch()
+    watch = watch or ConnectionWatch()
     kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
     tries = [(kind, address.url) for kind in kinds]
     if (base := URL(address.url)).path == "/":  # a bare host may serve at the usual path
@@ -209,7 +221,7 @@ async def async_list_tools(hass: HomeAssistant, address: Address) -> list[Remote
 
 @asynccontextmanager
 async def _opened(
-    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: Watch
+    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: ConnectionWatch
 ) -> AsyncGenerator[McpSession]:
     """Open a connection with one transport. Its errors are raised as ours."""
 
@@ -254,7 +266,7 @@ async def _opened(
         watch.lost.set()
 
 
-def error_of(err: BaseException, watch: Watch) -> McpError:
+def error_of(err: BaseException, watch: ConnectionWatch) -> McpError:
     """Return our error for one of the SDK, by what was seen on the wire."""
     while isinstance(err, BaseExceptionGroup):
         err = err.exceptions[0]
@@ -295,21 +307,6 @@ def _part(block: Any) -> str:
     if data:
         return f"[{kind}, {next(filter(None, mimes), '?')}, {len(data) * 3 // 4} bytes: not shown]"
     return f"[{kind}: {getattr(block, 'uri', None) or '?'}]"
-
-
-def _remote_tool(tool: Any) -> RemoteTool:
-    hints = tool.annotations
-    return RemoteTool(
-        name=str(tool.name),
-        title=tool.title or (hints.title if hints else None),
-        description=tool.description,
-        schema=_either(tool, "input_schema", "inputSchema"),
-        read_only=bool(
-            hints
-            and _either(hints, "read_only_hint", "readOnlyHint")
-            and not _either(hints, "destructive_hint", "destructiveHint")
-        ),
-    )
 
 
 def _either(value: Any, new: str, old: str) -> Any:

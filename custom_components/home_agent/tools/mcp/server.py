@@ -17,7 +17,7 @@ from ...support.localize import async_error_text
 from ...support.masking import SecretMask
 from ...support.outages import CircuitBreaker
 from .sdk import McpResult, McpSession, RemoteTool, async_connect
-from .wire import CONNECT_TIMEOUT, Address, Watch
+from .wire import CONNECT_TIMEOUT, Address, ConnectionWatch
 
 AT_ONCE = 2  # calls to one server
 CHECK = 30.0  # seconds until a quiet server is pinged
@@ -33,8 +33,7 @@ class ServerConfig:
     subentry_id: str
     title: str
     address: Address
-    allowed: frozenset[str] = frozenset()
-    """Tools that may be called although they do not only read."""
+    allowed: frozenset[str] = frozenset()  # tools that may be called although they do not only read
 
 
 class Server:
@@ -45,18 +44,15 @@ class Server:
         self.config = config
         self._on_change = on_change
         self.tools: tuple[RemoteTool, ...] = ()
-        """As last listed."""
         self._hass = hass
         self._session: McpSession | None = None
-        self._watch = Watch()
+        self._watch = ConnectionWatch()
         self._changed = asyncio.Event()
-        self._wanted = asyncio.Event()
-        """A call waits for the next attempt to connect."""
+        self._wanted = asyncio.Event()  # a call waits for the next attempt to connect
         self._attempt = hass.loop.create_future()
         """Done when the current attempt has succeeded or failed."""
         self._attempt.set_result(None)
-        self._next = hass.loop.create_future()
-        """The same for the next one."""
+        self._next = hass.loop.create_future()  # the same for the next one
         self._error: McpError | None = None
         self._running: asyncio.Task[None] | None = None
         self._left = False
@@ -126,7 +122,7 @@ class Server:
             await self.async_ready()
             return await self._async_call(self._watch, name, arguments)
 
-    async def _async_call(self, watch: Watch, name: str, arguments: Mapping[str, Any]) -> McpResult:
+    async def _async_call(self, watch: ConnectionWatch, name: str, arguments: Mapping[str, Any]) -> McpResult:
         if self._session is None:
             raise McpUnreachableError(detail="not connected")
         try:
@@ -140,7 +136,7 @@ class Server:
 
     async def _async_run(self) -> None:
         while True:
-            self._watch = Watch()
+            self._watch = ConnectionWatch()
             self._wanted.clear()
             self._attempt, self._next = self._next, self._hass.loop.create_future()
             try:

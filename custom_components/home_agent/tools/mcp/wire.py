@@ -22,12 +22,10 @@ from ...support.bounds import BodyTooLong, bounded, stream_of
 from ...support.errors import ToolRefusal
 from ...support.http import AddressRefused, GuardedResolver, HttpRequest
 
-MAX_BYTES = 4 * 1024 * 1024
-"""Of one answer; of a stream that stays open, in each `WINDOW`."""
+MAX_BYTES = 4 * 1024 * 1024  # of one answer; of a stream that stays open, in each `WINDOW`
 WINDOW = 60.0  # seconds
 
 EVENTS, JSON = "text/event-stream", "application/json"
-"""Content types of answers."""
 PLAIN = "identity"
 """Encoding of answers: the library would unpack others to far more bytes than are counted here."""
 
@@ -38,26 +36,20 @@ GOODBYE = 2  # seconds to end a session
 
 
 @dataclass(slots=True)
-class Watch:
+class ConnectionWatch:
     """What was seen of a connection."""
 
-    status: int = 0
-    """The last status that was an error."""
-    failure: str = ""
-    """Class of the error that prevented an answer."""
+    status: int = 0  # the last status that was an error
+    failure: str = ""  # class of the error that prevented an answer
     certificate_refused: bool = False
     address_refused: bool = False
     """The server's name leads to an address that the owner does not allow."""
     without_key: bool = False
-    """The token server gave no token."""
     answered: bool = False
-    """Some answer came."""
     foreign: bool = False
-    """An answer was not JSON-RPC."""
     listens: bool = False
     """A stream of events was opened first: answers to posts come there."""
     connected: str = ""
-    """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reset(self) -> None:
@@ -86,14 +78,13 @@ class Address:
     auth: Auth | None = field(default=None, repr=False)
     resolver: GuardedResolver | None = field(default=None, repr=False)
     """Limits the addresses that its name may lead to; None: any."""
-    name: str = field(default="", compare=False)
-    """Name in the issue if its token server fails."""
+    name: str = field(default="", compare=False)  # name in the issue if its token server fails
 
 
 class WatchedTransport:
     """A transport with the interface of both HTTP libraries that the SDK may use."""
 
-    def __init__(self, httpx: Any, address: Address, watch: Watch) -> None:
+    def __init__(self, httpx: Any, address: Address, watch: ConnectionWatch) -> None:
         """Take the only server to ask, so that its token goes nowhere else."""
         self._httpx = httpx
         self._address = address
