@@ -25,13 +25,7 @@ from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.fields import SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
-from custom_components.home_agent.flows.options import (
-    CONFIRMATION,
-    MEMORY_FIELDS,
-    PAGES,
-    PATTERNS,
-    SAFETY_FIELDS,
-)
+from custom_components.home_agent.flows.options import CONFIRMATION, MEMORY_FIELDS, PAGES, PATTERNS, SAFETY_FIELDS
 from custom_components.home_agent.services import agents
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE

@@ -39,7 +39,7 @@ async def test_a_folder_of_the_owner_is_routed_to(own_hass: Hass, own_server: LL
     [(title, subentry_id)] = [(item["title"], item["subentry_id"]) for item in await own_hass.subentries("profile")]
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=subentry_id)
     await form.submit_well(
-        name=title, local_first=False, native_tools=False, agents={"routing": "router", "extensions": ["Doors"]}
+        name=title, local_first=False, native_tools=False, routing={"routing": "router", "extensions": ["Doors"]}
     )
     await ready(own_hass, 1)
     own_server.plan(

@@ -34,7 +34,7 @@ async def test_a_phrase_is_learned_approved_and_done_without_the_model(own_hass:
     assert issue["translation_placeholders"] == {"count": "2"}
     fix = {"handler": "home_agent", "issue_id": issue["issue_id"]}
     menu = await own_hass.post("/api/repairs/issues/fix", **fix)
-    assert "“Make it cosy, please!”" in menu["description_placeholders"]["phrases"]
+    assert "“Make it cosy, please!”" in menu["description_placeholders"]["proposals"]
     form = await own_hass.post(f"/api/repairs/issues/fix/{menu['flow_id']}", next_step_id="choose")
     choices = form["data_schema"][0]["selector"]["select"]["options"]
     [cosy] = [one["value"] for one in choices if "cosy" in one["label"]]

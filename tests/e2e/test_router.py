@@ -43,7 +43,7 @@ async def test_a_message_is_split_among_agents(own_hass: Hass, own_server: LLMSe
     [(title, subentry_id)] = [item for item in ours.items() if not item[0].endswith("of the house")]
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=subentry_id)
     routing: dict[str, Any] = {"routing": "router", "extensions": ["Porter", "Lamps"]}
-    await form.submit_well(name=title, local_first=False, agents=routing)
+    await form.submit_well(name=title, local_first=False, routing=routing)
     await ready(own_hass, 3)
 
     own_server.respond(model)

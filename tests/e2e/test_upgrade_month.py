@@ -58,7 +58,7 @@ async def test_names_that_were_taught_or_proposed(hass: Hass) -> None:
     await hass.call("light.turn_off", BED)
     await hass.say("turn on the night owl", agent=AGENT)
     await hass.wait_for(BED, "on")
-    assert "name_proposed" in await issues(hass)
+    assert "names_proposed" in await issues(hass)
 
 
 async def test_phrases_that_were_learned_or_proposed(hass: Hass) -> None:
@@ -78,14 +78,9 @@ async def test_the_journal_with_a_name_that_can_be_undone(hass: Hass) -> None:
     listed = await hass.call_for_response("home_agent.list_actions")
     by_words = {action["words"]: action for action in listed["actions"]}
     assert {
-        "Make it cosy, please!",
-        "Rise and shine",
-        "Please make it cosy",
-        "When I say moon lamp, I mean the bed light",
-        "The bed light is called night owl",
-        "I want to see what I cook",
-        "turn off the bed light",
-    } <= by_words.keys()
+        "Make it cosy, please!", "Rise and shine", "Please make it cosy", "When I say moon lamp, I mean the bed light",
+        "The bed light is called night owl", "I want to see what I cook", "turn off the bed light",
+    } <= by_words.keys()  # fmt: skip
     named = by_words["The bed light is called night owl"]
     await hass.call_for_response("home_agent.undo", action_id=named["action_id"])
     entry = await hass.command("config/entity_registry/get", entity_id=BED)

@@ -250,3 +250,8 @@ async def test_long_work_lets_the_event_loop_run(hass: HomeAssistant, home: Home
         await read("walue nummber 4711")
     counter.cancel()
     assert turns_of_the_loop > 5  # work in one piece would leave it one or two
+
+
+async def test_a_wildcard_longer_than_any_id_is_unknown(read: Find) -> None:
+    with pytest.raises(ToolRefusal):
+        await read("light." + "([{<" * 25_000)

@@ -35,6 +35,7 @@ from .taught_names import AREA, FLOOR, title_of
 SUGGESTIONS = 3
 _EVERYTHING = frozenset({"*", "all", "*.*", "everything"})
 _WILDCARD = re.compile(r"[*?\[]")
+_MAX_ID = 255  # characters, as Home Assistant allows; the pattern's time grows with their square
 
 _LEAST = 3
 """Letters that a pattern needs which names no domain, to mean less than the whole home."""
@@ -126,6 +127,8 @@ class Targets:
         return FoundTargets("*", await self._async_live((await self.home.async_get()).entities), broad=True)
 
     async def _async_wildcard(self, pattern: str) -> FoundTargets:
+        if len(pattern) > _MAX_ID:
+            raise await self._async_unknown(pattern)
         entities = (await self.home.async_get()).entities
         matches = re.compile(fnmatch.translate(pattern if "." in pattern else f"*.{pattern}")).match
         found = [entity_id async for entity_id in in_slices(entities) if matches(entity_id)]
