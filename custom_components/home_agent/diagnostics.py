@@ -14,7 +14,7 @@ from yarl import URL
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
-from .settings.profile import LISTS, default_settings, profile_from_data
+from .settings.profile import LISTS, SETTINGS, default_settings, profile_from_data
 from .settings.search import RetrievalSettings
 from .support.const import CONF_PINS, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from .support.kept import kept_things
@@ -67,7 +67,10 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
         return described | {"handler": subentry.data["handler"]["type"]}
     if subentry.subentry_type not in (SUBENTRY_LLM, SUBENTRY_MCP_SERVER):
         profile = profile_from_data(subentry_id, subentry.title, default_settings(entry.options), subentry.data)
-        return described | {"stored": _sizes(subentry.data), "settings": _sizes(asdict(profile))}
+        known = {
+            key: value for key, value in asdict(profile).items() if key in SETTINGS
+        }  # nothing derived: it names entities
+        return described | {"stored": _sizes(subentry.data), "settings": _sizes(known)}
     settings: dict[str, Any] = async_redact_data(dict(subentry.data), _TO_REDACT)
     settings |= {key: _address(settings[key]) for key in _ADDRESSES if key in settings}
     described["settings"] = settings

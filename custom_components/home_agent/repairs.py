@@ -97,12 +97,13 @@ class ProposalsFlow(RepairsFlow):
 
     def __init__(self, key: str) -> None:
         """Decide on the kind of a key."""
-        self._key = key
+        self._key, self._shown = key, frozenset[str]()
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Show what is proposed."""
         if not (waiting := await self._async_waiting()):
             return self.async_abort(reason="over")
+        self._shown = frozenset(waiting)  # what is proposed from now on is not decided here
         listed = "\n".join(f"- {as_markdown(text)}" for text in waiting.values())
         return self.async_show_menu(
             step_id="init",
@@ -112,11 +113,11 @@ class ProposalsFlow(RepairsFlow):
 
     async def async_step_approve_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Approve all."""
-        return await self._async_decide(approve=await self._async_waiting(), reject=())
+        return await self._async_decide(approve=self._shown, reject=())
 
     async def async_step_reject_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Decline all."""
-        return await self._async_decide(approve=(), reject=await self._async_waiting())
+        return await self._async_decide(approve=(), reject=self._shown)
 
     async def async_step_choose(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Ask which are approved and which are rejected; the others wait on."""

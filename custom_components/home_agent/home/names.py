@@ -106,8 +106,11 @@ class NameIndex:
 
     def spelled_in(self, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         """Yield the names that stand among words, spelled as they are: from which on, how many, and whose."""
+        called: dict[tuple[int, int], frozenset[str]] = {}
         for start, own, subject in self.standing_in([fold(word) for word in words], lambda word, _: (word,)):
-            if subject in self.called(" ".join(words[start : start + len(own)]), exactly=True):
+            if (place := (start, len(own))) not in called:
+                called[place] = frozenset(self.called(" ".join(words[start : start + len(own)]), exactly=True))
+            if subject in called[place]:
                 yield start, len(own), subject
 
     def beginning_like(self, word: str) -> frozenset[str]:

@@ -83,7 +83,9 @@ class Proposals:
 
     async def async_decide(self, key: str, approve: Iterable[str], decline: Iterable[str]) -> str | None:
         """Approve and decline what waits, by id; return why not all could be approved: nothing is declined then."""
-        kind, approved, declined = self._kinds[key], {*approve}, {*decline}
+        if (kind := self._kinds.get(key)) is None:  # taken out while its form was open
+            return None
+        approved, declined = {*approve}, {*decline}
         if rows := [row for row in kind.waiting() if row.id in approved]:
             if reason := await kind.approve(rows):
                 return reason

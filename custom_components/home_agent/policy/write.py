@@ -270,7 +270,9 @@ class Writes:
                 turn.record.taints.add(tool.name)
             turn.record.did_not_run = result.did_not_run
             return result.render(await write.async_outcomes(result.failed))
-        outcomes = await write.async_outcomes()
+        entity_ids = {entity_id for effect in plan.effects for entity_id in effect.entity_ids}
+        found = await write.async_outcomes()
+        outcomes = {subject: outcome for subject, outcome in found.items() if subject in entity_ids}
         if not outcomes or not (result is None or isinstance(result, dict)):
             return result
         return {"outcome": {entity_id: outcome.value for entity_id, outcome in outcomes.items()}, **(result or {})}

@@ -34,6 +34,7 @@ from ..turn import events
 from ..turn.turn import Owner, Turn, async_zone
 from .budget import FIXED_STEP, LEAST_TOKENS, SPARE_TOKENS, Budget
 from .hiding import Messages, async_hide
+from .home_map import HomeMap
 from .layout import Inputs, Layout, first_rounds, instructions_tokens, layout, states_in_instructions
 from .providers import ContextRequest, Providers
 from .states import DATE, TAINT, Lookup, View, Views, rows_of
@@ -323,7 +324,10 @@ class Gathering:
     async def _async_add_home(self) -> None:
         """Add the home map as far as it has room, and the states that stand in it."""
         inputs, view, budget = self.inputs, self.view, self.inputs.budget
-        if inputs.mode is ContextMode.OFF or not view.snapshot.entities:
+        if inputs.mode is ContextMode.OFF:
+            return
+        if not view.snapshot.entities:  # hidden meanwhile: nothing of them is told any more
+            self.inputs = replace(inputs, home=view.snapshot, home_map=HomeMap(""), home_text="")
             return
         tokens = budget.small_map if inputs.mode is ContextMode.RETRIEVED else budget.home_map
         tokens = tokens if self.map_limit is None else min(tokens, self.map_limit)

@@ -280,14 +280,16 @@ class KeptThings:
 
     async def async_flush(self) -> None:
         """Write what is not yet written: a backup is made."""
-        for thing in self._things.values():
+        for thing in [*self._things.values()]:
             await thing.async_flush()
 
     async def async_remove(self, entry_id: str) -> None:
         """Forget everything, in memory and on the disk."""
-        for kind in self._kinds:
-            await self.of(kind).async_remove(entry_id)
-        self.forget()
+        try:
+            for kind in self._kinds:
+                await self.of(kind).async_remove(entry_id)
+        finally:
+            self.forget()
 
     @callback
     def forget(self) -> None:

@@ -44,6 +44,7 @@ async def async_sum_up(history: History, endpoint: Endpoint, mask: Mask | None =
     del history.dropped[: len(dropped)]
     if reply.usage is not None:
         endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
+        endpoint.async_publish()
 
 
 def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) -> list[Message]:

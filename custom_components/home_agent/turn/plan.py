@@ -54,7 +54,7 @@ class Effect:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What it is about: entity ids, or `<kind>:<id>` such as `area:kitchen`."""
+        """What it is about: entity ids, or `<kind>:<id>` such as `name:light.bed:moon lamp`."""
         return self.entity_ids
 
     def without(self, subjects: Collection[str]) -> Self | None:

@@ -51,7 +51,7 @@ class NameChange(Effect):
     @property
     @override
     def subjects(self) -> tuple[str, ...]:
-        return (self.target,)
+        return (f"name:{self.target}:{self.name}",)  # not the thing: its lists and states are not concerned
 
 
 _TEXTS: Mapping[str, Mapping[Moment, str]] = {

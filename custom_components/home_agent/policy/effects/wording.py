@@ -125,7 +125,7 @@ def value_in_words(key: object, value: object) -> str:
         case str():
             return f"“{cut(value)}”"
         case Mapping():
-            return f"“{cut(', '.join(f'{key_} {_plain(key_, item)}' for key_, item in value.items()))}”"
+            return f"“{cut(', '.join(f'{key_in_words(key_)} {_plain(key_, item)}' for key_, item in value.items()))}”"
         case list() | tuple() if all(isinstance(item, int | float) for item in value):  # a color, a position
             return cut(", ".join(map(str, value)))
         case list() | tuple():
