@@ -162,3 +162,8 @@ async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMSer
     }  # fmt: skip
     assert "boiler" not in json.dumps(told)
     assert "anna" not in json.dumps(told)
+
+
+async def test_lists_of_an_agent_are_only_counted(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, profile={"may_change": ["light.of_anna"]})
+    assert "of_anna" not in json.dumps(plain(await async_get_config_entry_diagnostics(hass, entry)))

@@ -67,9 +67,8 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
         return described | {"handler": subentry.data["handler"]["type"]}
     if subentry.subentry_type not in (SUBENTRY_LLM, SUBENTRY_MCP_SERVER):
         profile = profile_from_data(subentry_id, subentry.title, default_settings(entry.options), subentry.data)
-        known = {
-            key: value for key, value in asdict(profile).items() if key in SETTINGS
-        }  # nothing derived: it names entities
+        # nothing that is derived from settings: it names entities
+        known = {key: value for key, value in asdict(profile).items() if key in SETTINGS}
         return described | {"stored": _sizes(subentry.data), "settings": _sizes(known)}
     settings: dict[str, Any] = async_redact_data(dict(subentry.data), _TO_REDACT)
     settings |= {key: _address(settings[key]) for key in _ADDRESSES if key in settings}

@@ -128,6 +128,18 @@ async def test_all_are_declined(hass: HomeAssistant, repairs: Repairs) -> None:
     assert await repairs.issues() == []
 
 
+@pytest.mark.parametrize("choice", ["approve_all", "reject_all"])
+async def test_what_is_proposed_while_the_dialog_is_open_waits(
+    hass: HomeAssistant, repairs: Repairs, choice: str
+) -> None:
+    propose(hass, "rose")
+    menu = await repairs.open()
+    propose(hass, "tulip")
+    await repairs.send(menu, next_step_id=choice)
+    assert statuses(hass)["tulip"] == "proposed"
+    assert statuses(hass)["rose"] != "proposed"
+
+
 async def test_some_are_decided_on_and_the_others_wait(hass: HomeAssistant, repairs: Repairs) -> None:
     propose(hass, "rose", "tulip", "lily")
     form = await repairs.send(await repairs.open(), next_step_id="choose")
