@@ -1,5 +1,6 @@
 """A name that is taught, in a Home Assistant that really runs: proposed, approved in Repairs after a restart, said, told a model, undone."""
 
+import asyncio
 from typing import Any
 
 from tests.llm_server import LLMServer, text, tool_call
@@ -43,7 +44,10 @@ async def test_a_name_approved_after_a_restart_is_said_and_undone(own_hass: Hass
     await guest.disconnect()
     assert await registered(own_hass) == before
     await own_hass.restart()
-    [issue] = await issues(own_hass)
+    async with asyncio.timeout(20):
+        while not (found := await issues(own_hass)):  # the entry may still be set up
+            await asyncio.sleep(0.1)
+    [issue] = found
     fix = {"handler": "home_agent", "issue_id": issue["issue_id"]}
     form = await own_hass.post("/api/repairs/issues/fix", **fix)
     assert form["description_placeholders"]["proposals"].startswith(f"- Call Bed Light ({BED}) “moon lamp” as well")
