@@ -442,5 +442,8 @@ async def _async_instead(sentence: Sentence, allowed: Allowed) -> intent.IntentR
         response = await async_handle(sentence.hass, sentence.turn, recognised.name, slots, text=sentence.turn.text)
     except intent.IntentError:
         return None
+    except BaseException:  # cancelled, too: what the write would have followed is followed no more
+        allowed.drop()
+        raise
     response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_done"))
     return response

@@ -316,7 +316,8 @@ class Gathering:
         text, told, others_wrote = states_in_instructions(self.inputs)
         if others_wrote:
             self.turn.record.taints.add(TAINT)
-        self.transcript.states_told_at = self.hass.loop.time()
+        if self.rehearsed is None:
+            self.transcript.states_told_at = self.hass.loop.time()
         instructions = Instructions(owner=self.turn.owner, states=text, told=told)
         self.inputs = replace(self.inputs, instructions=instructions)
         return text

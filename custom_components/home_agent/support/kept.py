@@ -264,7 +264,7 @@ class KeptThings:
         return cast(Thing, self._things[kind])
 
     async def async_open(self, entry: ConfigEntry[Any], report: Report) -> None:
-        """Open all, drop the rows of users who are deleted, and close all when the entry is unloaded."""
+        """Open all; until the entry is unloaded, drop the rows of each user who is deleted. Then close all."""
         for kind in self._kinds:
             thing = self.of(kind)
             await thing.async_open(entry.entry_id, report)
