@@ -236,7 +236,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.home.async_start()
     _watch_exposure(hass, entry)
     kept_things(hass).of(TaughtNames).async_start(entry)
-    entry.async_on_unload(runtime.journal.async_listen(runtime.means.phrases.async_note_undone))
+    entry.async_on_unload(runtime.journal.async_listen_undone(runtime.means.phrases.async_note_undone))
     proposed: list[ProposalKind[Any]] = [
         proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
     ]

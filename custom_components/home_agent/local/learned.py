@@ -50,7 +50,7 @@ from ..policy.questions import async_done, async_not_followed, async_result
 from ..policy.write import EffectTool, async_plan_of
 from ..support import issues
 from ..support.bounds import without_surplus
-from ..support.kept import Change, kept_of
+from ..support.kept import kept_of
 from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK
 from ..support.rows import as_row, from_row
@@ -276,16 +276,12 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         return before is not None and before.speaker == speaker and now - before.when <= AGAIN
 
     @callback
-    def async_note_undone(self, changes: Sequence[Change[JournalEntry]]) -> None:
-        """Count against phrases whose turns were undone, as changes of the journal say; for its `async_listen`."""
-        for change in changes:
-            action, before = change.after, change.before
-            if action is None or before is None or not action.restored or action.tried == before.tried:
-                continue
-            for heard, recent in [*self._recent.items()]:
-                if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
-                    self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
-                    self._count_against(heard[0])
+    def async_note_undone(self, action: JournalEntry) -> None:
+        """Count against the phrases of a turn that was undone."""
+        for heard, recent in [*self._recent.items()]:
+            if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
+                self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
+                self._count_against(heard[0])
 
     def _count_against(self, key: PhraseKey) -> None:
         """Drop what is not approved yet. What is loses trust, and is taken out of use when none is left."""

@@ -19,7 +19,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, intent
 import probatio
 
-from ..home.actions import judge, reached_members
+from ..home.actions import judge
 from ..home.contents import AUTOMATION, UNFORESEEN, waiting_for
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.domains.todo import listed
@@ -145,9 +145,8 @@ def _plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | 
     if sets_light and not any(is_able(state, recognised) for state in match.states):
         return Mismatch(reason=intent.MatchFailedReason.FEATURE, constraints=constraints, certain=True)
     if match.is_match:
-        meant = [state.entity_id for state in match.states]
-        behind = [member for entity_id in meant for member in reached_members(hass, entity_id)]
-        builder = PlanBuilder(hass, dict.fromkeys((*meant, *behind)))
+        builder = PlanBuilder(hass)
+        builder.touch([state.entity_id for state in match.states])
         for call in _calls(hass, turn, recognised, handler, match.states):
             builder.add(call)
         return builder.plan()

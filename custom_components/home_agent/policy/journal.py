@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 import re
 from typing import Any, cast, override
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
@@ -30,7 +31,7 @@ from ..turn.turn import Outcome, Turn
 from .effects import KINDS, effect_from_dict
 from .effects.effect import Before, SubjectChange
 from .following import Following
-from .write import WriteRecord, captured_of
+from .write import WriteRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +213,7 @@ class ActionJournal(Kept[JournalEntry]):
         super().__init__(hass)
         self._followed: dict[str, Following] = {}
         """By action id, what is still watched."""
+        self._undo_listeners: list[Callable[[JournalEntry], None]] = []
 
     @override
     def read(self, data: Mapping[str, Any]) -> JournalEntry:
@@ -274,7 +276,7 @@ class ActionJournal(Kept[JournalEntry]):
             before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
             after={entity_id: snapshot(state) for entity_id, state in now.items()},
             captured=record.captured,
-            left=captured_of(self._hass, plan.effects),
+            left=record.left,
             outcomes={
                 item: outcome for item, outcome in record.outcomes.items() if item in now or item not in entity_ids
             },
@@ -362,7 +364,17 @@ class ActionJournal(Kept[JournalEntry]):
             known = self._rows[action.id]
         now = dt_util.utcnow()
         back = tuple(dict.fromkeys((*known.restored, *restored)))
-        self.put(replace(known, restored=back, tried=now, undone=now if complete else None))
+        tried = replace(known, restored=back, tried=now, undone=now if complete else None)
+        self.put(tried)
+        if back:
+            for listener in tuple(self._undo_listeners):
+                listener(tried)
+
+    @callback
+    def async_listen_undone(self, listener: Callable[[JournalEntry], None]) -> CALLBACK_TYPE:
+        """Call the listener with each action of which something was put back; return a function that stops that."""
+        self._undo_listeners.append(listener)
+        return partial(self._undo_listeners.remove, listener)
 
     def newest_first(self, sees: Sees) -> list[JournalEntry]:
         """Return the actions that the caller may know of."""

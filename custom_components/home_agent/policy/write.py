@@ -48,10 +48,14 @@ class PlanBuilder:
     _reached: dict[str, None] = field(default_factory=dict)
     _sensitive: dict[str, None] = field(default_factory=dict)
 
+    def touch(self, entity_ids: Sequence[str]) -> None:
+        """Have the plan touch entities and their members. Raises `ClosedGroup` for a group that reaches what is not exposed."""
+        behind = [member for entity_id in entity_ids for member in reached_members(self.hass, entity_id)]
+        self.targets |= dict.fromkeys((*entity_ids, *behind))
+
     def add(self, effect: Effect) -> None:
         """Have the plan do something, too. Raises `ClosedGroup` for a group that reaches what is not exposed."""
-        behind = [member for entity_id in effect.entity_ids for member in reached_members(self.hass, entity_id)]
-        self.targets |= dict.fromkeys((*effect.entity_ids, *behind))
+        self.touch(effect.entity_ids)
         about = () if effect.entity_ids else effect.subjects
         key = (effect.kind, effect.action, repr(sorted(effect.data.items())), *about)
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
@@ -103,12 +107,13 @@ def already_result(hass: HomeAssistant, plan: Plan) -> JsonValueType:
     return {**result, "note": ALREADY} if isinstance(result, dict) else result
 
 
-def captured_of(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[str, Before]]:
-    """Return what kinds capture now of the subjects of effects, by kind and subject."""
+def _captured(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[str, Before]]:
+    """Return what kinds capture now of the subjects of effects, by kind and subject, unless their states tell it."""
     found: dict[str, dict[str, Before]] = {}
     for effect in effects:
-        for subject in effect.subjects:
-            if (before := captured(KINDS[effect.kind], hass, effect, subject)) is not None:
+        kind = KINDS[effect.kind]
+        for subject in () if kind.changes_states else effect.subjects:
+            if (before := captured(kind, hass, effect, subject)) is not None:
                 found.setdefault(effect.kind, {}).setdefault(subject, before)
     return found
 
@@ -217,6 +222,8 @@ class WriteRecord:
     """The states of the entities that it concerned, before."""
     captured: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
     """By kind and subject, what kinds captured besides."""
+    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
+    """The same afterwards."""
     outcomes: Mapping[str, Outcome]
     success: bool
     """The tool did not raise."""
@@ -283,13 +290,14 @@ class Write:
 
     def __init__(self, hass: HomeAssistant, writes: Writes, turn: Turn, tool_name: str, plan: Plan) -> None:
         """Capture what is so now; to be made right before the first effect is executed."""
+        self._hass = hass
         self._writes = writes
         self._turn = turn
         self._tool_name = tool_name
         self._plan = plan
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
-        self._captured = captured_of(hass, plan.effects)
+        self._captured = _captured(hass, plan.effects)
         runners = [item for effect in plan.effects for item in KINDS[effect.kind].started(effect)]
         shows = not plan.effects or any(KINDS[effect.kind].changes_states for effect in plan.effects)
         targets = plan.targets if shows else ()  # else their states do not change
@@ -338,6 +346,7 @@ class Write:
                     plan=self._plan,
                     before=self._before,
                     captured=self._captured,
+                    left=_captured(self._hass, self._plan.effects),
                     outcomes=outcomes,
                     success=success,
                     following=self._following,
@@ -353,10 +362,10 @@ class Verification:
 
     def __init__(self, hass: HomeAssistant, effects: Iterable[Effect]) -> None:
         """Take the effects; to be made before they are executed."""
-        by_kind: dict[str, list[Effect]] = {}
-        for effect in effects:
-            by_kind.setdefault(effect.kind, []).append(effect)
-        self._watches: list[EffectWatch[Any]] = [KINDS[found[0].kind].watch(hass, found) for found in by_kind.values()]
+        by_kind: dict[str, dict[str, list[Effect]]] = {}
+        for (kind, subject), found in _by_place(effects).items():
+            by_kind.setdefault(kind, {})[subject] = found
+        self._watches = [KINDS[kind].watch(hass, subjects) for kind, subjects in by_kind.items()]
 
     async def async_settle(self, seconds: float, failed: Collection[str] = ()) -> None:
         """Return when there is nothing to wait for any more, after `seconds` at the latest."""

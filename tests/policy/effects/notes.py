@@ -46,7 +46,7 @@ class NoteWatch(EffectWatch[NoteWritten]):
 
     @override
     def listen(self, subjects: Sequence[str], look: Callable[[str], None]) -> CALLBACK_TYPE:
-        return async_dispatcher_connect(self._hass, CHANGED, look)
+        return async_dispatcher_connect(self.hass, CHANGED, look)
 
 
 class NoteKind(EffectKind[NoteWritten]):
@@ -86,8 +86,8 @@ class NoteKind(EffectKind[NoteWritten]):
         return bool(hass.data.get(NOTES, {}).get(effect.data["note"]) == effect.data["text"])
 
     @override
-    def watch(self, hass: HomeAssistant, effects: Any) -> NoteWatch:
-        return NoteWatch(hass, self, effects)
+    def watch(self, hass: HomeAssistant, subjects: Any) -> NoteWatch:
+        return NoteWatch(hass, self, subjects)
 
     @override
     def capture(self, hass: HomeAssistant, effect: NoteWritten, subject: str) -> Before:

@@ -1,7 +1,7 @@
 """What the policy asks of every kind of effect. A kind is an `EffectKind` in `KINDS`, and what most kinds share is done here."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -88,17 +88,14 @@ class SubjectChange:
     """Whether the action changed other entities by a scene, a script or an automation."""
 
 
+@dataclass(eq=False)
 class EffectWatch[E: Effect]:
     """The subjects of some effects of one kind, since just before they were executed."""
 
-    def __init__(self, hass: HomeAssistant, kind: EffectKind[E], effects: Iterable[E]) -> None:
-        """Take the effects; what has to be compared later is remembered now."""
-        self._hass = hass
-        self._kind = kind
-        self.subjects: dict[str, list[E]] = {}
-        for effect in effects:
-            for subject in effect.subjects:
-                self.subjects.setdefault(subject, []).append(effect)
+    hass: HomeAssistant
+    kind: EffectKind[E]
+    subjects: Mapping[str, Sequence[E]]
+    """The effects on each subject, in their order."""
 
     def listen(self, subjects: Sequence[str], look: Callable[[str], None]) -> CALLBACK_TYPE | None:
         """Call `look` with each subject that changes; None if changes cannot be followed, so that waiting is useless."""
@@ -110,7 +107,7 @@ class EffectWatch[E: Effect]:
 
     def outcome(self, subject: str, *, waited: bool) -> Outcome:
         """Return what is true now. Before anyone has waited nothing counts as unchanged, as it may only be late."""
-        found = [self._kind.is_so(self._hass, effect, subject) for effect in self.subjects[subject]]
+        found = [self.kind.is_so(self.hass, effect, subject) for effect in self.subjects[subject]]
         if found[-1]:
             return Outcome.REACHED
         return Outcome.UNCHANGED if waited and None not in found else Outcome.DONE
@@ -167,9 +164,9 @@ class EffectKind[E: Effect](ABC):
             fate = Fate.CHANGED
         return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=self.label(effect, subject))
 
-    def watch(self, hass: HomeAssistant, effects: Iterable[E]) -> EffectWatch[E]:
-        """Return the means to find out what becomes of effects; to be called before they are executed."""
-        return EffectWatch(hass, self, effects)
+    def watch(self, hass: HomeAssistant, subjects: Mapping[str, Sequence[E]]) -> EffectWatch[E]:
+        """Return the means to find out what becomes of subjects, each with its effects; to be called before they are executed."""
+        return EffectWatch(hass, self, subjects)
 
     def is_proven(
         self,

@@ -72,13 +72,13 @@ _PHRASES = {
 """What a service is called in a question, and for the one thing that was just named; others by Home Assistant's own name."""
 
 
+@dataclass(eq=False)
 class StateWatch(EffectWatch[ServiceCall]):
     """Entities as they were before some calls, and what has become of them."""
 
-    def __init__(self, hass: HomeAssistant, kind: EffectKind[ServiceCall], effects: Iterable[ServiceCall]) -> None:
+    def __post_init__(self) -> None:
         """Remember the states, and what the calls should make of them."""
-        super().__init__(hass, kind, effects)
-        self._before = {entity_id: hass.states.get(entity_id) for entity_id in self.subjects}
+        self._before = {entity_id: self.hass.states.get(entity_id) for entity_id in self.subjects}
         self._expected = {
             entity_id: _expected(self._before[entity_id], calls) for entity_id, calls in self.subjects.items()
         }
@@ -89,11 +89,11 @@ class StateWatch(EffectWatch[ServiceCall]):
         def changed(event: Event[EventStateChangedData]) -> None:
             look(event.data["entity_id"])
 
-        return async_track_state_change_event(self._hass, list(subjects), changed)
+        return async_track_state_change_event(self.hass, list(subjects), changed)
 
     @override
     def is_settled(self, subject: str) -> bool:
-        before, now, expected = self._before[subject], self._hass.states.get(subject), self._expected[subject]
+        before, now, expected = self._before[subject], self.hass.states.get(subject), self._expected[subject]
         if expected is None or before is None or before.state == STATE_UNAVAILABLE:
             return True
         if now is None or now.state == STATE_UNAVAILABLE:  # it may come back
@@ -102,7 +102,7 @@ class StateWatch(EffectWatch[ServiceCall]):
 
     @override
     def outcome(self, subject: str, *, waited: bool) -> Outcome:
-        before, now, expected = self._before[subject], self._hass.states.get(subject), self._expected[subject]
+        before, now, expected = self._before[subject], self.hass.states.get(subject), self._expected[subject]
         if now is None or now.state == STATE_UNAVAILABLE:
             return Outcome.UNAVAILABLE
         if before is None or expected is None or (reached := expected.reached(before, now)) is None:
@@ -119,7 +119,7 @@ class StateWatch(EffectWatch[ServiceCall]):
     def is_back(self, subject: str, outcome: Outcome) -> bool:
         if outcome is not Outcome.CHANGED:
             return super().is_back(subject, outcome)
-        expected, now = self._expected[subject], self._hass.states.get(subject)
+        expected, now = self._expected[subject], self.hass.states.get(subject)
         return expected is not None and now is not None and expected.under_way(now)
 
 
@@ -194,8 +194,8 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=subject)
 
     @override
-    def watch(self, hass: HomeAssistant, effects: Iterable[ServiceCall]) -> StateWatch:
-        return StateWatch(hass, self, effects)
+    def watch(self, hass: HomeAssistant, subjects: Mapping[str, Sequence[ServiceCall]]) -> StateWatch:
+        return StateWatch(hass, self, subjects)
 
     @override
     def is_proven(
