@@ -127,7 +127,6 @@ class Rules:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
         profile = turn.profile
         tool_name = (tool.name, tool.stands_for or tool.name) if tool else ()
-        actions = tuple(effect.action for effect in plan.effects)
         changes = plan.action is not ActionClass.READ
         is_listed = self.never_offer or profile.never_offer or self.always_ask or profile.always_ask
         touched = (*tool_name, *_touched(plan)) if changes and is_listed else tool_name
@@ -143,7 +142,7 @@ class Rules:
         if not (listed or sensitive or plan.insists):
             return Decision(Verdict.ALLOW)
         if not (listed or tainted or plan.insists):
-            spared = _names(self.never_ask, profile.never_ask)
+            spared, actions = _names(self.never_ask, profile.never_ask), [effect.action for effect in plan.effects]
             # a plan that does not say what is sensitive is about more than the entities it names
             if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)

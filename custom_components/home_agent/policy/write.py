@@ -57,7 +57,7 @@ class PlanBuilder:
         """Have the plan do something, too. Raises `ClosedGroup` for a group that reaches what is not exposed."""
         self.touch(effect.entity_ids)
         about = () if effect.entity_ids else effect.subjects
-        key = (effect.kind, effect.action, repr(sorted(effect.data.items())), *about)
+        key = (effect.kind, effect.domain, effect.service, repr(sorted(effect.data.items())), *about)
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
         found = KINDS[effect.kind].judge(self.hass, effect)
         self._reached |= dict.fromkeys(found.reached)
