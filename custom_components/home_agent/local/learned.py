@@ -46,7 +46,7 @@ from ..policy.effects import KINDS, effect_from_dict
 from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.policy import Policy, Verdict
 from ..policy.proposals import ProposalKind, has_room
-from ..policy.questions import async_done, async_not_followed, async_result
+from ..policy.questions import ConfirmedCall, async_done, async_not_followed, async_result
 from ..policy.write import EffectTool, async_plan_of
 from ..support import issues
 from ..support.bounds import without_surplus
@@ -584,4 +584,8 @@ async def async_answer_learned(
     if unmoved:
         return Answer(text=await async_not_followed(hass, turn.speaks, unmoved))
     waiting = Call(tool=tool, arguments={}, plan=plan)
-    return Answer(text=await async_result(hass, turn.speaks, "confirm_done", [waiting], [(waiting, {})]))
+    return Answer(
+        text=await async_result(
+            hass, turn.speaks, "confirm_done", [waiting], [ConfirmedCall(call=waiting, outcomes=turn.record.written)]
+        )
+    )

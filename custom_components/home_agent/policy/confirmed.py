@@ -11,7 +11,6 @@ from homeassistant.components.conversation import ChatLog
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
-from homeassistant.util.json import JsonObjectType
 
 from ..client.messages import add_calls, add_result
 from ..home.exposure import async_check_permission
@@ -20,7 +19,7 @@ from ..support.localize import async_error_text, async_text
 from ..turn.turn import Answer, AnswerOrigin, Turn, Usage, running
 from .confirmation import Call, Confirmation, ConfirmationReply, Resolution
 from .policy import Policy
-from .questions import async_result, async_why
+from .questions import ConfirmedCall, async_result, async_why
 
 
 async def async_answer_reply(
@@ -112,18 +111,19 @@ async def _async_run(
         known_to_model = all(type(offered.get(call.tool.name)) is type(call.tool) for call in calls)
         routed = any(call.turn is not None and call.turn.extension for call in calls)
         add_calls(chat_log, turn.agent_id, inputs, known=known_to_model, routed=routed)
-    done: list[tuple[Call, JsonObjectType]] = []
+    done: list[ConfirmedCall] = []
     answers: list[str] = []
     not_run: list[str] = []
     for call, tool_input in zip(calls, inputs, strict=True):
         acting = _acting(turn, call)
+        acting.record.written = {}
         result = await policy.async_call(acting, call.tool, tool_input, confirmed=call.plan)
         turn.record.acted = turn.record.acted or acting.record.acted
         error, acting.record.did_not_run = acting.record.did_not_run, None
         not_run += [await async_error_text(hass, turn.speaks, error)] if error is not None else []
         if not result.error:
-            told = result.data["result"]
-            done.append((call, told if isinstance(told, dict) else {}))
+            told, outcomes = result.data["result"], acting.record.written
+            done.append(ConfirmedCall(call=call, result=told if isinstance(told, dict) else {}, outcomes=outcomes))
             if call.tool.answers:
                 answers.append(str(told))
         if chat_log is not None:
@@ -136,7 +136,8 @@ async def _async_run(
     said = [*dict.fromkeys(not_run)]
     if len(not_run) < len(calls) or done:
         said.insert(0, await async_result(hass, turn.speaks, key, calls, done))
-    return Answer(text=" ".join(said), done=len(done) == len(calls) and not not_run)
+    is_whole = len(done) == len(calls) and not not_run and not any(one.missed for one in done)
+    return Answer(text=" ".join(said), done=is_whole)
 
 
 def _acting(turn: Turn, call: Call) -> Turn:

@@ -1,7 +1,7 @@
 """The journal: the actions of the last days, in one private file that only this home has.
 
-It keeps a week, 500 entries at most; of one action at most 2,000 entities, of all together 20,000. Beyond that, the oldest entries
-of the user with the most are dropped. What was said is in it, codes are not.
+It keeps a week, 500 entries at most; of one action at most 2,000 entities and as many effects, of all together 20,000. Beyond that,
+the oldest entries of the user with the most are dropped. What was said is in it, codes are not.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 import re
 from typing import Any, cast, override
 
@@ -79,19 +80,35 @@ class JournalEntry:
     """When all of it was taken back."""
 
     @property
+    def happened(self) -> bool:
+        """Whether it changed anything, as far as that shows; a call that failed may have changed some of its subjects."""
+        return bool(self.success or self.set_off) or any(
+            outcome is Outcome.CHANGED or (outcome is Outcome.REACHED and self._differs(subject))
+            for subject, outcome in self.outcomes.items()
+        )
+
+    def _differs(self, subject: str) -> bool:
+        """Return whether a subject is another one afterwards, as far as states and what kinds captured show it."""
+        kinds = {*self.captured, *self.left}
+        captured = (self.captured.get(kind, {}).get(subject) != self.left.get(kind, {}).get(subject) for kind in kinds)
+        return self.before.get(subject) != self.after.get(subject) or any(captured)
+
+    @property
     def touched(self) -> tuple[str, ...]:
         """The subjects that have to be back before all of it is undone."""
         return tuple(dict.fromkeys(subject for _, subject, _ in self.done()))
 
     def done(self) -> Iterator[tuple[str, str, SubjectChange]]:
-        """Yield what it did with each subject, after the name of the kind that can undo it."""
+        """Yield what it did with each subject, after the name of the kind that can undo it; of effects, the newest first."""
         calls: dict[str, list[Effect]] = {}
         set_off = frozenset(self.set_off)
-        for effect in self.effects:
+        for effect in reversed(self.effects):
             for subject in effect.subjects:
                 if KINDS[effect.kind].changes_states:
-                    calls.setdefault(subject, []).append(effect)
+                    calls.setdefault(subject, []).insert(0, effect)
                     continue
+                if self.outcomes.get(subject) is Outcome.FAILED and not self._differs(subject):
+                    continue  # nothing was done
                 done = SubjectChange(
                     effects=(effect,),
                     success=self.success,
@@ -188,8 +205,8 @@ def _snapshots(data: Mapping[str, Any]) -> dict[str, Snapshot]:
 
 KEPT_FOR = timedelta(days=7)
 MAX_ACTIONS = 500
-MAX_ENTITIES = 2_000  # of one action
-MAX_KEPT = 20_000  # entities of all actions together
+MAX_ENTITIES = 2_000  # of one action; as many effects, and other subjects of a kind
+MAX_KEPT = 20_000  # entities and effects of all actions together
 MAX_FOLLOWED = 20  # scenes and scripts that are watched at a time
 SAVE_DELAY = 1
 """Seconds from an action until it is written, in a worker thread: what a power cut takes."""
@@ -233,8 +250,8 @@ class ActionJournal(Kept[JournalEntry]):
         kept = [action for action in self._rows.values() if action.when >= begin]
         if len(kept) > MAX_ACTIONS:
             kept = without_surplus(kept, MAX_ACTIONS, _whose, lambda _: 1)
-        if sum([len(action.before) for action in kept]) > MAX_KEPT:
-            kept = without_surplus(kept, MAX_KEPT, _whose, lambda action: len(action.before))
+        if sum(map(_size, kept)) > MAX_KEPT:
+            kept = without_surplus(kept, MAX_KEPT, _whose, _size)
         if len(kept) == len(self._rows):
             return ()
         ids = {action.id for action in kept}
@@ -261,6 +278,8 @@ class ActionJournal(Kept[JournalEntry]):
         now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
         codes = (effect.data for effect in plan.effects)
         entity_ids = {item for effect in plan.effects for item in effect.entity_ids}
+        told = [item for item in record.outcomes if item in now]
+        others = (item for item in record.outcomes if item not in now and item not in entity_ids)
         action = JournalEntry(
             id=ulid_now(),
             when=dt_util.utcnow(),
@@ -272,16 +291,14 @@ class ActionJournal(Kept[JournalEntry]):
             tool=record.tool_name,
             subject=plan.subject,
             words=(_without_codes(asked, plan.effects) if any(codes) else asked.text)[:MAX_WORDS],
-            effects=tuple(KINDS[effect.kind].kept(effect, kept) for effect in plan.effects),
+            effects=tuple(KINDS[effect.kind].kept(effect, kept) for effect in plan.effects[:MAX_ENTITIES]),
             before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
             after={entity_id: snapshot(state) for entity_id, state in now.items()},
-            captured=record.captured,
-            left=record.left,
-            outcomes={
-                item: outcome for item, outcome in record.outcomes.items() if item in now or item not in entity_ids
-            },
+            captured=_bounded(record.captured),
+            left=_bounded(record.left),
+            outcomes={item: record.outcomes[item] for item in (*told, *islice(others, MAX_ENTITIES))},
             success=record.success,
-            left_out=len(known) - len(kept),
+            left_out=len(known) - len(kept) + max(0, len(plan.effects) - MAX_ENTITIES),
         )
         self.put(action)
         if record.following is not None:
@@ -380,6 +397,14 @@ class ActionJournal(Kept[JournalEntry]):
         """Return the actions that the caller may know of."""
         self._prune()
         return [action for action in reversed(self._rows.values()) if sees(action)]
+
+
+def _size(action: JournalEntry) -> int:
+    return max(len(action.before), len(action.effects))
+
+
+def _bounded(captured: Mapping[str, Mapping[str, Before]]) -> dict[str, dict[str, Before]]:
+    return {kind: dict(islice(rows.items(), MAX_ENTITIES)) for kind, rows in captured.items()}
 
 
 def _whose(action: JournalEntry) -> tuple[str | None, str]:

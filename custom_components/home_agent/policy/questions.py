@@ -4,7 +4,7 @@ An effect is described by its kind (policy/effects/).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
 from homeassistant.core import HomeAssistant, State
@@ -12,7 +12,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.plan import DELEGATED, TAINTED, Effect, Plan
-from ..turn.turn import Turn
+from ..turn.turn import Outcome, Turn
 from .confirmation import Call
 from .effects import KINDS
 from .effects.effect import Moment
@@ -31,6 +31,7 @@ from .effects.wording import (
     cut,
     name_of,
 )
+from .write import HAPPENED
 
 _CODE = "services.unlock.fields.code.name"
 _WHY = {
@@ -154,13 +155,37 @@ async def _async_all(
     return [await KINDS[effect.kind].async_describe(hass, language, effect, moment) for effect in effects]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedCall:
+    """A confirmed call that succeeded."""
+
+    call: Call
+    result: JsonObjectType = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """By subject; without an entry it is not known."""
+
+    def has_happened(self, effect: Effect) -> bool:
+        """Return whether an effect came true, as far as that is known; of states the sentences tell it."""
+        came = (self.outcomes.get(subject, Outcome.DONE) in HAPPENED for subject in effect.subjects)
+        return KINDS[effect.kind].changes_states or all(came)
+
+    @property
+    def missed(self) -> list[Effect]:
+        """The effects of which something did not come true."""
+        return [effect for effect in self.call.plan.effects if not self.has_happened(effect)]
+
+
 async def async_result(
-    hass: HomeAssistant, language: str, key: str, calls: Sequence[Call], done: Sequence[tuple[Call, JsonObjectType]]
+    hass: HomeAssistant, language: str, key: str, calls: Sequence[Call], done: Sequence[ConfirmedCall]
 ) -> str:
     """Return what is said after a yes: the sentence `key`, the states of the entities, what was named, kept or forgotten.
 
-    `done` are the calls that succeeded, with their results.
+    `done` are the calls that succeeded.
     """
+    missed = [effect for one in done for effect in one.missed]
+    if key == "confirm_done" and missed:
+        is_all = len(missed) == sum(len(one.call.plan.effects) for one in done)
+        key = "confirm_failed" if is_all else "confirm_partly"
     touched = _touched(hass, calls)
     has_words = await async_has_text(hass, language, key)
     if key == "confirm_done" and not has_words and 0 < len(touched) <= MAX_NAMES:
@@ -169,12 +194,16 @@ async def async_result(
         except NoWordsError:
             pass
     said = [await async_text(hass, language, key), await async_facts(hass, language, calls)]
-    for call, result in done:
-        said += await _async_all(hass, language, call.plan.effects, Moment.DONE)
+    for one in done:
+        happened = filter(one.has_happened, one.call.plan.effects)
+        said += await _async_all(hass, language, happened, Moment.DONE)
         said += [
             await async_text(hass, language, sentence, texts=await async_quoted(hass, language, texts))
-            for sentence, texts in call.tool.done_with(call.plan, result).items()
+            for sentence, texts in one.call.tool.done_with(one.call.plan, one.result).items()
         ]
+    if missed:
+        target = "; ".join(await _async_all(hass, await async_spoken(hass, language), missed))
+        said.append(await async_text(hass, language, "local_not_followed", target=target))
     return " ".join(filter(None, said))
 
 

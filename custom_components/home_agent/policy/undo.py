@@ -5,6 +5,7 @@ The way back is a list of effects, under the same policy as any others.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast, override
 
 from homeassistant.auth.models import User
@@ -23,12 +24,13 @@ from ..turn import events
 from ..turn.plan import ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .effects import KINDS
-from .effects.effect import Fate, Moment, SubjectChange, Undoing
+from .effects.effect import Fate, Moment, SubjectChange, Undoing, WayBack
+from .effects.wording import async_more
 from .following import async_still, is_running
 from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy
 from .tool import HomeAgentTool, PendingResult
-from .write import Verification, async_execute, async_plan_of
+from .write import MAX_RESULTS, Verification, async_execute, async_plan_of, told_by_kind
 
 NAME = "ha_undo"
 PATIENCE = 5.0
@@ -67,7 +69,8 @@ class Reversal:
     ) -> JsonObjectType:
         """Return the result of the tool: what became of each subject."""
         undone, shown = self.undone(outcomes), {item for effect in self.effects for item in effect.entity_ids}
-        others = {item for effect in self.effects if effect not in undone for item in effect.subjects} - shown
+        worked = {id(effect) for effect in undone}
+        others = {item for effect in self.effects if id(effect) not in worked for item in effect.subjects} - shown
         rows: list[JsonValueType] = [
             {"entity_id": item, "new_state": state.state, "outcome": outcome.value}
             for item, outcome in outcomes.items()
@@ -75,7 +78,9 @@ class Reversal:
         ]
         result: JsonObjectType = {"restored": rows}
         if undone:
-            result["undone"] = [KINDS[effect.kind].told(hass, effect) for effect in undone]
+            result["undone"] = [KINDS[effect.kind].told(hass, effect) for effect in undone[:MAX_RESULTS]]
+        if len(undone) > MAX_RESULTS:
+            result["undone_count"] = len(undone)
         for key, names in (
             ("already", self.told[Fate.ALREADY]),
             ("changed_since", [*self.told[Fate.CHANGED], *self.meanwhile(outcomes)]),
@@ -128,19 +133,22 @@ def reversal_of(
             known = [item for item in runners if item in action.before or is_exposed(hass, item, user)]
             found += known or ([action.words or action.tool] if runners else [])
     touched: dict[str, dict[str, list[SubjectChange]]] = {}
+    words: dict[tuple[str, str], str] = {}
     for action in actions:
         restored = frozenset(action.restored)
         for kind, subject, done in action.done():
             if subject not in restored:
                 touched.setdefault(kind, {}).setdefault(subject, []).append(done)
+                words[kind, subject] = action.words or action.tool
     for kind, subjects in touched.items():
         asked = Undoing(hass=hass, user=user, force=force, subjects=subjects.keys())
         for subject, found_done in subjects.items():
-            if (back := KINDS[kind].way_back(asked, subject, found_done)) is None:
+            cannot: WayBack | None = WayBack(fate=Fate.IMPOSSIBLE, label=subject)
+            if (back := told_by_kind(partial(KINDS[kind].way_back, asked, subject, found_done), cannot)) is None:
                 continue
             way.effects += back.effects
             if back.fate is not Fate.BACK:
-                way.told[back.fate].append(back.label)
+                way.told[back.fate].append(back.label or words[kind, subject])
             if back.fate in (Fate.CHANGED, Fate.IMPOSSIBLE, Fate.HIDDEN):
                 way.left.add(subject)
     return way
@@ -214,7 +222,7 @@ class HaUndo(HomeAgentTool):
         for item in found:
             requests.setdefault(item.turn_id, []).append(item)
         for actions in requests.values():
-            if any(item.success or item.set_off or Outcome.CHANGED in item.outcomes.values() for item in actions):
+            if any(item.happened for item in actions):
                 way = reversal_of(hass, actions, turn.user, force=self._force)
                 if way.effects or any(item.tried is None for item in actions):
                     return way
@@ -272,12 +280,13 @@ async def async_answer_undo(
     return Answer(text=await _async_words(hass, turn.speaks, undone, tool.undone), done=done)
 
 
-async def _async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any], effects: Iterable[Effect]) -> str:
+async def _async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any], effects: Sequence[Effect]) -> str:
     """Return the result of `ha_undo` in words."""
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
     already = result.get("already", ())
-    sentences = [await KINDS[item.kind].async_describe(hass, language, item, Moment.UNDONE) for item in effects]
+    told = [await KINDS[item.kind].async_describe(hass, language, item, Moment.UNDONE) for item in effects[:MAX_NAMES]]
+    sentences = told if len(told) == len(effects) else [await async_more(hass, language, told, len(effects))]
     sentences += [
         await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (

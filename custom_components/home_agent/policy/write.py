@@ -118,6 +118,15 @@ def _captured(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[
     return found
 
 
+def told_by_kind[Told](asking: Callable[[], Told], otherwise: Told) -> Told:
+    """Return what a kind tells of effects that were executed: an error of it must not keep them from being noted."""
+    try:
+        return asking()
+    except Exception as err:  # noqa: BLE001 - kinds ask registries and files
+        LOGGER.error("What became of an action cannot be told: %s", where_of(err))
+        return otherwise
+
+
 def _by_place(effects: Iterable[Effect]) -> dict[Place, list[Effect]]:
     """Return the effects on each subject, kind by kind."""
     found: dict[Place, list[Effect]] = {}
@@ -144,6 +153,11 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
         except (HomeAssistantError, probatio.Invalid) as err:
             error = str(err) or type(err).__name__
             held_back.extend([err] if isinstance(err, DidNotRun) else ())
+        except asyncio.CancelledError as err:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            error = type(err).__name__  # of a request that the integration had made: only that is over
         except Exception as err:  # noqa: BLE001 - one broken device does not hide what the others did
             LOGGER.error("%s of %s failed unexpectedly: %s", effect.action, subject, where_of(err))
             error = type(err).__name__
@@ -337,6 +351,7 @@ class Write:
 
     def _end(self, outcomes: Mapping[str, Outcome], *, success: bool) -> None:
         entity_ids = {item for effect in self._plan.effects for item in effect.entity_ids}
+        self._turn.record.written = outcomes
         self._turn.record.outcomes.update({item: outcome for item, outcome in outcomes.items() if item in entity_ids})
         if self._writes.note is not None:
             self._writes.note(
@@ -346,7 +361,7 @@ class Write:
                     plan=self._plan,
                     before=self._before,
                     captured=self._captured,
-                    left=_captured(self._hass, self._plan.effects),
+                    left=told_by_kind(partial(_captured, self._hass, self._plan.effects), {}),
                     outcomes=outcomes,
                     success=success,
                     following=self._following,
@@ -375,13 +390,14 @@ class Verification:
 
         @callback
         def look(watch: EffectWatch[Any], subject: str) -> None:
-            if watch.is_settled(subject):
+            if told_by_kind(partial(watch.is_settled, subject), True):
                 waiting.discard((watch, subject))
             if not waiting:
                 arrived.set()
 
         for watch in self._watches:
-            found = [item for item in watch.subjects if item not in failed and not watch.is_settled(item)]
+            waits = (item for item in watch.subjects if item not in failed)
+            found = [item for item in waits if not told_by_kind(partial(watch.is_settled, item), True)]
             if found and (stop := watch.listen(found, partial(look, watch))) is not None:
                 waiting.update((watch, item) for item in found)
                 stops.append(stop)
@@ -405,6 +421,7 @@ class Verification:
         found: dict[str, Outcome] = {}
         for watch in self._watches:
             for subject in watch.subjects:
-                outcome = Outcome.FAILED if subject in failed else watch.outcome(subject, waited=waited)
+                telling = partial(watch.outcome, subject, waited=waited)
+                outcome = Outcome.FAILED if subject in failed else told_by_kind(telling, Outcome.DONE)
                 found[subject] = min(outcome, found.get(subject, outcome), key=_WORST_FIRST.index)
         return found

@@ -4,7 +4,7 @@ Tools and the policy find their turn through `current_turn`: Home Assistant keep
 (its prompt freeze) for all turns.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -237,6 +237,8 @@ class TurnRecord:
     """Something was done; False if the home shows no effect."""
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     """Of all writes, by entity id."""
+    written: Mapping[str, Outcome] = field(default_factory=dict)
+    """Of the last write, by subject."""
     usage: Usage = field(default_factory=Usage)
     first_token_ms: int | None = None
     """Milliseconds from the input to the model's first words, thinking or tool call; None without any."""

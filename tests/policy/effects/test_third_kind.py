@@ -1,6 +1,5 @@
 """A kind of effect that the package knows nothing of goes through question, yes, run, verification, journal, restart and undo."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
@@ -8,39 +7,18 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.effects import KINDS
-from custom_components.home_agent.policy.undo import UndoTools
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import ACTION_EXECUTED
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 from tests.stored import restart
 
-from .notes import NOTES, NoteKind, WriteNote
+from .notes import NoteKind
 
-pytestmark = pytest.mark.usefixtures("demo_house")
+pytestmark = pytest.mark.usefixtures("demo_house", "kind")
 
 BED = "light.bed_light"
 QUICK = {"verify_seconds": 0.3}
-
-
-@pytest.fixture(autouse=True)
-def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
-    """Register the kind, and the tool beside `ha_undo`."""
-    kind, tool, offered = NoteKind(), WriteNote(), UndoTools.async_tools
-
-    async def async_tools(self: UndoTools, *args: Any) -> Any:
-        return (*await offered(self, *args), tool)
-
-    monkeypatch.setitem(KINDS, kind.effect.kind, kind)
-    monkeypatch.setattr(UndoTools, "async_tools", async_tools)
-    return kind
-
-
-@pytest.fixture
-def notes(hass: HomeAssistant) -> Iterator[dict[str, str]]:
-    hass.data[NOTES] = {}
-    yield hass.data[NOTES]
-    del hass.data[NOTES]
 
 
 async def write(hass: HomeAssistant, server: LLMServer, context: Context, words: str, **arguments: Any) -> str:

@@ -66,7 +66,7 @@ class WayBack:
     fate: Fate
     effects: Sequence[Effect] = ()
     label: str = ""
-    """What it is called in the result of undo."""
+    """What it is called in the result of undo; empty: by the words of who did it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +249,11 @@ class UnknownEffect(Effect):
     kind: ClassVar[str] = "unknown"
     raw: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    @override
+    def subjects(self) -> tuple[str, ...]:
+        return (f"{self.raw.get('kind')}:{self.action}",)  # so that it is left when the rest of its action is undone
+
     @classmethod
     @override
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -263,6 +268,10 @@ class UnknownKind(EffectKind[UnknownEffect]):
     """Stands for the kinds of newer releases."""
 
     effect = UnknownEffect
+
+    @override
+    def label(self, effect: UnknownEffect, subject: str) -> str:
+        return ""  # the words of its action are told instead
 
     @override
     def judge(self, hass: HomeAssistant, effect: UnknownEffect) -> Judgement:
