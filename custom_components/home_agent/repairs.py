@@ -27,6 +27,7 @@ from .policy.policy import Policy
 from .policy.proposals import Proposals
 from .support.const import DOMAIN
 from .support.encoding import as_markdown
+from .turn.proposal import Proposal
 
 _PIN = "pin"
 _APPROVE, _REJECT = "approve", "reject"
@@ -97,14 +98,13 @@ class ProposalsFlow(RepairsFlow):
 
     def __init__(self, key: str) -> None:
         """Decide on the kind of a key."""
-        self._key, self._shown = key, frozenset[str]()
+        self._key, self._shown = key, dict[str, Proposal]()
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Show what is proposed."""
         if not (waiting := await self._async_waiting()):
             return self.async_abort(reason="over")
-        self._shown = frozenset(waiting)  # what is proposed from now on is not decided here
-        listed = "\n".join(f"- {as_markdown(text)}" for text in waiting.values())
+        listed = "\n".join(f"- {as_markdown(text)}" for _, text in waiting.values())
         return self.async_show_menu(
             step_id="init",
             menu_options=["approve_all", "choose", "reject_all"],
@@ -113,11 +113,11 @@ class ProposalsFlow(RepairsFlow):
 
     async def async_step_approve_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Approve all."""
-        return await self._async_decide(approve=self._shown, reject=())
+        return await self._async_decide(approve=self._shown.values(), reject=())
 
     async def async_step_reject_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Decline all."""
-        return await self._async_decide(approve=(), reject=self._shown)
+        return await self._async_decide(approve=(), reject=self._shown.values())
 
     async def async_step_choose(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Ask which are approved and which are rejected; the others wait on."""
@@ -125,11 +125,12 @@ class ProposalsFlow(RepairsFlow):
         approve, reject = chosen.get(_APPROVE, []), chosen.get(_REJECT, [])
         if user_input is not None:
             if {*approve}.isdisjoint(reject):
-                return await self._async_decide(approve=approve, reject=reject)
+                shown = self._shown
+                return await self._async_decide([shown[item] for item in approve], [shown[item] for item in reject])
             errors[_REJECT] = "both"
         if not (waiting := await self._async_waiting()):
             return self.async_abort(reason="over")
-        choices = [SelectOptionDict(value=row_id, label=text) for row_id, text in waiting.items()]
+        choices = [SelectOptionDict(value=row_id, label=text) for row_id, (_, text) in waiting.items()]
         several = SelectSelector(SelectSelectorConfig(options=choices, multiple=True, mode=SelectSelectorMode.LIST))
         left = {key: [item for item in listed if item in waiting] for key, listed in chosen.items()}
         schema = probatio.Schema(
@@ -137,20 +138,25 @@ class ProposalsFlow(RepairsFlow):
         )
         return self.async_show_form(step_id="choose", data_schema=schema, errors=errors)
 
-    async def _async_decide(self, approve: Collection[str], reject: Collection[str]) -> RepairsFlowResult:
+    async def _async_decide(self, approve: Collection[Proposal], reject: Collection[Proposal]) -> RepairsFlowResult:
         """Decide, and end; an issue that ends well is deleted, so it stays where some still wait."""
         if (proposals := self._proposals()) is None:
             return self.async_abort(reason="over")
-        if reason := await proposals.async_decide(self._key, approve, reject):
+        decided, reason = await proposals.async_decide(self._key, approve, reject)
+        if reason is not None:
             return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(reason)})
+        if not decided and (approve or reject):  # it was decided elsewhere, or says something else by now
+            return self.async_abort(reason="over")
         if left := len(await self._async_waiting()):
             return self.async_abort(reason="left", description_placeholders={"count": str(left)})
         return self.async_create_entry(data={})
 
-    async def _async_waiting(self) -> dict[str, str]:
-        """Return the texts of what waits, by id; nothing while no entry is loaded."""
+    async def _async_waiting(self) -> dict[str, tuple[Proposal, str]]:
+        """Return what waits and its text, by id: only that is decided on, as it is shown. Nothing while no entry is loaded."""
         proposals = self._proposals()
-        return await proposals.async_waiting(self._key) if proposals else {}
+        waiting = await proposals.async_waiting(self._key) if proposals else {}
+        self._shown = {row_id: row for row_id, (row, _) in waiting.items()}
+        return waiting
 
     def _proposals(self) -> Proposals | None:
         entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)

@@ -1,5 +1,6 @@
 """A kind of proposal that only this file defines: told in Repairs, approved and declined there, and limited."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -172,6 +173,26 @@ async def test_what_was_decided_meanwhile_is_over(hass: HomeAssistant, repairs: 
     kept_of(hass, Garden).clear()
     form = await repairs.send(menu, next_step_id="choose")
     assert (form["type"], form["reason"]) == ("abort", "over")
+
+
+@pytest.mark.parametrize("choice", ["approve_all", "choose"])
+async def test_what_says_something_else_by_now_is_not_decided(
+    hass: HomeAssistant, repairs: Repairs, choice: str
+) -> None:
+    propose(hass, "rose")
+    form = await repairs.send(await repairs.open(), next_step_id="choose") if choice == "choose" else None
+    menu = form or await repairs.open()
+    kept_of(hass, Garden).put(Plant(id="rose", user_id="anna"))
+    ended = await repairs.send(menu, **({"approve": ["rose"]} if form else {"next_step_id": choice}))
+    assert (ended["type"], ended["reason"], statuses(hass)) == ("abort", "over", {"rose": "proposed"})
+
+
+async def test_one_administrator_decides_after_the_other(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    propose(hass, "rose", "tulip")
+    rows, proposals = kept_of(hass, Garden).rows(), entry.runtime_data.proposals
+    both = (proposals.async_decide("plants_proposed", *told) for told in ((rows, ()), ((), rows)))
+    assert await asyncio.gather(*both) == [(2, None), (0, None)]
+    assert statuses(hass) == {"rose": "approved", "tulip": "approved"}
 
 
 async def test_they_outlive_a_restart_and_wait_again(hass: HomeAssistant, entry: MockConfigEntry) -> None:

@@ -11,6 +11,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, issue_registry as ir
 from homeassistant.setup import async_setup_component
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.home.taught_names import MAX_DECLINED, taught_names_of
@@ -519,3 +520,17 @@ async def test_undo_works_after_a_restart(hass: HomeAssistant, hass_storage: dic
     assert [call["action"] for call in action["calls"]] == ["home_agent.add_name"]
     assert speech(await say(hass, "undo", "c2", context=admin)) == "Bed Light is no longer called “moon lamp”."
     assert aliases(hass) == before
+
+
+async def test_a_proposal_of_a_deactivated_user_is_not_approved(
+    hass: HomeAssistant,
+) -> None:
+    entry = await set_up(hass)
+    user = MockUser(name="Guest").add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.ceiling_lights": True}}})
+    names = taught_names_of(hass)
+    names.async_note(BED, "moon lamp", ProposalStatus.PROPOSED, user.id)
+    await hass.auth.async_update_user(user, is_active=False)
+    decided, why = await entry.runtime_data.proposals.async_decide("names_proposed", names.rows(), ())
+    assert (decided, str(why).startswith("“moon lamp” was proposed by a user who is no longer active.")) == (1, True)
+    assert [row.status for row in names.rows()] == [ProposalStatus.PROPOSED]

@@ -3,7 +3,8 @@
 Kinds are added while the entry is loaded: taught names (policy/teaching.py) and learned phrases (local/learned.py).
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,7 @@ class Proposals:
         """Start without kinds."""
         self._hass = hass
         self._kinds: dict[str, ProposalKind[Any]] = {}
+        self._deciding = asyncio.Lock()
 
     @callback
     def async_add(self, kind: ProposalKind[Any]) -> CALLBACK_TYPE:
@@ -75,20 +77,27 @@ class Proposals:
 
         return remove
 
-    async def async_waiting(self, key: str) -> dict[str, str]:
-        """Return the texts of what waits, by id; nothing for an unknown kind."""
+    async def async_waiting(self, key: str) -> dict[str, tuple[Proposal, str]]:
+        """Return what waits with its text, by id; nothing for an unknown kind."""
         if (kind := self._kinds.get(key)) is None:
             return {}
-        return {row.id: await kind.text(row) for row in kind.waiting()}
+        return {row.id: (row, await kind.text(row)) for row in kind.waiting()}
 
-    async def async_decide(self, key: str, approve: Iterable[str], decline: Iterable[str]) -> str | None:
-        """Approve and decline what waits, by id; return why not all could be approved: nothing is declined then."""
-        if (kind := self._kinds.get(key)) is None:  # taken out while its form was open
-            return None
-        approved, declined = {*approve}, {*decline}
-        if rows := [row for row in kind.waiting() if row.id in approved]:
-            if reason := await kind.approve(rows):
-                return reason
-        if rows := [row for row in kind.waiting() if row.id in declined]:
-            kind.decline(rows)
-        return None
+    async def async_decide(
+        self, key: str, approve: Collection[Proposal], decline: Collection[Proposal]
+    ) -> tuple[int, str | None]:
+        """Approve and decline rows that wait as they were shown; others are left.
+
+        Return how many were decided on, and why not all could be approved: nothing is declined then. One administrator
+        after the other decides.
+        """
+        async with self._deciding:
+            if (kind := self._kinds.get(key)) is None:  # taken out while its form was open
+                return 0, None
+            approved = [row for row in kind.waiting() if row in approve]
+            if approved and (fault := await kind.approve(approved)):
+                return len(approved), fault
+            declined = [row for row in kind.waiting() if row in decline]
+            if declined:
+                kind.decline(declined)
+            return len(approved) + len(declined), None

@@ -229,7 +229,8 @@ def proposed_names(hass: HomeAssistant, policy: Policy, teach: TeachName, profil
         return await async_text(hass, language, "name_question_of", target=thing, name=name, user=user.name)
 
     async def async_approve(rows: Sequence[TaughtName]) -> str | None:
-        faults = [await _async_approve(hass, policy, teach.approved(), profile, row) for row in rows]
+        giving = (_async_approve(hass, policy, teach.approved(), profile, row) for row in rows if row in names.rows())
+        faults = [await fault for fault in giving]
         return "\n".join(fault for fault in faults if fault) or None
 
     def decline(rows: Sequence[TaughtName]) -> None:
@@ -246,13 +247,15 @@ async def _async_approve(
 ) -> str | None:
     """Give a thing a proposed name in the name of its proposer, with the permissions of now; return why that failed, or None."""
     user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
+    if row.user_id and (user is None or not user.is_active):  # without a user, there would be no limits
+        return await async_error_text(hass, hass.config.language, ToolError("name_proposer_gone", name=f"“{row.name}”"))
     turn = Turn(
         profile=profile,
         conversation_id=row.id,
         text="",
         language=hass.config.language,
         context=Context(user_id=row.user_id),
-        user=user if user is not None and user.is_active else None,
+        user=user,
     )
     arguments = {"target": row.target, "name": row.name}
     try:
