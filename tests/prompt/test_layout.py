@@ -300,3 +300,28 @@ def test_shares_of_the_window(settings: Mapping[str, Any], room: int, expected: 
 def test_tokens_of_the_part_are_told() -> None:
     made = layout(replace(NOTHING, rounds=(said(1), NEW), baseline=BASELINE, begins=False))
     assert made.part_tokens == words(made.part.text) > 0
+
+
+def test_what_changed_since_the_baseline_is_bounded() -> None:
+    ids = [f"light.thing_{number}" for number in range(130)]
+    home = HomeSnapshot({one: HomeEntity(one, (one,), None) for one in ids})
+    before = {one: KnownState("on", State(one, "on")) for one in ids}
+    budget = shares(Profile(subentry_id="p", name="p"), room=3072, fixed=1400)
+
+    def estimate(text: str) -> int:
+        return len(text) // 4
+
+    text = str(dict.fromkeys(ids, "on"))
+    inputs = replace(
+        NOTHING,
+        budget=budget,
+        estimate=estimate,
+        home=home,
+        baseline=Baseline(home=home, told=before, text=text, tokens=estimate(text)),
+        states={one: State(one, "unavailable") for one in ids},
+        rounds=(said(1), NEW),
+    )
+    assert inputs.home_map.tokens + estimate(text) <= budget.states  # a baseline that is made has its room
+    made = layout(inputs)
+    assert made.part_tokens <= inputs.turn_room
+    assert made.left_out.changes == len(ids) - len(made.part.told) > 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import accumulate
 import math
 from typing import NamedTuple
 
@@ -367,7 +368,7 @@ class _States:
             self.told |= dict.fromkeys(gone, KnownState(GONE, None))
             self.lines |= dict.fromkeys(gone, GONE)
             if baseline is not None:
-                self._add_since(baseline)
+                left_out.changes = self._add_since(baseline, max(CHANGES_TOKENS, inputs.turn_room - LEAST_TOKENS))
                 left_out.states = 0 if not inputs.begins or looks_up else baseline.left_out
                 left_out.full_tokens = baseline.full_tokens
             if (selection := inputs.selection) is not None:
@@ -406,8 +407,11 @@ class _States:
         if before is None or before.text != now.text or anyway:
             self.lines[entity_id] = now.text
 
-    def _add_since(self, baseline: Baseline) -> None:
-        """Add what changed: of the baseline only states, of what was told in the conversation the attributes, too."""
+    def _add_since(self, baseline: Baseline, budget: int) -> int:
+        """Add what changed: of the baseline only states, of what was told in the conversation the attributes, too.
+
+        If not all fits, the newest changes do. Return how many are left out: the model knows them as they were.
+        """
         entities, states = self._inputs.home.entities, self._inputs.states
         briefly: list[HomeEntity] = []
         in_detail: list[HomeEntity] = []
@@ -418,11 +422,17 @@ class _States:
             if state is not before.state and (state.state != before.state.state or not from_baseline):
                 is_brief = from_baseline or "=" not in before.text
                 (briefly if is_brief else in_detail).append(entities[entity_id])
-        for entity, now in (
-            *self._described(briefly, baseline.attributes, detailed=False),
-            *self._described(in_detail, baseline.attributes, detailed=True),
-        ):
+        changed = self._described(briefly, baseline.attributes, detailed=False)
+        changed += self._described(in_detail, baseline.attributes, detailed=True)
+        sizes = [self._tokens(*item) for item in changed] if len(changed) > ASKED else []
+        fitting = len(changed)
+        if sum(sizes) > budget:
+            by_age = sorted(zip(changed, sizes, strict=True), key=_changed_at, reverse=True)
+            changed = [item for item, _ in by_age]
+            fitting = sum(spent <= budget for spent in accumulate(size for _, size in by_age))
+        for entity, now in changed[:fitting]:
             self._add(entity.entity_id, now)
+        return len(changed) - fitting
 
     def _add_found(self, budget: int, *, retells: bool) -> int:
         """Add what the request is about, changes first; return how many are left out. If not all fits, only the best have attributes."""
@@ -481,6 +491,11 @@ class _States:
         introduced = not self._inputs.home_map.full and entity_id not in self._known
         note = self._inputs.introduce(entity_id) if introduced else ""
         return self._inputs.estimate(f'"{entity_id}":"{now.text} ({note})",')
+
+
+def _changed_at(item: tuple[tuple[HomeEntity, KnownState], int]) -> float:
+    state = item[0][1].state
+    return state.last_changed_timestamp if state is not None else 0.0
 
 
 def described(
