@@ -90,3 +90,14 @@ async def test_repairs_turns_it_off(hass: HomeAssistant, hass_client: ClientSess
     assert not async_get_pipelines(hass)[0].prefer_local_intents
     assert async_get_pipelines(hass)[0].conversation_engine == OURS
     assert not told(hass)
+
+
+@pytest.mark.usefixtures("house")
+async def test_a_reload_leaves_no_listener_where_there_are_no_voice_assistants(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    await hass.config_entries.async_reload(entry.entry_id)
+    before = dict(hass.bus.async_listeners())
+    for _ in range(3):
+        await hass.config_entries.async_reload(entry.entry_id)
+        await hass.async_block_till_done()
+    assert dict(hass.bus.async_listeners()) == before

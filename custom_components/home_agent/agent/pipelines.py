@@ -8,9 +8,10 @@ from typing import Any
 
 from homeassistant.components.conversation import DOMAIN as CONVERSATION
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.const import EVENT_COMPONENT_LOADED
+from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
-from homeassistant.setup import async_when_setup
+from homeassistant.setup import EventComponentLoaded
 
 from ..settings.profile import Profile
 from ..support import issues
@@ -23,16 +24,9 @@ PIPELINE_ID = "pipeline_id"
 @callback
 def async_watch_pipelines(hass: HomeAssistant, entry: ConfigEntry, profiles: Mapping[str, Profile]) -> None:
     """Keep the Repairs issues about pipelines up to date until the entry is unloaded."""
-    loaded = True
 
     @callback
-    def forget() -> None:
-        nonlocal loaded
-        loaded = False
-
-    async def watch(hass: HomeAssistant, _component: str) -> None:
-        if not loaded:
-            return
+    def watch(_event: Event[EventComponentLoaded] | None = None) -> None:
         store = hass.data[ASSIST_PIPELINE].pipeline_store
 
         async def changed(_change: str, _pipeline_id: str, _pipeline: object) -> None:
@@ -41,8 +35,14 @@ def async_watch_pipelines(hass: HomeAssistant, entry: ConfigEntry, profiles: Map
         entry.async_on_unload(store.async_add_listener(changed))
         async_check_pipelines(hass, profiles)
 
-    entry.async_on_unload(forget)
-    async_when_setup(hass, ASSIST_PIPELINE, watch)
+    @callback
+    def is_pipelines(data: EventComponentLoaded) -> bool:
+        return data["component"] == ASSIST_PIPELINE
+
+    if ASSIST_PIPELINE in hass.data:
+        watch()
+    else:
+        entry.async_on_unload(hass.bus.async_listen(EVENT_COMPONENT_LOADED, watch, event_filter=is_pipelines))
 
 
 @callback
