@@ -58,12 +58,12 @@ async def test_form_sent_back_untouched_stores_nothing(hass: HomeAssistant) -> N
     assert dict(entry.options) == {"emit_events": False}
 
 
-async def test_a_setting_that_is_gone_is_ignored_and_leaves_with_the_next_input(hass: HomeAssistant) -> None:
+async def test_a_setting_that_is_unknown_is_ignored_and_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"retrieval": {"l2_threshold": 90.0, "additional_top_k": 3}})
     form = await form_of(hass, entry.entry_id)
     assert "l2_threshold" not in fields(form)
     await send(hass, form, **shown(form))
-    assert dict(entry.options) == {"retrieval": {"additional_top_k": 3}}
+    assert dict(entry.options) == {"retrieval": {"l2_threshold": 90.0, "additional_top_k": 3}}
 
 
 async def test_model_is_tried_and_stored(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:

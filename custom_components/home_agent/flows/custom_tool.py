@@ -150,7 +150,10 @@ class CustomToolFlow(SubentryForms):
         errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             shown = user_input
-            data = _tool(user_input)
+            not_shown = {key: value for key, value in stored.items() if key not in (*BASICS, *said, CONF_HANDLER)}
+            data = not_shown | _tool(user_input)
+            if user_input.get(BEHAVIOUR, behaviour) == behaviour:
+                data |= said
             if missing := _missing("", data):
                 errors = missing
             elif self.name_is_taken(data[CONF_NAME]):
@@ -262,10 +265,9 @@ def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any])
         if kind != NO_AUTH:
             same = before if before.get(CONF_TYPE) == kind else {}
             moved = _place(handler, "url", "server_url") != _place(known, "url", "server_url")
-            handler[CONF_AUTH] = {
-                CONF_TYPE: kind,
-                **{key: same[key] for key in CREDENTIALS[kind] if key in same and not (moved and key in KEPT)},
-            }
+            # Unknown ones may be secrets as well.
+            stay = [key for key in same if not moved or (key in CREDENTIALS.get(kind, ()) and key not in KEPT)]
+            handler[CONF_AUTH] = {CONF_TYPE: kind, **{key: same[key] for key in stay}}
     method = str(handler.get("method", "GET")).upper()
     if step == "rest" and method not in _WITH_BODY and method != str(known.get("method", "GET")).upper():
         handler = {key: value for key, value in handler.items() if key not in (BODY, "content_type")}
@@ -275,8 +277,10 @@ def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any])
 def _with_credentials(kind: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return a handler with the entered credentials. A secret that was left stays, unless the address changed."""
     before = known[CONF_AUTH]
-    auth: dict[str, Any] = {CONF_TYPE: kind}
     moved = "token_url" in before and _place(user_input, "token_url") != _place(before, "token_url")
+    auth = {CONF_TYPE: kind} | {
+        key: value for key, value in before.items() if key not in CREDENTIALS[kind] and not moved
+    }
     for key in CREDENTIALS[kind]:
         value = user_input.get(key)
         if key in KEPT and value in (None, "", STORED):

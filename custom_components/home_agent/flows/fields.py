@@ -123,7 +123,7 @@ def split(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with each list in two fields: exposed entities, and everything else."""
     values = dict(settings)
     for key in PICKED & settings.keys():
-        items: list[Any] = list(settings[key] or ())
+        items = [_context_entity(item) if isinstance(item, Mapping) else item for item in settings[key] or ()]
         plain = {
             number: entity_id
             for number, item in enumerate(items)

@@ -86,6 +86,9 @@ class Layers:
                 name: item for name, item in value.items() if keeps_all or name in before or inherited.get(name) != item
             }
             return {key: own} if own else {}
+        if SETTINGS[key].kind == "context_entities" and value:
+            stored = {row["entity_id"]: row for row in self.own.get(key) or self.inherits[key]}
+            return {key: [_not_shown(stored.get(row["entity_id"], {})) | row for row in value]}
         if not is_empty(value):
             return {key: value}
         empty: Any = [] if isinstance(BUILT_IN[key], list) else ""
@@ -95,6 +98,10 @@ class Layers:
         if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
             return {}
         return {key: empty}
+
+
+def _not_shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in ("entity_id", "attributes")}
 
 
 def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:

@@ -81,6 +81,8 @@ CREDENTIALS: dict[str, Fields] = {
     OAUTH2: {CONF_TOKEN_URL: ADDRESS, CONF_CLIENT_ID: TEXT, CONF_CLIENT_SECRET: SECRET, CONF_SCOPE: TEXT},
 }
 """Fields of the form of credentials, by kind."""
+FIELDS = {*CONNECTION, *DETAILS, *CREDENTIALS[BEARER], *CREDENTIALS[OAUTH2], CONF_ALLOWED_TOOLS}
+"""All that the forms show. A key of a newer release stays as well, unless the address changed: it may be a secret."""
 _DEFAULTS = {CONF_TRANSPORT: AUTO, CONF_AUTH: NO_AUTH, CONF_VERIFY_SSL: True}
 
 
@@ -105,7 +107,7 @@ class McpServerFlow(SubentryForms):
         self._skips_check = sent.pop(CONF_USE_ANYWAY, False)
         self._name = sent.pop(CONF_NAME, "")
         if _origin(sent.get(CONF_URL)) != _origin(self._data.get(CONF_URL)):
-            self._data.pop(CONF_TOKEN, None)
+            self._data = {key: value for key, value in self._data.items() if key in FIELDS and key != CONF_TOKEN}
         self._data = {**self._data, CONF_URL: "", **sent}
         errors: dict[str, str] = {}
         if not http_url(self._data[CONF_URL]):
@@ -164,9 +166,10 @@ class McpServerFlow(SubentryForms):
     async def _async_connect(self) -> SubentryFlowResult:
         """Ask the server for its tools; show an error in the form where it can be corrected."""
         self._tools, entered = [], self._data or {}
-        keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
-        self._data = data = {key: entered[key] for key in keys if key in entered}  # without other kinds of credentials
-        data[CONF_ALLOWED_TOOLS] = list(entered.get(CONF_ALLOWED_TOOLS, ()))
+        used = CREDENTIALS.get(entered[CONF_AUTH], {})
+        others = {key for kind in CREDENTIALS.values() for key in kind if key not in used}
+        data: dict[str, Any] = {CONF_ALLOWED_TOOLS: []} | {key: entered[key] for key in entered if key not in others}
+        self._data = data
         http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
         try:
             self._tools = await async_list_tools(self.hass, address_from(data, http))
@@ -187,7 +190,7 @@ class McpServerFlow(SubentryForms):
         """Ask which tools may do more than read, and store the server."""
         if user_input is not None:
             named = sorted({name.strip() for name in user_input.get(CONF_ALLOWED_TOOLS, ()) if name.strip()})
-            data = {key: value for key, value in (self._data or {}).items() if not is_empty(value)}
+            data = {key: value for key, value in (self._data or {}).items() if key not in FIELDS or not is_empty(value)}
             name = self._name or str(URL(data[CONF_URL]).host)
             return self.store(name, data | {CONF_ALLOWED_TOOLS: named})
         writing = select([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)

@@ -75,6 +75,8 @@ _ADVANCED: Fields = {
     "remote": SWITCH,
     "keep_ready": SWITCH,
 }
+_FIELDS = {"base_url", "api_key", "api_version", "model", *_PARAMETERS, *_ADVANCED}
+"""What may be emptied."""
 
 
 def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
@@ -139,7 +141,7 @@ class EndpointForm:
     @property
     def data(self) -> dict[str, Any]:
         """Return the data to store."""
-        return {key: value for key, value in self._data.items() if not is_empty(value)}
+        return {key: value for key, value in self._data.items() if key not in _FIELDS or not is_empty(value)}
 
     @property
     def config(self) -> EndpointConfig:

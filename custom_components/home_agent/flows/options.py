@@ -19,7 +19,7 @@ from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
 from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOME, USER, MemorySettings
-from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins
+from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins, settings_of
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support.const import (
     CONF_AGENT_RULES,
@@ -102,11 +102,12 @@ CONFIRMATION: Fields = {
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Return what to store, and the fields with an invalid PIN. An emptied field removes its PIN."""
+    """Return what to store, and the fields with an invalid PIN. An emptied field removes its PIN; PINs without a field stay."""
     entered = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
     stored = options.get(CONF_PINS, {})
     pins = {reason: stored.get(reason, "") if pin == STORED else pin for reason, pin in entered.items()}
     wrong = {field_of(reason) for reason, pin in pins.items() if not _PIN.fullmatch(pin)}
+    pins |= {reason: pin for reason, pin in stored.items() if reason not in GUARDED}
     return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
 
 
@@ -327,10 +328,14 @@ class HomeAgentOptionsFlow(HomeCheck):
         settings = {CONF_CHOOSE_IN_CONVERSATIONS: False} | {key: options[key] for key in AGENTS if key in options}
         if settings.get(CONF_DEFAULT_PROFILE) not in agents:  # not chosen, or removed: the first one answers
             settings[CONF_DEFAULT_PROFILE] = next(iter(agents), "")
-        settings[CONF_AGENT_RULES] = stored = await _async_there(self.hass, options.get(CONF_AGENT_RULES, ()))
+        stored = await _async_there(self.hass, options.get(CONF_AGENT_RULES, ()))
+        rules = await _async_rules(self.hass, stored)
+        shown_rows = [{key: row[key] for key in rules.config["fields"] if key in row} for row in stored]
+        settings[CONF_AGENT_RULES] = shown_rows
         if user_input is not None:
             rows = user_input.get(CONF_AGENT_RULES) or []
             rows = [{key: value for key, value in row.items() if not is_empty(value)} for row in rows]
+            rows = [stored[shown_rows.index(row)] if row in shown_rows else row for row in rows]
             was_shown, settings = settings, {**user_input, CONF_AGENT_RULES: rows}
             if not (finding := _check_rules(rows, agents)):
                 kept = {key: value for key, value in options.items() if key not in AGENTS}
@@ -340,8 +345,7 @@ class HomeAgentOptionsFlow(HomeCheck):
                     if not is_empty(value) and (key in options or value != was_shown.get(key))
                 }
                 return await self._async_store(kept | chosen)
-        fields = AGENTS | {CONF_AGENT_RULES: await _async_rules(self.hass, stored)}
-        return self._form("agents", markers(self.hass, fields, settings), finding)
+        return self._form("agents", markers(self.hass, AGENTS | {CONF_AGENT_RULES: rules}, settings), finding)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the store of documents and the embedding model, and try both."""
@@ -444,9 +448,11 @@ class HomeAgentOptionsFlow(HomeCheck):
         return known(self.config_entry, default_settings(self.config_entry.options))
 
     def _defaults_after(self, before: Mapping[str, Any], fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
-        """Return the defaults after an input of a form with these fields that showed the defaults `before`."""
+        """Return the defaults after an input of a form with these fields that showed the defaults `before`; others stay."""
         sent, follows = tidy(user_input), followed(user_input, before, {FOLLOWS_BUILT_IN: fields})
-        return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows)
+        stored = settings_of(self.config_entry.options.get(CONF_DEFAULT_PROFILE_SETTINGS) or {})
+        others = {key: value for key, value in stored.items() if key not in fields}
+        return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows) | others
 
     async def _async_fields(
         self, step_id: str, fields: Fields, defaults: Mapping[str, Any]

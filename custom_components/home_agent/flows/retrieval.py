@@ -92,7 +92,7 @@ def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip
 
 
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: values that differ from the defaults.
+    """Return what to store: values that differ from the defaults, and what the form does not show.
 
     The usual address of the former preset becomes that of a new one. A stored secret stays for the same server.
     """
@@ -110,7 +110,7 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
     for key in SECRETS:
         if not submitted.get(key):
             after[key] = before[key] if stays[key] and not submitted.get(REMOVE[key]) else ""
-    return {key: value for key, value in after.items() if value != DEFAULTS[key]}
+    return {key: value for key, value in after.items() if key not in DEFAULTS or value != DEFAULTS[key]}
 
 
 async def async_check(
