@@ -95,10 +95,7 @@ class EndpointSensor(HomeAgentEntity, SensorEntity):
 
 
 class HomeSensor(SensorEntity):
-    """A sensor about all agents, for a dashboard.
-
-    Disabled by default: it shows questions and actions of all users.
-    """
+    """A sensor about all agents. Disabled by default: it shows questions and actions of all users."""
 
     _attr_has_entity_name = True
     _attr_should_poll = False

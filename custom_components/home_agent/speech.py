@@ -1,7 +1,4 @@
-"""Makes text speakable: removes Markdown, emoji, links and thinking while the answer is being written.
-
-For voice devices only; text chat keeps its formatting. The result depends on the text alone, not on the pieces in which it comes.
-"""
+"""Makes an answer speakable while it is written: without Markdown, emoji, links and thinking. For voice only."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -209,10 +206,7 @@ _BREAKING_TAGS = frozenset(
 
 
 class SpeechFilter:
-    """Makes one message speakable while it arrives.
-
-    It reads whole words, so that the character after a sign, which decides its meaning, is known.
-    """
+    """Makes one message speakable while it arrives, in whole words: the character after a sign decides its meaning."""
 
     def __init__(self) -> None:
         """Start a message."""
@@ -320,10 +314,7 @@ class SpeechFilter:
         return end
 
     def _recognise(self, body: str, complete: bool) -> tuple[LineKind, int] | None:
-        """Return the kind of a line and the length of its layout; None until that is certain.
-
-        The number of an item is not layout: it is spoken.
-        """
+        """Return kind and length of a line's layout, which has no number of an item; None until that is certain."""
         kind, pos = LineKind.TEXT, 0
         for _ in range(_DEEPEST):
             rest = body[pos:]

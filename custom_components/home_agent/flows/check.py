@@ -84,10 +84,7 @@ class HomeCheck(OptionsFlow):
 
     @callback
     def follows_setup(self) -> bool:
-        """Return whether this flow continues set-up, and remember it.
-
-        Home Assistant's frontend starts a new options flow instead of continuing the given one, which is aborted here.
-        """
+        """Return whether this flow goes on with set-up. The frontend starts a new one; the given one ends here."""
         flows = self.hass.config_entries.options
         for waiting in flows.async_progress_by_handler(self.handler, match_context={**FROM_SETUP}):
             self._ends_here = True

@@ -136,10 +136,7 @@ def lifted(user_input: Mapping[str, Any], sections: Collection[str]) -> dict[str
 def changed(
     stored: Mapping[str, Any], user_input: Mapping[str, Any], parts: Mapping[str, Fields], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what to store after an input of fields in `parts`: values that differ from the defaults, and what is not shown.
-
-    A section that was not sent stays as it is, a switch that was not sent as well.
-    """
+    """Return what to store after an input of fields in `parts`; a section or switch that was not sent stays."""
     sent, data = lifted(user_input, parts), dict(stored)
     for key in (key for name, fields in parts.items() if not name or name in user_input for key in fields):
         value = sent.get(key)

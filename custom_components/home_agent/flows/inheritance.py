@@ -1,7 +1,4 @@
-"""Which fields of a form follow the defaults: each section has a list of check boxes with values and their origin.
-
-A ticked field follows the defaults, also when they change later. An unticked or changed one is stored with the agent.
-"""
+"""Which fields of a form follow the defaults, also when they change: lists of check boxes with values."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

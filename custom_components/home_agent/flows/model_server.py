@@ -198,10 +198,7 @@ class EndpointForm:
 
     @property
     def _models_by_name(self) -> dict[str, str]:
-        """Return the models by display name, or by id if a name is not unique.
-
-        A field that accepts typed names shows no labels.
-        """
+        """Return the models by display name, or by id if a name is not unique: a typed field shows no labels."""
         models = dict.fromkeys([*self._models, *filter(None, [self._data.get("model")])])
         names = Counter(map(model_name, models))
         return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}

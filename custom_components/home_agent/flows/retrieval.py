@@ -1,7 +1,4 @@
-"""The form about search and documents: store, embedding model, thresholds. Server and model are tried before it is stored.
-
-Token and key are never shown; an empty field keeps the stored one for the same server, unless the switch below deletes it.
-"""
+"""The form about search and documents. Server and model are tried before it is stored; keys are never shown."""
 
 import asyncio
 from collections.abc import Mapping
@@ -116,10 +113,7 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
 async def async_check(
     hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
 ) -> FormError | None:
-    """Return an error of the settings; `FAILED` if the server or the model could not be used.
-
-    `memories` is the collection of the memory, which must not be one of documents: more people may read those.
-    """
+    """Return an error, `FAILED` if server or model cannot be used. `memories` is no collection of documents."""
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
     names = (settings.collection, *settings.additional_collections)
     if wrong := next((name for name in names if not is_collection_name(name)), None):

@@ -203,10 +203,7 @@ async def _async_reload(call: ServiceCall) -> None:
 
 
 async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
-    """Return the settings of an agent, the origin of each, and its own ones as YAML.
-
-    For administrators: the settings hold instructions and the lists of what needs no confirmation.
-    """
+    """Return an agent's settings, with instructions and lists, the origin of each, and its own ones as YAML."""
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get("profile"))
     [entry] = call.hass.config_entries.async_loaded_entries(DOMAIN)

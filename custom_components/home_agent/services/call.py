@@ -74,10 +74,7 @@ async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, 
 
 
 async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...]:
-    """Return the channels for confirmations.
-
-    Raises `ServiceValidationError` for an unknown channel, or the phone of a user who may not confirm.
-    """
+    """Return the channels for confirmations. Raises for an unknown one, or the phone of a user who may not confirm."""
     channels = tuple(call.data.get("confirm_via", ()))
     for channel in channels:
         if not is_channel(call.hass, channel):

@@ -89,10 +89,7 @@ async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
     known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
     known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
-    return {
-        "memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]],
-        "count": len(known),
-    }
+    return {"memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]], "count": len(known)}
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
@@ -226,10 +223,7 @@ def _writes_for(memories: Memories, user_id: str | None) -> str | None:
 
 
 async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
-    """Return the owner that an action names: a user, None for the home, `ALL` if it names none.
-
-    Raises for an owner outside the scope, and for an unknown one.
-    """
+    """Return the named owner: None is the home, `ALL` none. Raises for an unknown one, and outside the scope."""
     if (wanted := call.data.get("owner")) is None:
         return ALL
     owner = None if wanted == HOME else wanted

@@ -153,10 +153,7 @@ _BEGINS_INSIDE = re.compile(r"deepseek-r1|qwq|[-:_]thinking|-reasoner?\b", re.IG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """Which parameters an endpoint accepts for a model, as far as this is known in advance.
-
-    A wrong guess costs one refused request: `Dialect` in client/chat_completions.py learns from it.
-    """
+    """What is known in advance of an endpoint with a model; `Dialect` (client/chat_completions.py) learns the rest."""
 
     max_tokens: str = "max_tokens"
     """Name of the parameter that limits the answer."""

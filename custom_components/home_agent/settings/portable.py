@@ -1,8 +1,4 @@
-"""A profile's own settings from elsewhere: presets, and YAML that another home can read.
-
-YAML has names instead of ids, and no secrets; models and servers are only named. Each key that is read is checked.
-Presets (presets.json) have names and instructions in several languages.
-"""
+"""A profile's own settings from elsewhere: presets, and YAML with names instead of ids, and no secrets."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -130,10 +126,7 @@ def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
 
 
 def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
-    """Return the name (or ""), the settings as they are stored, and all problems.
-
-    Settings with a problem, that are null, or that this version does not use any more are left out.
-    """
+    """Return name (or ""), settings as stored, without wrong, removed and null ones, and all problems."""
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
     try:

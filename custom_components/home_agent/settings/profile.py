@@ -1,7 +1,4 @@
-"""The settings of one agent: built-in defaults, then the home's, then the profile's own, merged when the entry is loaded.
-
-Subentry and options store only what was set; an absent key, or None, inherits.
-"""
+"""The settings of one agent: built-in defaults, the home's and its own, merged. Only what was set is stored."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -113,10 +110,7 @@ def _choice(section: FormSection, *options: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One agent. Field names are the keys of a `profile` subentry and of the defaults in the entry's options.
-
-    Forms show them in this order. What each one means to a person is in the translations.
-    """
+    """One agent. Field names are the keys of stored settings; forms show them in this order."""
 
     subentry_id: str = ""
     name: str = ""
@@ -377,10 +371,7 @@ def with_one_description(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
-    """Return the profile of a subentry with this `data`; unknown keys are ignored.
-
-    `defaults` are those of all agents, by key (`default_settings`).
-    """
+    """Return a profile from the `data` of its subentry and the `defaults` of all agents; unknown keys are ignored."""
     settings = {key: value for key, value in merged(defaults, settings_of(data)).items() if key in SETTINGS}
     for key, value in settings.items():
         if SETTINGS[key].kind == "number":
@@ -395,10 +386,7 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
 
 
 def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the ids of profiles, each given as its chosen id (or "") and its name.
-
-    An id that was not chosen is made from the name, with a number if it is taken.
-    """
+    """Return the ids of profiles, given as chosen id or "" and name; others are made from the name, with a number."""
     listed = list(profiles)
     used = {own for own, _ in listed if own}
     found: list[str] = []

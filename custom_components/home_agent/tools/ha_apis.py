@@ -1,7 +1,4 @@
-"""The tools of Home Assistant's LLM APIs that a profile names.
-
-Intents, lists, scripts and actions are planned; others are judged by their annotations.
-"""
+"""The tools of Home Assistant's LLM APIs. Intents, lists, scripts and actions are planned, others are annotated."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -168,10 +165,7 @@ class ApiIntent(ApiTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the entities that the intent will find, and the calls if its handler tells them.
-
-        Raises `ToolRefusal` if it finds none, or one that is not exposed or hidden from the user.
-        """
+        """Return the entities that the intent will find, and the calls. Raises `ToolRefusal` without a known entity."""
         slots = _filled(args)
         self.check(hass, slots, turn)
         try:

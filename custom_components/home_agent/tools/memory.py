@@ -278,10 +278,7 @@ class ForgetMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the memories to delete. Several need a yes, and one that is not surely meant.
-
-        Raises `ToolRefusal` if none is meant.
-        """
+        """Return the memories to delete; several need a yes, or unsure ones. Raises `ToolRefusal` if none is meant."""
         found, sure = await self._async_meant(args, turn)
         going = sorted(found, key=lambda memory: (memory.extracted_at, memory.id))
         asks, tainted = len(going) > 1 or not sure, bool(turn.record.taints)

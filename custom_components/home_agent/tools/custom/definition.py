@@ -1,8 +1,4 @@
-"""A custom tool as written in YAML or in the form: one schema for both, and the parts that all kinds share.
-
-Each kind has a schema of its handler (`CustomTool.schema`). Authentication and the result of an answer are shared by the kinds that
-ask a server; the simplest kind, a template, is here as well.
-"""
+"""A custom tool from YAML or the form: its schema, credentials, the result of an answer, and the kind `template`."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -183,10 +179,7 @@ class CustomTool(HomeAgentTool):
     @staticmethod
     @contextmanager
     def led_astray(values: Values) -> Iterator[None]:
-        """Suppress a refusal of a plan's template that read an entity: the run will fail in the same way.
-
-        The refusal must not disclose the entity before the policy has checked it.
-        """
+        """Suppress a refusal of a template that read an entity: it must not be told before the policy has checked it."""
         try:
             yield
         except ToolRefusal:

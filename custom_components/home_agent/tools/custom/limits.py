@@ -47,10 +47,7 @@ type Function = Callable[..., Any]
 
 
 def limit(environment: SandboxedEnvironment) -> None:
-    """Make the templates of an environment raise `ToolRefusal` before they create something huge.
-
-    A model's number must neither fill the memory nor take minutes.
-    """
+    """Make the templates of an environment raise `ToolRefusal` before they create something huge or take minutes."""
     environment.intercepted_binops = frozenset({"+", "*", "**", "%"})
     environment.binop_table |= {"+": _plus, "*": _times, "**": _power, "%": _remainder}
     environment.concat = _concat  # type: ignore[method-assign]

@@ -58,10 +58,7 @@ class CustomTools:
         self.has_examples = False  # whether any tool has example sentences
 
     async def async_load(self) -> None:
-        """Read all tools again; errors become issues in Repairs, and the other tools work.
-
-        Unchanged tools stay the same objects; until all are read, the previous ones are offered.
-        """
+        """Read all tools again; errors become issues in Repairs. Unchanged tools stay the same objects."""
         async with self._loading:
             section = section_from(self._hass)
             tool_context = self._tool_context(section)

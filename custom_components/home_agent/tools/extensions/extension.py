@@ -51,10 +51,7 @@ def domain_of(name: str) -> str:
 
 
 def check_names(name: str, prompt: str, tools: Iterable[str], *, most: int | None = MAX_TOOLS) -> None:
-    """Raise `ExtensionError` for an invalid name, a prompt without a summary, or invalid names of tools.
-
-    Also for more than `most` tools; None: no limit.
-    """
+    """Raise `ExtensionError` for an invalid name, prompt or name of a tool, and for more than `most` tools."""
     domain = domain_of(name)
     fits = len(name) <= MAX_EXTENSION_NAME and _EXTENSION_NAME.fullmatch(name) is not None
     if not fits or not domain[:1].isalpha() or domain in _WORDS:
@@ -120,10 +117,7 @@ class ExtensionTool(HomeAgentTool):
         domains: Iterable[str] = (),
         guide: str | None = None,
     ) -> None:
-        """Wrap `tool` with fixed `arguments`; with `domains`, calls reach entities of these domains only.
-
-        Raises `ExtensionError` if the tool has no such argument.
-        """
+        """Wrap `tool` with fixed `arguments`, for entities of `domains` if given. Raises `ExtensionError`."""
         fixed = dict(arguments or {})
         self.tool = tool  # the tool beneath
         self.name = name

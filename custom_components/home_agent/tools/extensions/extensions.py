@@ -1,8 +1,4 @@
-"""All extensions of the home: the known ones, those that a profile may route to, and the refused ones with the reason.
-
-They come from the owner's folders, from profiles that are a domain, from other integrations, and from this one. The first with a
-name keeps it, in this order. An error in one refuses that one only.
-"""
+"""All extensions of the home. The first with a name keeps it: of a folder, a profile, an integration, shipped."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -122,10 +118,7 @@ async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension
             raise ExtensionError("extension_tool_schema", tool=tool.name)
         tools.append(ExtensionTool(ours, name=tool.name, summary=summary, example=example, notes=notes))
     return Extension(
-        name=registered.name,
-        prompt=registered.prompt.strip(),
-        tools=tuple(tools),
-        source=ExtensionSource.INTEGRATION,
+        name=registered.name, prompt=registered.prompt.strip(), tools=tuple(tools), source=ExtensionSource.INTEGRATION
     )
 
 
@@ -294,10 +287,7 @@ class Extensions:
         self._told: frozenset[str] | None = None
 
     async def async_load(self) -> None:
-        """Read the folders again; an invalid extension is refused alone, with an issue in Repairs.
-
-        While Home Assistant starts, the check is left for later, so that the start does not wait for files and integrations.
-        """
+        """Read the folders again and check them; while Home Assistant starts, the check is left for later."""
         folder = Path(self._hass.config.path(*FOLDER))
         written: list[tuple[ExtensionSource, WrittenExtension]] = []
         unreadable: list[RefusedExtension] = []
@@ -367,10 +357,7 @@ class Extensions:
         return [found[domain] for domain in sorted(found)]
 
     async def async_of(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[Extension, ...]:
-        """Return the extensions that a profile may route to, sorted by name for the router's prompt.
-
-        Extensions without exposed entities of their domains, and unavailable tools, are left out.
-        """
+        """Return the extensions that a profile may route to, sorted by name, without those that have no tool now."""
         wanted = None if ALL in profile.extensions else set(map(domain_of, profile.extensions))
         offered: list[Extension] = []
         for extension in await self.async_known(profile, llm_context):
@@ -458,10 +445,7 @@ class Extensions:
         profile: Profile,
         llm_context: llm.LLMContext,
     ) -> Extension | ExtensionError:
-        """Return the extension of a folder with its available tools, or its error.
-
-        Tools for other domains than the exposed `kinds` are left out: they may not exist.
-        """
+        """Return the extension of a folder, or its error; tools for others than the exposed `kinds` are left out."""
         tools: list[ExtensionTool] = []
         is_about = not written.needs or any(kind in kinds for kind in written.needs)
         for tool in written.tools if is_about else ():

@@ -1,8 +1,4 @@
-"""Extensions from folders with `prompt.md` and `tools.yaml`.
-
-These functions are slow: call them in the executor. They read nothing outside the folder and follow no links; an invalid extension
-is refused as a whole.
-"""
+"""Extensions from folders with `prompt.md` and `tools.yaml`, read in the executor; no links, nothing outside."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -156,10 +152,7 @@ def _text(folder: Path, name: str, file: str) -> str:
 
 @lru_cache(maxsize=MAX_EXTENSIONS)  # parsing is slow, and a reload of the entry finds most files unchanged
 def written_from_yaml(text: str) -> WrittenExtension:
-    """Return the extension of a `tools.yaml`, without name and prompt; the same object for the same text.
-
-    Raises `ExtensionError`.
-    """
+    """Return the extension of a `tools.yaml`, without name and prompt. Raises `ExtensionError`."""
     try:
         valid = _SCHEMA(_parsed(text))
     except probatio.Invalid as err:

@@ -88,10 +88,7 @@ class Server:
         issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
 
     async def async_ready(self) -> None:
-        """Wait until its tools can be called; a server in its pause after a failure is tried at once.
-
-        Raises the `McpError` of that attempt.
-        """
+        """Wait until its tools can be called, at once after a failed attempt. Raises the `McpError` of that attempt."""
         if self._session is not None:
             return
         attempt = self._attempt

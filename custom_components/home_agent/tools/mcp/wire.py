@@ -1,7 +1,4 @@
-"""The HTTP transport below the SDK: guards addresses and sizes, and records failures.
-
-The SDK's own errors tell little and differ between its generations.
-"""
+"""The HTTP transport below the MCP SDK: guards addresses and sizes, and records failures."""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
