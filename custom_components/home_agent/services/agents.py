@@ -340,14 +340,14 @@ def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
 
 PROCESS, CONFIRM = (probatio.All(partial(_without_pin, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA))
 ACTIONS = (
-    ServiceAction("process", _async_process, PROCESS, SupportsResponse.OPTIONAL),
-    ServiceAction("confirm", _async_confirm, CONFIRM, SupportsResponse.OPTIONAL),
-    ServiceAction("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("process", _async_process, PROCESS),
+    ServiceAction("confirm", _async_confirm, CONFIRM),
+    ServiceAction("reject", _async_reject, REJECT_SCHEMA),
+    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA),
     # Read or change data of the whole home, or run any tool.
-    ServiceAction("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
-    ServiceAction(SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
-    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction("reload_context", _async_reload_context, response=SupportsResponse.NONE, for_admins=True),
+    ServiceAction(SERVICE_RELOAD, _async_reload, response=SupportsResponse.NONE, for_admins=True),
+    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, for_admins=True),
     ServiceAction("list_extensions", _async_list_extensions, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
     ServiceAction("get_profile", _async_get_profile, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
 )

@@ -24,8 +24,8 @@ class ServiceAction(NamedTuple):
 
     name: str
     handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
-    schema: VolSchemaType
-    response: SupportsResponse
+    schema: VolSchemaType = probatio.Schema({})
+    response: SupportsResponse = SupportsResponse.OPTIONAL
     for_admins: bool = False
 
 

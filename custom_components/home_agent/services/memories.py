@@ -278,9 +278,9 @@ def _in_utc(moment: datetime | None) -> datetime | None:
 ACTIONS = (
     ServiceAction("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
     ServiceAction("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA),
+    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA),
+    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA),
+    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA),
     ServiceAction("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
 )

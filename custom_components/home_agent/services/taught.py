@@ -105,12 +105,8 @@ async def _async_forget_learned_phrase(call: ServiceCall) -> ServiceResponse:
 
 
 ACTIONS = (
-    ServiceAction("list_taught_names", _async_list_taught_names, probatio.Schema({}), SupportsResponse.ONLY),
-    ServiceAction(
-        "forget_taught_name", _async_forget_taught_name, FORGET_NAME_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
-    ),
-    ServiceAction("list_learned_phrases", _async_list_learned_phrases, probatio.Schema({}), SupportsResponse.ONLY),
-    ServiceAction(
-        "forget_learned_phrase", _async_forget_learned_phrase, FORGET_PHRASE_SCHEMA, SupportsResponse.OPTIONAL
-    ),
+    ServiceAction("list_taught_names", _async_list_taught_names, response=SupportsResponse.ONLY),
+    ServiceAction("forget_taught_name", _async_forget_taught_name, FORGET_NAME_SCHEMA, for_admins=True),
+    ServiceAction("list_learned_phrases", _async_list_learned_phrases, response=SupportsResponse.ONLY),
+    ServiceAction("forget_learned_phrase", _async_forget_learned_phrase, FORGET_PHRASE_SCHEMA),
 )

@@ -94,15 +94,8 @@ class ApiTool(HomeAgentTool):
         self._tool = tool
         self._instance = instance
         made = type(getattr(tool, "tool", tool))  # inside of Home Assistant's namespace
-        described = (
-            made.__module__,
-            made.__qualname__,
-            tool.name,
-            tool.title,
-            tool.description,
-            self.wire_parameters,
-            tool.annotations,
-        )
+        said = (tool.name, tool.title, tool.description, self.wire_parameters, tool.annotations)
+        described = (made.__module__, made.__qualname__, *said)
         self._version = sha256(repr(described).encode(errors="replace")).hexdigest()[:16]
 
     @override
@@ -134,7 +127,9 @@ class ApiTool(HomeAgentTool):
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Call the tool for the turn's user. Raises `ToolRefusal` with the error that it reports."""
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
-        return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+        context = self._instance.llm_context
+        asks = replace(context, context=turn.context, language=turn.language, device_id=turn.device_id)
+        return plain_result(await self._tool.async_call(hass, tool_input, asks))
 
     def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
         """Raise if the user may not use the API or read all that the tool reads, or for invalid arguments."""
@@ -145,11 +140,6 @@ class ApiTool(HomeAgentTool):
         ):
             raise ToolPermissionError(target=self.name)
         self._tool.parameters(deepcopy(args))
-
-    def _asked_by(self, turn: Turn) -> llm.LLMContext:
-        return replace(
-            self._instance.llm_context, context=turn.context, language=turn.language, device_id=turn.device_id
-        )
 
 
 class ApiIntent(ApiTool):
@@ -255,8 +245,7 @@ class ApiScript(ApiTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Run the script. A response counts as text from outside."""
-        tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
-        result = plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+        result = await super().run(hass, args, plan, turn)
         answer = result.get("result") if isinstance(result, dict) else result
         if answer:
             turn.record.taints.add(self.name)

@@ -102,6 +102,13 @@ class _Fixed(probatio.Schema):
         return self._whole({**data, **self._fixed} if isinstance(data, Mapping) else data, **kwargs)
 
 
+_SAME = (
+    *("title", "annotations", "guide_is_default", "entity_id", "stands_alone", "asks_key", "fails_in_own_words"),
+    *("answers", "timed_out"),
+)
+"""Attributes that an alias has from the tool beneath."""
+
+
 class ExtensionTool(HomeAgentTool):
     """An alias of another tool."""
 
@@ -127,18 +134,11 @@ class ExtensionTool(HomeAgentTool):
         self.domains = tuple(domains)
         self.stands_for = tool.name if tool.name != name else ""
         self.description = "\n".join(filter(None, (self.summary, self.example, self.notes)))
-        self.title = tool.title
-        self.annotations = tool.annotations
+        for attribute in _SAME:
+            setattr(self, attribute, getattr(tool, attribute))
         self.wire_parameters = _without(tool.wire_parameters, fixed, name)
         self.parameters = _Fixed(tool.parameters, fixed) if fixed else tool.parameters
         self.guide = guide
-        self.guide_is_default = tool.guide_is_default
-        self.entity_id = tool.entity_id
-        self.stands_alone = tool.stands_alone
-        self.asks_key = tool.asks_key
-        self.fails_in_own_words = tool.fails_in_own_words
-        self.answers = tool.answers
-        self.timed_out = tool.timed_out
 
     @property
     @override
