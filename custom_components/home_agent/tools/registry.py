@@ -45,21 +45,20 @@ class ToolProvider(Protocol):
 
 
 class NativeTools:
-    """`ha_control` and `ha_query`."""
+    """`ha_control` and `ha_query`, and other tools that an agent has or lacks with them."""
 
-    names = (HaControl.name, HaQuery.name)
-
-    def __init__(self, home: Home) -> None:
-        """Take where the exposed home is read."""
+    def __init__(self, home: Home, *beside: HomeAgentTool) -> None:
+        """Take where the exposed home is read, and the tools beside."""
         self.revision = 0
         self._home = home
         query = HaQuery(home)
-        self._tools = {known: (HaControl(home, automations=known), query) for known in (False, True)}
+        self._tools = {known: (HaControl(home, automations=known), query, *beside) for known in (False, True)}
+        self.names = [tool.name for tool in self._tools[False]]
         self._automations: bool | None = None
         home.async_listen(self._look)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return both, or none when the profile has them switched off."""
+        """Return all, or none when the profile has them switched off."""
         if not profile.native_tools:
             return ()
         if self._automations is None:
@@ -151,8 +150,7 @@ class TurnAPIInstance(llm.APIInstance):
     async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
         """Return the envelope; never raises, so the model always learns how the call ended."""
         async_conversation_trace_append(
-            ConversationTraceEventType.TOOL_CALL,
-            {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
+            ConversationTraceEventType.TOOL_CALL, {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args}
         )
         named = (tool for tool in self.tools if isinstance(tool, HomeAgentTool) and tool.name == tool_input.tool_name)
         return await self.policy.async_call(current_turn.get(), next(named, None), tool_input)

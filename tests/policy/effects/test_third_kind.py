@@ -8,8 +8,8 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.policy.effects import KINDS
-from custom_components.home_agent.policy.undo import UndoTools
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.tools.registry import NativeTools
 from custom_components.home_agent.turn.events import ACTION_EXECUTED
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
@@ -26,13 +26,13 @@ QUICK = {"verify_seconds": 0.3}
 @pytest.fixture(autouse=True)
 def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
     """Register the kind, and the tool beside `ha_undo`."""
-    kind, tool, offered = NoteKind(), WriteNote(), UndoTools.async_tools
+    kind, tool, offered = NoteKind(), WriteNote(), NativeTools.async_tools
 
-    async def async_tools(self: UndoTools, *args: Any) -> Any:
+    async def async_tools(self: NativeTools, *args: Any) -> Any:
         return (*await offered(self, *args), tool)
 
     monkeypatch.setitem(KINDS, kind.effect.kind, kind)
-    monkeypatch.setattr(UndoTools, "async_tools", async_tools)
+    monkeypatch.setattr(NativeTools, "async_tools", async_tools)
     return kind
 
 
