@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 import re
+from traceback import walk_tb
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
@@ -396,10 +397,6 @@ def _line(error: BaseException | None) -> str:
     """Return the line of a template's error, `?` if Jinja does not say."""
     if isinstance(error, TemplateSyntaxError):
         return str(error.lineno)
-    line = "?"
-    traceback = error.__traceback__ if error else None
-    while traceback:
-        if traceback.tb_frame.f_code.co_filename in _TEMPLATE_FILES:
-            line = str(traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return line
+    passed = walk_tb(error.__traceback__ if error else None)
+    lines = [line for frame, line in passed if frame.f_code.co_filename in _TEMPLATE_FILES]
+    return str(lines[-1]) if lines else "?"

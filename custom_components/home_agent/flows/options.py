@@ -1,6 +1,6 @@
 """The default settings of all agents, and the settings of the home. Each page is stored when it is sent."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from functools import partialmethod
 import re
@@ -153,19 +153,17 @@ def _agents(hass: HomeAssistant) -> dict[str, str]:
     return {key: profile.name for registry in registries for key, profile in registry.by_id.items()}
 
 
-async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+async def _async_there(hass: HomeAssistant, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules without users, devices and areas that were removed, and without rules that then have no condition."""
     users = {user.id for user in await hass.auth.async_get_users()}
-    devices, areas = dr.async_get(hass), ar.async_get(hass)
+    devices, areas = dr.async_get(hass).async_get, ar.async_get(hass).async_get_area
+    there: dict[str, Callable[[str], object]] = {USERS: users.__contains__, DEVICES: devices, AREAS: areas}
     left = list[dict[str, Any]]()
     for stored in rows:
-        row = dict(stored)
-        if USERS in row:
-            row[USERS] = [user for user in row[USERS] if user in users]
-        if DEVICES in row:
-            row[DEVICES] = [device for device in row[DEVICES] if devices.async_get(device)]
-        if AREAS in row:
-            row[AREAS] = [area for area in row[AREAS] if areas.async_get_area(area)]
+        row = {
+            key: [item for item in value if there[key](item)] if key in there else value
+            for key, value in stored.items()
+        }
         for among in ((USERS,), (DEVICES, AREAS)):  # either of a device and an area counts
             if any(stored.get(key) for key in among) and not any(row.get(key) for key in among):
                 break  # without the condition it would apply to all
@@ -203,10 +201,7 @@ AGENTS: Fields = {
     CONF_CHOOSE_IN_CONVERSATIONS: SWITCH,
 }
 
-NETWORK: Fields = {
-    CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}),
-    CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
-}
+NETWORK: Fields = {CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}), CONF_ALLOW_PRIVATE_HOSTS: SWITCH}
 
 
 _SHARE = number(0, 1, step=0.05)

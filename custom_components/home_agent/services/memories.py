@@ -1,7 +1,6 @@
 """Actions of memories: list, find, store, change, delete."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import cast
 
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
@@ -118,8 +117,10 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     language = call.data.get("language") or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
-    expires_at = _in_utc(call.data.get("expires_at"))
-    if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
+    expires_at = call.data.get("expires_at")
+    if (
+        expires_at is not None and (expires_at := dt_util.as_utc(expires_at)) <= dt_util.utcnow()
+    ):  # it would be stored, and never be told
         raise invalid("memory_expired")
     turn = current_turn.get(None)
     taints = sorted(turn.record.taints) if turn else []
@@ -157,7 +158,8 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     if "owner" in call.data:
         changes["owner"] = await _async_owner(call, scope)
     if "expires_at" in call.data:
-        changes["expires_at"] = _in_utc(call.data["expires_at"])
+        expires_at = call.data["expires_at"]
+        changes["expires_at"] = dt_util.as_utc(expires_at) if expires_at else None
     memory = await memories.async_update(memory_id, **changes)
     return _memory_row(memory, await _async_names(call.hass))
 
@@ -268,11 +270,6 @@ def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
         TAINTED: ", ".join(memory.tainted),
         "replaced_by": memory.replaced_by,
     }
-
-
-def _in_utc(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC; without a time zone it is in the home's."""
-    return dt_util.as_utc(moment) if moment is not None else None
 
 
 ACTIONS = (

@@ -39,7 +39,7 @@ class EndpointPreset:
 
 
 def _cloud(
-    key: str, service: str, base_url: str, keys_at: str, window: int, *, example: str = "", **details: Any
+    key: str, service: str, base_url: str, keys_at: str, window: int = 128_000, *, example: str = "", **details: Any
 ) -> EndpointPreset:
     """Return a service on the internet that is paid for with a key; addresses without `https://`."""
     return EndpointPreset(
@@ -61,11 +61,10 @@ def _local(key: str, port: int, path: str = "", **details: Any) -> EndpointPrese
     return EndpointPreset(key=key, base_url=f"http://localhost:{port}/v1", example=example, **details)
 
 
-_AZURE = "https://my-home.openai.azure.com"
 PRESETS = {
     preset.key: preset
     for preset in (
-        _cloud("openai", "OpenAI", "api.openai.com/v1", "platform.openai.com/api-keys", 128_000),
+        _cloud("openai", "OpenAI", "api.openai.com/v1", "platform.openai.com/api-keys"),
         _cloud(
             "anthropic",
             "Anthropic",
@@ -75,19 +74,13 @@ PRESETS = {
             embeds=False,
         ),
         _cloud(
-            "gemini",
-            "Google Gemini",
-            "generativelanguage.googleapis.com/v1beta/openai",
-            "aistudio.google.com/apikey",
-            128_000,
+            "gemini", "Google Gemini", "generativelanguage.googleapis.com/v1beta/openai", "aistudio.google.com/apikey"
         ),
         _cloud("mistral", "Mistral", "api.mistral.ai/v1", "console.mistral.ai/api-keys", 32_000),
-        _cloud("groq", "Groq", "api.groq.com/openai/v1", "console.groq.com/keys", 128_000, embeds=False),
+        _cloud("groq", "Groq", "api.groq.com/openai/v1", "console.groq.com/keys", embeds=False),
         _cloud("deepseek", "DeepSeek", "api.deepseek.com/v1", "platform.deepseek.com/api_keys", 64_000, embeds=False),
-        _cloud(
-            "openrouter", "OpenRouter", "openrouter.ai/api/v1", "openrouter.ai/settings/keys", 128_000, key_check="/key"
-        ),
-        _cloud("azure", "Azure OpenAI", "", "portal.azure.com", 128_000, example=_AZURE),
+        _cloud("openrouter", "OpenRouter", "openrouter.ai/api/v1", "openrouter.ai/settings/keys", key_check="/key"),
+        _cloud("azure", "Azure OpenAI", "", "portal.azure.com", example="https://my-home.openai.azure.com"),
         _local("ollama", 11434),
         _local("lm_studio", 1234),
         _local("localai", 8080),

@@ -233,7 +233,6 @@ class RecallMemory(MemoryTool):
             known = [item.memory for item in found]
         rows: list[JsonValueType] = []
         room = MAX_CHARACTERS
-        told: list[Memory] = []
         for memory in known[:MAX_RECALLED]:
             row: JsonObjectType = {
                 "id": memory.id[:SHORT_ID],
@@ -247,11 +246,9 @@ class RecallMemory(MemoryTool):
             if room < 0:
                 break
             rows.append(row)
-            told.append(memory)
-        for memory in told:  # text from outside stays that in memory
-            turn.record.taints |= set(memory.tainted)
-        if told:
-            self._last.note(turn, told)
+            turn.record.taints |= set(memory.tainted)  # text from outside stays that in memory
+        if rows:
+            self._last.note(turn, known[: len(rows)])
         result: JsonObjectType = {"memories": rows}
         if len(known) > len(rows):
             result["more"] = len(known) - len(rows)

@@ -4,7 +4,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-import os
 from pathlib import Path
 import re
 from typing import Any, override
@@ -102,12 +101,8 @@ def read_extensions(folder: Path) -> tuple[list[WrittenExtension], list[tuple[st
     found: list[WrittenExtension] = []
     wrong: list[tuple[str, ExtensionError]] = []
     try:
-        with os.scandir(folder) as entries:
-            folders = sorted(
-                (entry.name, entry.is_symlink())
-                for entry in entries
-                if not entry.name.startswith(".") and (entry.is_symlink() or entry.is_dir(follow_symlinks=False))
-            )
+        shown = (item for item in folder.iterdir() if not item.name.startswith("."))
+        folders = sorted((item.name, item.is_symlink()) for item in shown if item.is_symlink() or item.is_dir())
     except OSError:  # such as no folder
         return found, wrong
     for number, (name, is_link) in enumerate(folders):

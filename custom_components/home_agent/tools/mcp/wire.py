@@ -5,12 +5,12 @@ from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from ipaddress import ip_address
 import math
 import ssl
 from typing import Any, Self
 
 from aiohttp import hdrs
+from homeassistant.util.network import is_ip_address
 from homeassistant.util.ssl import client_context, client_context_no_verify
 from yarl import URL
 
@@ -172,7 +172,7 @@ class WatchedTransport:
     async def _async_route(self, request: Any) -> Any:
         """Send a request to an allowed address of its host. Raises `AddressRefused`."""
         host, resolver = request.url.host, self._address.resolver
-        found = [] if resolver is None or _is_address(host) else await resolver.resolve(host)
+        found = [] if resolver is None or is_ip_address(host) else await resolver.resolve(host)
         requests = [  # with certificate and `Host` header of the name
             self._httpx.Request(
                 request.method,
@@ -210,11 +210,3 @@ class WatchedTransport:
         self._watch.failure = failure
         error: Exception = self._httpx.RequestError(failure, request=request)
         return error
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
