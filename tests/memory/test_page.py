@@ -21,12 +21,12 @@ async def test_sent_back_untouched_it_sets_nothing(hass: HomeAssistant) -> None:
     assert (result["type"], dict(entry.options)) == (FlowResultType.MENU, {})
 
 
-async def test_only_what_differs_is_stored_and_it_holds(hass: HomeAssistant) -> None:
+async def test_only_what_differs_is_stored_with_what_is_unknown_here_and_it_holds(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"top_k": 7, "gone": 1}})
     form = await topic(hass, entry, "memory")
     values = shown(form) | {"scope": "user", "top_k": 5.0, "event_ttl": 30.0, "dedup_threshold": 0.9}
     await send(hass, form, **arranged(form, values))
-    assert dict(entry.options) == {"memory": {"scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
+    assert dict(entry.options) == {"memory": {"gone": 1, "scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
     settings = kept_of(hass, Memories).settings
     assert (settings.scope, settings.top_k, settings.event_ttl) == ("user", 5, 30)
 
