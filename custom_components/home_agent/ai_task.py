@@ -23,8 +23,7 @@ from .support.errors import LLMResponseError
 from .turn.turn import Turn, TurnRecord, current_turn, running
 
 PARALLEL_UPDATES = 0
-_FENCE = re.compile(r"```\w*")
-"""Many models wrap their JSON."""
+_FENCE = re.compile(r"```\w*")  # many models wrap their JSON
 MAX_CALLS = 100  # tool calls of one task
 
 

@@ -101,8 +101,7 @@ class HomeSensor(SensorEntity):
     _attr_should_poll = False
     _attr_entity_registry_enabled_default = False
     key: str
-    changes: tuple[str, ...] = ()
-    """Events that may change it."""
+    changes: tuple[str, ...] = ()  # events that may change it
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
         """Initialize the sensor of an entry."""

@@ -24,8 +24,7 @@ _UNSPACED_CHARS = (  # Thai and Lao, Tibetan, Burmese, Khmer, Chinese and Japane
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 )
 
-_ZERO_WIDTH_JOINER = "\u200d"
-"""Joins emoji, and is a part of words in Indic scripts."""
+_ZERO_WIDTH_JOINER = "\u200d"  # joins emoji, and is a part of words in Indic scripts
 _PICTURE_STYLE = "\ufe0f"
 
 _PICTURE = re.compile(f"[{_PICTURE_CHARS}]")
@@ -66,14 +65,10 @@ class Gap(IntEnum):
 
     NONE = 0
     SPACE = 1
-    COMMA = 2
-    """Cells of a table."""
-    LINE = 3
-    """Lines of code."""
-    SOFT = 4
-    """A line ended inside a paragraph."""
-    BLOCK = 5
-    """A paragraph, heading or item ended."""
+    COMMA = 2  # cells of a table
+    LINE = 3  # lines of code
+    SOFT = 4  # a line ended inside a paragraph
+    BLOCK = 5  # a paragraph, heading or item ended
 
 
 class Writer:
@@ -87,8 +82,7 @@ class Writer:
         self._parts: list[str] = []
         self._wanted = _FIRST_LENGTH
         self._last = ""
-        self._last_word = ""
-        """The last character that is not a closing bracket or quote."""
+        self._last_word = ""  # the last character that is not a closing bracket or quote
         self._gap = Gap.NONE
         self._cut = False
 
@@ -155,12 +149,9 @@ class LineKind(Enum):
     TEXT = auto()
     HEADING = auto()
     ITEM = auto()
-    ROW = auto()
-    """A line of a table."""
-    CODE = auto()
-    """A line between fences."""
-    MARK = auto()
-    """A rule, a fence, an empty line: not spoken."""
+    ROW = auto()  # a line of a table
+    CODE = auto()  # a line between fences
+    MARK = auto()  # a rule, a fence, an empty line: not spoken
 
 
 # The start of a line decides its kind.
@@ -217,18 +208,14 @@ class SpeechFilter:
         self._held: list[str] = []
         self._length = self._enough = 0
         """Characters held, and how many to wait for, so that long text is not read again with each word."""
-        self._return = ""
-        """A carriage return at the end, which may be half of a line break."""
-        self._complete = False
-        """Whether no text follows."""
-        self._hidden = ""
-        """End of the text being left out (thinking, comments)."""
+        self._return = ""  # a carriage return at the end, which may be half of a line break
+        self._complete = False  # whether no text follows
+        self._hidden = ""  # end of the text being left out (thinking, comments)
         self._fence = ""
         self._line_open = False
         self._kind = self._read_as = LineKind.MARK
         self._prev = ""
-        self._code = 0
-        """The number of backticks that end the code."""
+        self._code = 0  # the number of backticks that end the code
         self._emphasised: set[str] = set()
         self._rules: dict[str, Callable[[str, int], int]] = {
             **dict.fromkeys("*_~", self._emphasis),

@@ -127,8 +127,7 @@ _PLAIN = {"type": "template", "template": "-"}
 class CustomToolFlow(SubentryForms):
     """Add a tool or change one."""
 
-    _data: dict[str, Any]
-    """As it will be stored."""
+    _data: dict[str, Any]  # as it will be stored
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for the tool's name and parameters, starting from what is stored."""

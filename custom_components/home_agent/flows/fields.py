@@ -47,8 +47,7 @@ from .inheritance import Layers, follow_choice, follow_field, followable
 
 CONTEXT_ENTITIES = "context_entities"
 SLASH_COMMANDS = "slash_commands"
-PICKED = {*LISTS, CONTEXT_ENTITIES}
-"""Lists that are split into two fields."""
+PICKED = {*LISTS, CONTEXT_ENTITIES}  # lists that are split into two fields
 
 
 def subentries_of(hass: HomeAssistant, kind: str) -> dict[str, str]:
@@ -284,8 +283,7 @@ def layers_of(hass: HomeAssistant, below: Mapping[str, Any], own: Mapping[str, A
 # Checks before anything is stored.
 
 
-_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")
-"""A domain, tool, entity or action, with wildcards."""
+_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")  # a domain, tool, entity or action, with wildcards
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
 _TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _SAMPLE = {

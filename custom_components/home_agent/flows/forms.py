@@ -33,8 +33,7 @@ TEXT = TextSelector()
 LONG_TEXT = TextSelector({"multiline": True})
 ADDRESS = TextSelector({"type": TextSelectorType.URL})
 SECRET = TextSelector({"type": TextSelectorType.PASSWORD, "autocomplete": "off"})
-STORED = "•" * 8
-"""Shown in place of a stored secret, and sent back if its field was not touched."""
+STORED = "•" * 8  # shown in place of a stored secret, and sent back if its field was not touched
 
 
 class PromptSelector(TemplateSelector):

@@ -12,8 +12,7 @@ from ..settings.profile import BUILT_IN, SETTINGS, Part, SettingOrigin
 from ..support.const import DOMAIN
 from .forms import Fields, is_empty, select
 
-FOLLOWS_BUILT_IN = "built_in_defaults"
-"""The list of fields on a page of the default settings."""
+FOLLOWS_BUILT_IN = "built_in_defaults"  # the list of fields on a page of the default settings
 _ORIGINS = dict(zip(SettingOrigin, ("origin_built_in", "origin_defaults", "origin_profile"), strict=True))
 """Keys of their texts."""
 MAX_TEXT = 60  # characters of a value in the list
@@ -121,8 +120,7 @@ class FollowLists:
 
     hass: HomeAssistant
     texts: Mapping[str, str]
-    labels: str
-    """How the keys of labels begin."""
+    labels: str  # how the keys of labels begin
 
     @classmethod
     async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:

@@ -51,8 +51,7 @@ ERRORS: dict[type[McpError], str] = {  # first match: a class stands above its p
 }
 NEEDED: dict[str, tuple[str, ...]] = {BEARER: ("token",), OAUTH2: ("token_url", "client_id", "client_secret")}
 """Required credentials, by kind."""
-KEPT = ("token", "client_secret")
-"""Secrets, shown as dots; left or emptied, the stored one stays."""
+KEPT = ("token", "client_secret")  # secrets, shown as dots; left or emptied, the stored one stays
 
 CONNECTION: Fields = {CONF_NAME: TEXT, CONF_URL: ADDRESS, "auth": select((NO_AUTH, BEARER, OAUTH2), "mcp_auth")}
 DETAILS: Fields = {"transport": select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}

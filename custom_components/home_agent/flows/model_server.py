@@ -59,8 +59,7 @@ from .forms import (
 CONF_USE_ANYWAY = "use_anyway"
 ADVANCED = "advanced"
 AZURE = "azure"
-NO_MODEL = "no_model"
-"""The choice besides the presets: no model."""
+NO_MODEL = "no_model"  # the choice besides the presets: no model
 
 _PARAMETERS: Fields = {
     "temperature": number(0, 2, step=0.05),
@@ -122,8 +121,7 @@ class EndpointForm:
         self.preset = preset_for(data["preset"])
         self._stored = (data.get("base_url") or "", data.get("api_key") or "")
         """Stored address and key; the key is never shown, nor sent to another server."""
-        self._entered_key = ""
-        """Shown again if it was refused."""
+        self._entered_key = ""  # shown again if it was refused
         self._is_new = "model" not in data
         self._data = {**_SWITCHES, **data}
         if self._is_new:
@@ -135,8 +133,7 @@ class EndpointForm:
             }
         self._models: list[str] = []
         self._may_skip_check = False
-        self.tries = False
-        """Whether the model is to be tried before it is stored."""
+        self.tries = False  # whether the model is to be tried before it is stored
 
     @property
     def data(self) -> dict[str, Any]:

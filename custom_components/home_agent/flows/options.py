@@ -106,8 +106,7 @@ SAFETY: dict[str, Any] = {
     const.CONF_DELEGATION_DEPTH: DEPTH,
 }
 """Defaults of the page `safety`."""
-PATTERNS = "patterns"
-"""The section for domains, actions, tools and patterns in lists."""
+PATTERNS = "patterns"  # the section for domains, actions, tools and patterns in lists
 
 
 def _other_agents(hass: HomeAssistant) -> EntitySelector:
@@ -253,8 +252,7 @@ OF_HOME: dict[str, Fields] = {"routing": {const.CONF_EXTENSIONS_OFF: extension_c
 class HomeAgentOptionsFlow(HomeCheck):
     """Change the default settings, one form per topic."""
 
-    _instructions = ""
-    """The default instructions as shown: sent back, they are not stored."""
+    _instructions = ""  # the default instructions as shown: sent back, they are not stored
     _wrong: dict[str, Any] | None = None
     """The defaults that a page was sent with an error, to be shown again."""
     _retrieval: dict[str, Any] | None = None

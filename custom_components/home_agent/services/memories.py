@@ -17,13 +17,11 @@ from ..support.bounds import as_float
 from ..turn.turn import current_turn
 from .call import ServiceAction, async_may_see_all, invalid, runtime_of
 
-HOME = "home"
-"""The owner of memories that are not one user's."""
+HOME = "home"  # the owner of memories that are not one user's
 MAX_LISTED = 10_000  # memories of one response
 MAX_FOUND = 100
 MAX_QUERY = 500  # characters
-ADDED_IMPORTANCE = 0.7
-"""Importance of a memory that an action adds without one."""
+ADDED_IMPORTANCE = 0.7  # importance of a memory that an action adds without one
 MEMORY_REFUSALS = {
     "empty": "memory_content",
     "too_long": "memory_content",

@@ -19,23 +19,15 @@ class EndpointPreset:
     """What the set-up fills in for a kind of endpoint."""
 
     key: str
-    base_url: str
-    """Suggested address, or empty."""
-    example: str = "http://192.168.1.20:8000/v1"
-    """An address as people enter it."""
+    base_url: str  # suggested address, or empty
+    example: str = "http://192.168.1.20:8000/v1"  # an address as people enter it
     needs_key: bool = False
-    service: str = ""
-    """Name of a service that needs a key."""
-    keys_at: str = ""
-    """Page where its keys are created."""
-    embeds: bool = True
-    """Whether it has embedding models."""
-    remote: bool = False
-    """Whether data leaves the home, by default."""
-    context_window: int = 16384
-    """Tokens of prompt and answer together."""
-    key_check: str | None = None
-    """Path that refuses a wrong key, if the list of models is public."""
+    service: str = ""  # name of a service that needs a key
+    keys_at: str = ""  # page where its keys are created
+    embeds: bool = True  # whether it has embedding models
+    remote: bool = False  # whether data leaves the home, by default
+    context_window: int = 16384  # tokens of prompt and answer together
+    key_check: str | None = None  # path that refuses a wrong key, if the list of models is public
 
 
 def _cloud(
@@ -148,18 +140,14 @@ _BEGINS_INSIDE = re.compile(r"deepseek-r1|qwq|[-:_]thinking|-reasoner?\b", re.IG
 class Traits:
     """What is known in advance of an endpoint with a model; `Dialect` (client/chat_completions.py) learns the rest."""
 
-    max_tokens: str = "max_tokens"
-    """Name of the parameter that limits the answer."""
-    sampling: bool = True
-    """Accepts `temperature` and `top_p`."""
+    max_tokens: str = "max_tokens"  # name of the parameter that limits the answer
+    sampling: bool = True  # accepts `temperature` and `top_p`
     keep_alive: bool = False
-    tool_choice_none: bool = False
-    """Obeys `tool_choice: none`."""
+    tool_choice_none: bool = False  # obeys `tool_choice: none`
     stream_options: bool = True
     response_format: bool = True
     """Obeys a JSON schema in `response_format`; otherwise the prompt describes it."""
-    thinking_back: bool = False
-    """Needs the thinking of an answer with tool calls sent back."""
+    thinking_back: bool = False  # needs the thinking of an answer with tool calls sent back
     signed_calls: bool = False
     """Signs its tool calls (`extra_content`) and refuses them without the signature."""
     strict_order: bool = False
@@ -217,25 +205,19 @@ class EndpointConfig:
     api_key: str = field(default="", repr=False)
     model: str
     preset: str = "custom"
-    api_version: str | None = None
-    """Azure OpenAI only."""
+    api_version: str | None = None  # Azure OpenAI only
     verify_ssl: bool = True
-    temperature: float | None = None
-    """None: not sent."""
+    temperature: float | None = None  # None: not sent
     top_p: float | None = None
-    max_tokens: int | None = None
-    """Tokens of one answer; None: not sent."""
+    max_tokens: int | None = None  # tokens of one answer; None: not sent
     keep_alive: str | None = None
     """How long Ollama keeps the model loaded (`5m`, `-1`); None: not sent."""
     tool_calling: bool = True
     context_window: int | None = None
     """Tokens of prompt and answer together; None: the server is asked."""
-    idle_timeout: float = 120.0
-    """Seconds of silence after which a stream is aborted."""
-    remote: bool = False
-    """Whether requests leave the home."""
-    keep_ready: bool = True
-    """Whether a model in the home reads the prompt in advance."""
+    idle_timeout: float = 120.0  # seconds of silence after which a stream is aborted
+    remote: bool = False  # whether requests leave the home
+    keep_ready: bool = True  # whether a model in the home reads the prompt in advance
 
     @property
     def keeps_ready(self) -> bool:

@@ -39,8 +39,7 @@ _REFERENCES = {
     "delegates": SUBENTRY_PROFILE,
 }
 """Kinds of settings that store ids of subentries."""
-_WORDS = (LLM_DEFAULT, LLM_NONE)
-"""Values of such settings that are no ids."""
+_WORDS = (LLM_DEFAULT, LLM_NONE)  # values of such settings that are no ids
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
 
 

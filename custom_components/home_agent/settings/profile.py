@@ -23,8 +23,7 @@ from ..support.const import (
 class ContextEntity:
     """One row of the list of entities in the context."""
 
-    pattern: str
-    """An entity id, also with wildcards (`climate.*`)."""
+    pattern: str  # an entity id, also with wildcards (`climate.*`)
     attributes: tuple[str, ...] = ()
     """Attributes to send besides the state; empty: those of the domain's record."""
 
@@ -33,23 +32,18 @@ class ContextEntity:
 class Narrowing:
     """The part of the home that a profile knows: the union of these. For the profile, the rest does not exist."""
 
-    areas: frozenset[str]
-    """Ids; the area of an entity, or of its device."""
-    labels: frozenset[str]
-    """Ids; of an entity, its device or its area."""
-    entities: tuple[str, ...]
-    """Entity ids and domains, also with wildcards."""
+    areas: frozenset[str]  # ids; the area of an entity, or of its device
+    labels: frozenset[str]  # ids; of an entity, its device or its area
+    entities: tuple[str, ...]  # entity ids and domains, also with wildcards
 
 
-ALL = "all"
-"""In a list of names: all of them."""
+ALL = "all"  # in a list of names: all of them
 
 
 class FormSection(StrEnum):
     """A section of the form of an agent; the values are keys of translations."""
 
-    BASICS = ""
-    """Outside of any."""
+    BASICS = ""  # outside of any
     PROMPT = "prompt"
     CONTEXT = "context"
     EXPOSURE = "exposure"
@@ -65,8 +59,7 @@ class FormSection(StrEnum):
 class Part(StrEnum):
     """A part of the stored defaults and of an agent's YAML; the values are keys there."""
 
-    OWN = ""
-    """At the top: of one agent alone, without a default."""
+    OWN = ""  # at the top: of one agent alone, without a default
     PROCESSING = "processing_config"
     TOOLS = "tools_config"
 
@@ -140,8 +133,7 @@ class Profile:
     """Whether the history in a prompt lists tool calls."""
     system_documents: tuple[str, ...] = _setting((), FormSection.PROMPT, "documents")
     """Names of documents in the system prompt (search/user_documents.py), in this order."""
-    timezone: str = _setting("", FormSection.PROMPT, "text")
-    """Empty: Home Assistant's."""
+    timezone: str = _setting("", FormSection.PROMPT, "text")  # empty: Home Assistant's
 
     context_mode: str = _choice(FormSection.CONTEXT, "auto", "direct", "retrieved", "both", "off")
     """A `ContextMode`, or `auto`: direct if everything fits, else retrieved."""
@@ -181,8 +173,7 @@ class Profile:
     custom_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "custom_tools")
     llm_apis: tuple[str, ...] = _setting((), FormSection.TOOLS, "llm_apis")
     """Ids of LLM APIs in Home Assistant's registry (Assist, its MCP integration)."""
-    mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")
-    """Subentry ids."""
+    mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")  # subentry ids
     allowed_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "tool_names")
     """Limits what the other settings offer, by name or wildcard."""
     documentation_tool: bool = _switch(False, FormSection.TOOLS)
@@ -246,8 +237,7 @@ class Profile:
 
     within: tuple[Narrowing, ...] = ()
     """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
-    changes_within: tuple[tuple[str, ...], ...] = ()
-    """The same for `may_change`."""
+    changes_within: tuple[tuple[str, ...], ...] = ()  # the same for `may_change`
 
     def __post_init__(self) -> None:
         """Derive the fields that are not settings."""
@@ -279,10 +269,8 @@ class SettingOrigin(StrEnum):
     """Where the value of a setting comes from; the values are keys of translations."""
 
     BUILT_IN = "built_in"
-    DEFAULTS = "defaults"
-    """The home's defaults of all agents."""
-    PROFILE = "profile"
-    """The agent itself."""
+    DEFAULTS = "defaults"  # the home's defaults of all agents
+    PROFILE = "profile"  # the agent itself
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -402,12 +390,9 @@ def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
 class ContextMode(StrEnum):
     """Which states a conversation sends to the model; `auto` becomes one of these in its first turn."""
 
-    DIRECT = "direct"
-    """All exposed or listed entities, then changes."""
-    RETRIEVED = "retrieved"
-    """Entities that match the request."""
-    BOTH = "both"
-    """Listed entities, and others that match the request."""
+    DIRECT = "direct"  # all exposed or listed entities, then changes
+    RETRIEVED = "retrieved"  # entities that match the request
+    BOTH = "both"  # listed entities, and others that match the request
     OFF = "off"
 
     def __init__(self, value: str) -> None:

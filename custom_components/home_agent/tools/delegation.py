@@ -62,8 +62,7 @@ _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 class Target:
     """An agent that may be asked."""
 
-    id: str
-    """Name for the model: the id of a profile, the entity id of another agent."""
+    id: str  # name for the model: the id of a profile, the entity id of another agent
     name: str
     description: str = ""
     profile_id: str = ""

@@ -29,8 +29,7 @@ from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import Owner, Turn
 from .arguments import text_list
 
-SAID_IMPORTANCE = 0.8
-"""Importance of what a user asks to keep; higher than of extracted facts."""
+SAID_IMPORTANCE = 0.8  # importance of what a user asks to keep; higher than of extracted facts
 MAX_RECALLED = 20  # memories of one answer
 MAX_CHARACTERS = 6_000  # of one answer
 MAX_FORGOTTEN = 20  # memories that a query may mean

@@ -113,8 +113,7 @@ class CustomTool(HomeAgentTool):
 
     schema: ClassVar[probatio.Schema]  # of the mapping `handler`, with its `type`
     judges_calls = True
-    retired = False
-    """It was changed or removed; older conversations may still hold it."""
+    retired = False  # it was changed or removed; older conversations may still hold it
 
     def __init__(
         self,

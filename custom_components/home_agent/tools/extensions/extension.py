@@ -204,8 +204,7 @@ class Extension:
     """A domain that requests are sent to; without tools while its entities are not exposed, or the tools are unavailable."""
 
     name: str  # in the Light Schema and for a router
-    prompt: str
-    """The first line that is not empty is its summary; the rest is for its own agent."""
+    prompt: str  # the first line that is not empty is its summary; the rest is for its own agent
     tools: tuple[ExtensionTool, ...]  # in the order of the Light Schema
     source: ExtensionSource = ExtensionSource.FOLDER
     profile_id: str = ""

@@ -54,8 +54,7 @@ class RegisteredExtension:
 
     name: str
     """Letters, digits and blanks; its tools have it as a prefix in capitals: `CHEFBYTE_GET_INVENTORY` for `ChefByte`."""
-    prompt: str
-    """The first line is its summary; the rest is for the agent that answers."""
+    prompt: str  # the first line is its summary; the rest is for the agent that answers
     tools: Sequence[llm.Tool]
     """Line 1 of each description is its summary, line 2 an example sentence of a user, the rest are notes. The annotations
     are believed: `destructive` needs a yes, `open_world` brings text from outside."""

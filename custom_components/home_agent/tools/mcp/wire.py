@@ -44,8 +44,7 @@ class ConnectionWatch:
     without_key: bool = False
     answered: bool = False
     foreign: bool = False
-    listens: bool = False
-    """A stream of events was opened first: answers to posts come there."""
+    listens: bool = False  # a stream of events was opened first: answers to posts come there
     connected: str = ""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
