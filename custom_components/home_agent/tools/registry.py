@@ -17,6 +17,7 @@ from ..home.contents import AUTOMATION
 from ..home.snapshot import Home, HomeSnapshot
 from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
+from ..policy.undo import HaUndo
 from ..settings.profile import Profile
 from ..support.const import ASSISTANT, DOMAIN, LOGGER
 from ..turn.turn import Turn, current_turn
@@ -45,15 +46,16 @@ class ToolProvider(Protocol):
 
 
 class NativeTools:
-    """`ha_control` and `ha_query`, and other tools that an agent has or lacks with them."""
+    """`ha_control`, `ha_query`, and beside them `ha_undo`."""
 
-    def __init__(self, home: Home, *beside: HomeAgentTool) -> None:
-        """Take where the exposed home is read, and the tools beside."""
+    names = (HaControl.name, HaQuery.name, HaUndo.name)
+
+    def __init__(self, home: Home, *beside: HaUndo) -> None:
+        """Take where the exposed home is read, and the tool beside."""
         self.revision = 0
         self._home = home
         query = HaQuery(home)
         self._tools = {known: (HaControl(home, automations=known), query, *beside) for known in (False, True)}
-        self.names = [tool.name for tool in self._tools[False]]
         self._automations: bool | None = None
         home.async_listen(self._look)
 
