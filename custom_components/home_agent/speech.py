@@ -72,10 +72,7 @@ class Gap(IntEnum):
 
 
 class Writer:
-    """Joins words with a space, a comma or a full stop, depending on the layout.
-
-    A separator is written only if text follows. Pieces are whole words, long enough for a fluent voice.
-    """
+    """Joins words with a space, a comma or a full stop, and returns whole words, enough for a fluent voice."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -361,10 +358,7 @@ class SpeechFilter:
         return pos
 
     def _symbol(self, char: str, follows: str) -> None:
-        """Leave pictures out; arrows between words and bars between cells or words are a pause.
-
-        `C#` and `#1` stay; the `#` that closes a heading, or belongs to a keycap, does not.
-        """
+        """Leave pictures out, and the `#` of a heading or keycap; arrows between words, and bars, are a pause."""
         separates = self._kind is LineKind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
         if (char == "|" and not self._code and separates) or _SEPARATOR.match(char):
             self._writer.gap(Gap.COMMA)
@@ -538,10 +532,7 @@ def speakable_text(text: str) -> str:
 
 
 async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncGenerator[AssistantContentDeltaDict]:
-    """Make the content of a stream speakable; other deltas pass unchanged.
-
-    Held text comes before a tool call, before the next message and at the end. Without speakable text, there is no content.
-    """
+    """Make the content of a stream speakable. Held text comes before a call, the next message and the end."""
     speech = SpeechFilter()
     async with aclosing(stream):
         async for delta in stream:

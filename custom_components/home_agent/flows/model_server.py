@@ -201,11 +201,7 @@ class EndpointForm:
         return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
-        """Take address and key, ask the endpoint for its models, and return errors by field.
-
-        An empty field keeps the stored key, but only for the same server. After a failure the check may be skipped: a local
-        server is often off, and some do not list models.
-        """
+        """Take address and key, ask for the models, and return errors by field. A failed check may be skipped."""
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
         self._entered_key = submitted.get("api_key") or ""
         known: str = self._data["base_url"]

@@ -89,10 +89,7 @@ def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip
 
 
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: values that differ from the defaults, and what the form does not show.
-
-    The usual address of the former preset becomes that of a new one. A stored secret stays for the same server.
-    """
+    """Return what to store. A former preset's usual address becomes the new one's; a secret stays for its server."""
     before = {**DEFAULTS, **stored}
     after = DEFAULTS | changed(stored, user_input, {"": BASICS, **SECTIONS}, DEFAULTS)
     usual = preset_for(before["embedding_preset"]).base_url

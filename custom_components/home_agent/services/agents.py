@@ -256,10 +256,8 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
     extensions: list[JsonValueType] = []
     for extension in await runtime.extensions.async_known(profile, llm_context):
         role = runtime.profiles.get(extension.profile_id)
-        tools: list[JsonValueType] = [
-            {"name": tool.name, "summary": tool.summary, "example": tool.example, "stands_for": tool.stands_for}
-            for tool in extension.tools
-        ]
+        told = ("name", "summary", "example", "stands_for")
+        tools: list[JsonValueType] = [{key: getattr(tool, key) for key in told} for tool in extension.tools]
         extensions.append(
             {
                 ATTR_NAME: extension.name,
@@ -292,16 +290,8 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
     }
     if turn is None:  # refused before it began: the conversation is busy
         return answer
-    calls = [
-        {
-            "tool_name": call.tool_name,
-            "parameters": call.parameters,
-            "success": call.success,
-            "duration_ms": call.duration_ms,
-        }
-        for call in turn.record.calls
-    ]
-    record = turn.record
+    record, told = turn.record, ("tool_name", "parameters", "success", "duration_ms")
+    calls = [{key: getattr(call, key) for key in told} for call in record.calls]
     profile, routing = record.answered_as or turn.profile, record.routing
     return answer | {
         "profile": profile.name,

@@ -54,11 +54,7 @@ async def async_may_see_all(call: ServiceCall) -> bool:
 
 
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
-    """Return a turn without text.
-
-    Confirmations are asked for on the channels of `confirm_via`, else in the response, unless another turn runs the action:
-    its model could confirm by itself.
-    """
+    """Return a turn without text; it asks on `confirm_via`, else in the response, but never inside another turn."""
     user = await async_user(call)
     return Turn(
         profile=profile,

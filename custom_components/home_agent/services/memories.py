@@ -169,10 +169,7 @@ async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
-    """Delete the memories of an owner, also while memory is off; return their number.
-
-    Without an owner, administrators and automations delete all memories, others their own.
-    """
+    """Delete an owner's memories, also while memory is off: without one, an administrator's call deletes all."""
     if not call.data["confirm"]:
         raise invalid("memory_confirm")
     memories, scope = await _async_scope(call, also_off=True)

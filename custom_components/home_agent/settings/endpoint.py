@@ -91,11 +91,7 @@ def preset_for(key: str) -> EndpointPreset:
 
 
 def normalize_base_url(url: str, preset: str = "custom") -> str:
-    """Return the address that `/chat/completions` is appended to.
-
-    Accepts an address without a scheme (`http` is assumed), with trailing slashes or `/chat/completions`, only a host
-    (`/v1` is assumed), and for Azure any address of the resource.
-    """
+    """Return the address before `/chat/completions`, also of a host alone (`/v1`), or any address of Azure's."""
     url = url.strip()
     parts = urlsplit(url if "://" in url else f"http://{url}")
     path = parts.path.rstrip("/")

@@ -59,10 +59,7 @@ def _read_presets() -> Mapping[str, Any]:
 
 
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
-    """Raise `YAMLError` for references (a few lines can stand for gigabytes), duplicate keys, tags, and control characters.
-
-    Home Assistant's `!secret` and `!include` work in its own files only. YAML accepts control characters as escapes.
-    """
+    """Raise `YAMLError` for references, which may stand for gigabytes, duplicate keys, tags and control characters."""
 
     def refused(problem: str, at: yaml.Node) -> yaml.MarkedYAMLError:
         return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
@@ -195,10 +192,7 @@ def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], An
 
 
 def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Return settings with ids of areas and labels, which may be given by name, and problems with those that are missing.
-
-    A setting with a missing item is left out as a whole: without the item, an agent would know more than was written.
-    """
+    """Return settings with ids of areas and labels, without settings of which an item is missing, and problems."""
     found, problems = dict(settings), list[Problem]()
     areas, labels = ar.async_get(hass), lr.async_get(hass)
     for key in ("exposed_areas", "exposed_labels", "exposed_entities"):

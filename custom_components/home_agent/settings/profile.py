@@ -274,10 +274,7 @@ class SettingOrigin(StrEnum):
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return layers of settings as one, key by key, later ones over earlier ones; the layers are not changed.
-
-    Mappings are merged at every depth. A list, also an empty one, or a single value replaces the one below. None inherits.
-    """
+    """Return layers of settings as one, later ones over earlier ones: mappings are merged, the rest replaces."""
     result: dict[str, Any] = {}
     for key, value in chain.from_iterable(layer.items() for layer in layers):
         if isinstance(value, Mapping):

@@ -187,11 +187,7 @@ class ApiIntent(ApiTool):
 
 
 class ApiList(ApiTool):
-    """A tool that reads one calendar or one to-do list by its name.
-
-    Its schema lists all that Home Assistant exposes, also what is hidden from the user or not shared with us, so the list goes
-    neither to a model nor into an error.
-    """
+    """Reads one calendar or list by name. Its schema lists what is not exposed as well: no model is shown that."""
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
         """Wrap a tool of `PARAMETERS`."""
@@ -290,10 +286,7 @@ class ApiAction(ApiTool):
 
 
 class ApiRemoteTool(ApiTool):
-    """A tool of Home Assistant's own MCP integration, judged like one of our servers.
-
-    Of its annotations only `read_only` is believed: what it does then, it does on the server.
-    """
+    """A tool of Home Assistant's MCP integration: of its annotations only `read_only` is believed."""
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
         """Keep `read_only` of the annotations."""

@@ -1,8 +1,4 @@
-"""`store_memory`, `recall_memory`, `forget_memory`: facts about the people and the home, at the user's request.
-
-The owners whose memories a call may read and write are decided at the call (`Memories.scope_of`). Other owners' memories do not
-exist for it: their ids get the same answer as unknown ones.
-"""
+"""`store_memory`, `recall_memory`, `forget_memory`: facts of the owners that a turn may know of."""
 
 import asyncio
 from collections import OrderedDict

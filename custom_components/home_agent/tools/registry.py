@@ -38,10 +38,7 @@ class ToolProvider(Protocol):
         ...
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tools for a profile; the same objects as long as nothing changed, so that their schemas are cached.
-
-        Raises `HomeAssistantError` when they cannot be had now; the others stay.
-        """
+        """Return a profile's tools, the same objects while nothing changed, or raise `HomeAssistantError`."""
         ...
 
 

@@ -1,7 +1,4 @@
-"""Limits on the size and time of the owner's templates and patterns with values of a model or a server.
-
-They run on the event loop and cannot be interrupted, so what would take too long is refused before it starts.
-"""
+"""Limits on size and time of the owner's templates and patterns, which run on the event loop to their end."""
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from functools import lru_cache, wraps

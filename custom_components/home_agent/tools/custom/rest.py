@@ -70,11 +70,7 @@ LIMITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTemplate:
-    """A request with templates.
-
-    Scheme, host, port, the segments of the path and the names of headers, parameters and keys are the owner's text. A model's
-    arguments become values in them, each encoded for its place (encoding.py).
-    """
+    """A request; arguments become values in it, each encoded for its place. The rest is the owner's text."""
 
     path: Text
     query_in_url: Text

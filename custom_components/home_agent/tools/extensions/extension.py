@@ -1,8 +1,4 @@
-"""An extension: a domain with its prompt and its tools, and the Light Schema that is derived from several.
-
-A tool of an extension is an alias of another tool, under a name of the domain. It has its own name, texts and fixed arguments; plan,
-permission, confirmation, verification and undo are those of the tool beneath, and the owner's lists hold by either name.
-"""
+"""An extension: a domain with a prompt and tools, which are aliases of others, and the Light Schema of several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

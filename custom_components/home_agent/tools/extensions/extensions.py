@@ -66,11 +66,7 @@ _CHANGED: SignalType[()] = SignalType(f"{DOMAIN}_extensions")
 
 @callback
 def async_register_extension(hass: HomeAssistant, extension: RegisteredExtension) -> CALLBACK_TYPE:
-    """Offer an extension to the agents of the home; return a function that removes it.
-
-    May be called at any time, also before Home Agent is set up; it survives a reload. Errors in it are not raised, but shown in
-    Repairs and by `home_agent.list_extensions`.
-    """
+    """Offer an extension, at any time; return a function that removes it. Its errors are shown in Repairs."""
     registered = hass.data.setdefault(_REGISTERED, [])
     registered.append(extension)
     async_dispatcher_send(hass, _CHANGED)

@@ -142,10 +142,7 @@ class McpSession:
                 raise
 
     async def async_call(self, name: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Return a tool's result. Raises `McpError`.
-
-        The SDK's own method would validate the result by the server's schema, whose references may lead anywhere.
-        """
+        """Return a tool's result, not validated by the server's schema, as the SDK would. Raises `McpError`."""
         types = self._types
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         request = types.CallToolRequest(params=params)
