@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -13,7 +13,7 @@ from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN, Lay
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.settings.profile import SETTINGS, Part
 from tests import house
-from tests.flows.forms import Result, arranged, fields, shown
+from tests.flows.forms import Result, arranged, change, fields, page, shown
 
 KEYS_OF_FORM = (
     *(
@@ -124,23 +124,12 @@ def test_fields_of_sections_are_lifted() -> None:
 set_up = house.set_up
 
 
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
-
-
 async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
     """Send the form of the agent as it is shown, but for some fields."""
     sent = arranged(form, shown(form) | changes)
     result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
     await hass.async_block_till_done()
     return result
-
-
-async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> Result:
-    """Return a page of the default settings."""
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": name})
 
 
 async def send_page(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
@@ -186,7 +175,7 @@ async def test_each_field_is_shown_with_what_holds_and_where_it_comes_from(hass:
             }
         },
     )
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     history, tools, basics = (labels(form, f"{name}_defaults") for name in ("history", "tools", "basics"))
     assert history["history_max_messages"] == "Messages: 4 (default settings)"
     assert history["history_max_tokens"] == "Tokens: 4000 (built in)"
@@ -212,14 +201,14 @@ async def test_each_field_is_shown_with_what_holds_and_where_it_comes_from(hass:
 
 async def test_the_same_value_can_be_the_agents_own_and_can_follow_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     follows = shown(form)["history_defaults"]
     await send(hass, form, history_defaults=[key for key in follows if key != "history_max_messages"])
     assert own(entry) == {"history_max_messages": 10}
     await send_page(hass, await page(hass, entry, "history"), history_max_messages=4, history_max_tokens=2000)
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.history_max_messages, profile.history_max_tokens) == (10, 2000)  # its own stays, the other follows
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert labels(form, "history_defaults")["history_max_messages"] == (
         "Messages: 10 (this agent; default: 4, default settings)"
     )
@@ -231,25 +220,27 @@ async def test_the_same_value_can_be_the_agents_own_and_can_follow_again(hass: H
 @pytest.mark.parametrize("key", ["local_first", "native_tools", "context_mode", "llm", "never_offer", "timezone"])
 async def test_any_kind_of_field_can_be_its_own_with_the_same_value(hass: HomeAssistant, key: str) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     [name] = [name for name, keys in FOLLOW_LISTS.items() if key in keys]
     follows = shown(form)[name]
     await send(hass, form, **{name: [item for item in follows if item != key]})
     before = shown(form).get(key, [])
     assert own(entry) == {key: before}
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert key not in shown(form)[name]
     await send(hass, form)  # untouched
     assert own(entry) == {key: before}
-    await send(hass, await change(hass, entry), **{name: follows})
+    await send(hass, await change(hass, entry, "profile", "profile-1"), **{name: follows})
     assert own(entry) == {}
 
 
 async def test_a_changed_field_is_its_own_without_a_tick_taken_away(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    await send(hass, await change(hass, entry), local_first=False, max_calls_per_turn=9)
+    await send(hass, await change(hass, entry, "profile", "profile-1"), local_first=False, max_calls_per_turn=9)
     assert own(entry) == {"local_first": False, "max_calls_per_turn": 9}
-    await send(hass, await change(hass, entry), local_first=True)  # back to what the default is, and still its own
+    await send(
+        hass, await change(hass, entry, "profile", "profile-1"), local_first=True
+    )  # back to what the default is, and still its own
     assert own(entry) == {"local_first": True, "max_calls_per_turn": 9}
 
 
@@ -259,19 +250,19 @@ async def test_an_emptied_list_is_none_whatever_the_defaults_name(hass: HomeAssi
         subentry_type="profile", data={}, title="Other", unique_id=None, subentry_id="profile-2"
     )
     entry = await set_up(hass, model_first=False, options={"default_profile_settings": defaults}, more=[other])
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert labels(form, "agents_defaults")["delegate_to"] == "Delegate to: Other (default settings)"
     await send(hass, form, custom_tools=[], delegate_to=[])
     assert own(entry) == {"custom_tools": [], "delegate_to": []}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.custom_tools, profile.delegate_to) == ((), ())
-    await send(hass, await change(hass, entry), custom_tools=["all"])
+    await send(hass, await change(hass, entry, "profile", "profile-1"), custom_tools=["all"])
     assert own(entry) == {"custom_tools": ["all"], "delegate_to": []}
 
 
 async def test_what_was_chosen_outlives_an_error(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False, profile={"tool_timeout": 7})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     everything = sorted({*shown(form)["tools_defaults"], "tool_timeout"})
     form = await send(hass, form, tools_defaults=everything, history_max_messages=3, prompt_additions="{{")
     assert form["errors"] == {"base": "prompt_additions_invalid"}
@@ -317,5 +308,5 @@ async def test_instructions_of_the_defaults_do_not_become_an_agents_own(hass: Ho
     prompts = {"use_default_prompt": False, "custom_prompt": "Rhyme."}
     options = {"default_profile_settings": {"processing_config": prompts}}
     entry = await set_up(hass, model_first=False, options=options)
-    await send(hass, await change(hass, entry))
+    await send(hass, await change(hass, entry, "profile", "profile-1"))
     assert own(entry) == {}

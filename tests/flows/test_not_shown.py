@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.settings.profile import settings_of
-from tests.flows.forms import Result, arranged, shown
+from tests.flows.forms import Result, arranged, change, page, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
@@ -27,10 +27,7 @@ OPTIONS: dict[str, Any] = {
     "retrieval": {**NEWER, "top_k": 7},
     "memory": {**NEWER, "top_k": 7},
     "pins": {"unlock": "1234", "newer": "4711"},
-    "agent_rules": [
-        {"agent": "home_agent", "weekdays": ["mon"], "newer": [1]},
-        {"agent": "home_agent", "newer": [2]},
-    ],
+    "agent_rules": [{"agent": "home_agent", "weekdays": ["mon"], "newer": [1]}, {"agent": "home_agent", "newer": [2]}],
 }
 
 
@@ -40,11 +37,6 @@ def lost(before: Any, after: Any) -> Any:
         found = {key: lost(value, after.get(key)) for key, value in before.items()}
         return {key: value for key, value in found.items() if value not in ({}, None)}
     return None if before == after else before
-
-
-async def page(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
 
 
 async def save(hass: HomeAssistant, form: Result, **changed: Any) -> Result:
@@ -84,12 +76,6 @@ async def test_rule_beside_one_that_was_changed(hass: HomeAssistant) -> None:
     assert rows == [{"agent": "home_agent", "weekdays": ["mon"]}, {"agent": "home_agent"}]
     await save(hass, form, agent_rules=[rows[1], rows[0] | {"weekdays": ["tue"]}])
     assert entry.options["agent_rules"] == [OPTIONS["agent_rules"][1], {"agent": "home_agent", "weekdays": ["tue"]}]
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry, kind: str, subentry_id: str) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, kind), context={"source": SOURCE_RECONFIGURE, "subentry_id": subentry_id}
-    )
 
 
 async def send(hass: HomeAssistant, form: Result, **changed: Any) -> Result:

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
@@ -14,14 +14,10 @@ from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, pa
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import Result, fields, options, shown
+from tests.flows.forms import Result, change, fields, options, send, shown
 from tests.llm_server import LLMServer, text as reply
 
 set_up = partial(house.set_up, model_first=False)
-
-
-async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
 async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
@@ -29,12 +25,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
     flows = hass.config_entries.subentries
     menu = await flows.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
     return await flows.async_configure(menu["flow_id"], {"next_step_id": "blank"})
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "profile"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    )
 
 
 def as_shown(form: Result) -> dict[str, Any]:
@@ -77,7 +67,7 @@ async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssi
 
 async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"native_tools": False, "external_llm": "llm-1"})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     holds = shown(form)
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         "as_yaml",
@@ -102,7 +92,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
 
 async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     text = shown(form)["custom_prompt"]
     llm_server.respond(lambda _body: reply("Hello."))
     await house.say(hass, "Tell me a story")
@@ -116,7 +106,7 @@ async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssist
 
 async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     sent = as_shown(form)
     sent["prompt"] |= {"custom_prompt": "Rhyme."}
     form = await send(hass, form, **sent)
@@ -141,7 +131,7 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
         "default_profile_settings": {"processing_config": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
     }
     entry = await set_up(hass, options=options_of_house, profile={"tool_timeout": 7})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["name"] == "Home Agent"
     assert shown(form)["history_max_messages"] == 4
     assert shown(form)["tool_timeout"] == 7
@@ -154,7 +144,7 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
 
 async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     await send(
         hass,
         form,
@@ -177,13 +167,13 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
 
 async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"llm": "removed"})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert options(form, "llm") == ["default", "none", "llm-1"]
     assert shown(form)["llm"] == "default"
     await send(hass, form, **as_shown(form))
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {}
-    await send(hass, await change(hass, entry), name="Home Agent", llm="llm-1")
+    await send(hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", llm="llm-1")
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
 
@@ -215,7 +205,9 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, sent: dict[str, A
 
 async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await change(hass, entry), name="Home Agent", prompt_additions="one\n{{ two")
+    form = await send(
+        hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", prompt_additions="one\n{{ two"
+    )
     assert form["step_id"] == "reconfigure"
     assert form["description_placeholders"]["line"] == "2"
     assert shown(form)["prompt_additions"] == "one\n{{ two"
@@ -223,7 +215,7 @@ async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
 
 async def test_own_name_may_stay(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    result = await send(hass, await change(hass, entry), name="HOME AGENT")
+    result = await send(hass, await change(hass, entry, "profile", "profile-1"), name="HOME AGENT")
     await hass.async_block_till_done()
     assert result["reason"] == "reconfigure_successful"
     assert entry.subentries["profile-1"].title == "HOME AGENT"
@@ -244,7 +236,7 @@ async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section:
 
 async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"llm_apis": ["mcp-asleep"]})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["llm_apis"] == ["mcp-asleep"]
     assert "assist" in options(form, "llm_apis")
     await send(hass, form, **as_shown(form))
@@ -253,7 +245,7 @@ async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant
 
 async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
     await send(hass, form, name="Home Agent", safety={patterns_of(key): value for key, value in lists.items()})
     await hass.async_block_till_done()
@@ -279,7 +271,7 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
         ],
     }
     entry = await set_up(hass, profile=stored)
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert sorted(fields(form)["always_ask"]["selector"]["entity"]["include_entities"]) == ["light.bed", "lock.shed"]
     assert shown(form)["always_ask"] == ["light.bed"]
     assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
@@ -291,7 +283,7 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
     sent = as_shown(form)
     sent["safety"] |= {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
     sent["context"] |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
-    await send(hass, await change(hass, entry), **sent)
+    await send(hass, await change(hass, entry, "profile", "profile-1"), **sent)
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {
         "always_ask": ["cover.*", "light.gone", "light.secret", "lock.shed", "lock.unlock"],
@@ -305,7 +297,7 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     hass.states.async_set("light.bed", "on")
     rows = [{"entity_id": "climate.*"}, {"entity_id": "light.bed"}]  # not in the order of the fields
     entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["context_entities"] == ["light.bed"]
     await send(hass, form, **as_shown(form))
     assert dict(entry.subentries["profile-1"].data) == {}
@@ -313,7 +305,12 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer_patterns": ["the door"]})
+    form = await send(
+        hass,
+        await change(hass, entry, "profile", "profile-1"),
+        name="Home Agent",
+        safety={"never_offer_patterns": ["the door"]},
+    )
     assert (form["errors"], form["description_placeholders"]["item"]) == ({"base": "list_item"}, "the door")
 
 
@@ -326,7 +323,7 @@ async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socke
         subentry_id="mcp-1",
     )
     entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["mcp_servers"] == ["mcp-1"]
     assert options(form, "mcp_servers") == ["mcp-1"]
     result = await send(hass, form, **as_shown(form))
@@ -335,7 +332,7 @@ async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socke
     assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
     assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
     await hass.async_block_till_done()
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form).get("mcp_servers", []) == []
     await send(hass, form, **as_shown(form))
     await hass.async_block_till_done()
@@ -354,7 +351,9 @@ OTHER = ConfigSubentryDataWithId(
 @pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])
 async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str, error: str) -> None:
     entry = await set_up(hass, more=[OTHER])
-    form = await send(hass, await change(hass, entry), name="Home Agent", agents={"profile_id": wanted})
+    form = await send(
+        hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", agents={"profile_id": wanted}
+    )
     assert form["errors"] == {"base": f"profile_id_{error}"}
     await send(hass, form, name="Home Agent", agents={"profile_id": "porter", "description": " Knows doors. "})
     await hass.async_block_till_done()
@@ -363,13 +362,13 @@ async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str
 
 async def test_an_id_that_others_know_outlives_a_new_name(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[OTHER])
-    await send(hass, await change(hass, entry), name="HOME agent")
+    await send(hass, await change(hass, entry, "profile", "profile-1"), name="HOME agent")
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {}  # the same id follows from it
-    await send(hass, await change(hass, entry), name="Butler")
+    await send(hass, await change(hass, entry, "profile", "profile-1"), name="Butler")
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "home_agent"}
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["profile_id"] == "home_agent"
 
 
@@ -377,12 +376,12 @@ async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> Non
     names = ["profile-2", "conversation.home_assistant", "gone"]
     allowed = {"delegation_agents": ["conversation.home_assistant"]}
     entry = await set_up(hass, profile={"delegate_to": names}, options=allowed, more=[OTHER])
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["delegate_to"] == names[:2]
     assert options(form, "delegate_to") == ["profile-1", *names[:2]]
     hass.config_entries.async_update_entry(entry, options={})
     hass.config_entries.async_remove_subentry(entry, "profile-2")
     await hass.async_block_till_done()
-    form = await change(hass, entry)
+    form = await change(hass, entry, "profile", "profile-1")
     assert shown(form).get("delegate_to", []) == []
     assert options(form, "delegate_to") == ["profile-1"]
