@@ -4,7 +4,7 @@ from typing import Any
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId, FlowType
+from homeassistant.config_entries import SOURCE_USER, FlowType
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
@@ -16,7 +16,7 @@ from custom_components.home_agent.flows.check import MAX_NAMED, counted, finding
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.flows.forms import Result, fields, options, page, shown
-from tests.house import EXPOSED, build_house, set_up, state_of, voice
+from tests.house import EXPOSED, build_house, set_up, state_of, subentry, voice
 from tests.llm_server import LLMServer, text, unauthorized
 
 OURS = "conversation.home_agent"
@@ -113,10 +113,7 @@ async def test_a_new_voice_assistant_hears_and_speaks_like_the_preferred_one(has
 
 async def test_one_of_several_agents_is_chosen(hass: HomeAssistant) -> None:
     home = await voice(hass)
-    butler = ConfigSubentryDataWithId(
-        subentry_type="profile", data={}, title="Butler", unique_id=None, subentry_id="profile-2"
-    )
-    entry = await set_up(hass, more=[butler])
+    entry = await set_up(hass, more=[subentry("profile", "Butler", "profile-2", {})])
     form = await page(hass, entry, "check")
     assert options(form, "agent") == ["profile-1", "profile-2"]
     answer = await send(hass, form, agent="profile-2", voice_assistant=home.id, sentence="turn on the kitchen lights")

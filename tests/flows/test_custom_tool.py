@@ -12,6 +12,7 @@ from custom_components.home_agent.flows.custom_tool import BEHAVIOURS, CREDENTIA
 from custom_components.home_agent.tools.custom.configuration import CONFIG_SCHEMA, keep
 from custom_components.home_agent.tools.custom.definition import AUTH_SCHEMAS
 from custom_components.home_agent.tools.custom.provider import HANDLERS
+from tests import house
 from tests.flows.forms import Result, add, change, fields, go_through, options, shown
 from tests.house import set_up
 
@@ -30,9 +31,7 @@ def stored(entry: MockConfigEntry) -> dict[str, Any]:
 
 def subentry(handler: dict[str, Any], **more: Any) -> ConfigSubentryDataWithId:
     data = {"name": "weather", "description": "Weather.", "handler": handler} | more
-    return ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title="weather", unique_id=None, subentry_id="tool-1"
-    )
+    return house.subentry("custom_tool", "weather", "tool-1", data)
 
 
 async def test_a_request(hass: HomeAssistant) -> None:

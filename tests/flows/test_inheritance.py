@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -246,9 +245,7 @@ async def test_a_changed_field_is_its_own_without_a_tick_taken_away(hass: HomeAs
 
 async def test_an_emptied_list_is_none_whatever_the_defaults_name(hass: HomeAssistant) -> None:
     defaults = {"tools_config": {"custom_tools": ["weather"], "delegate_to": ["profile-2"]}}
-    other = ConfigSubentryDataWithId(
-        subentry_type="profile", data={}, title="Other", unique_id=None, subentry_id="profile-2"
-    )
+    other = house.subentry("profile", "Other", "profile-2", {})
     entry = await set_up(hass, model_first=False, options={"default_profile_settings": defaults}, more=[other])
     form = await change(hass, entry, "profile", "profile-1")
     assert labels(form, "agents_defaults")["delegate_to"] == "Delegate to: Other (default settings)"

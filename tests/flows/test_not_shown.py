@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.settings.profile import settings_of
 from tests.flows.forms import Result, arranged, change, page, shown
-from tests.house import set_up
+from tests.house import set_up, subentry
 from tests.llm_server import LLMServer
 
 NEWER: dict[str, Any] = {"newer": {"inside": [1, 2]}, "newer_empty": []}
@@ -106,7 +106,7 @@ async def test_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
 
 
 def other(kind: str, **data: Any) -> ConfigSubentryDataWithId:
-    return ConfigSubentryDataWithId(subentry_type=kind, data=data, title="other", unique_id=None, subentry_id="other-1")
+    return subentry(kind, "other", "other-1", data)
 
 
 MCP_URL = "http://127.0.0.1:9/mcp"

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_USER
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
@@ -315,13 +315,7 @@ async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeA
 
 
 async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:
-    server = ConfigSubentryDataWithId(
-        subentry_type="mcp_server",
-        data={"url": "http://127.0.0.1:9/mcp"},
-        title="Library",
-        unique_id=None,
-        subentry_id="mcp-1",
-    )
+    server = house.subentry("mcp_server", "Library", "mcp-1", {"url": "http://127.0.0.1:9/mcp"})
     entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
     form = await change(hass, entry, "profile", "profile-1")
     assert shown(form)["mcp_servers"] == ["mcp-1"]
@@ -339,13 +333,8 @@ async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socke
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
 
 
-OTHER = ConfigSubentryDataWithId(
-    subentry_type="profile",
-    data={"profile_id": "guest", "delegation_level": "unrestricted"},
-    title="For guests",
-    unique_id=None,
-    subentry_id="profile-2",
-)
+GUEST = {"profile_id": "guest", "delegation_level": "unrestricted"}
+OTHER = house.subentry("profile", "For guests", "profile-2", GUEST)
 
 
 @pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, label_registry as lr
@@ -10,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.flows.profile import AS_YAML, CONF_YAML
 from tests.flows.forms import Result, change, shown
-from tests.house import set_up
+from tests.house import set_up, subentry
 from tests.llm_server import LLMServer
 
 from .test_inheritance import send
@@ -190,13 +189,7 @@ async def test_the_form_takes_only_time_zones_that_there_are(hass: HomeAssistant
 
 
 async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> None:
-    other = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"profile_id": "technician", "slash_commands": ["tech"]},
-        title="Other",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    other = subentry("profile", "Other", "profile-2", {"profile_id": "technician", "slash_commands": ["tech"]})
     entry = await set_up(hass, model_first=False, more=[other])
     form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
     form = await send(hass, form, **{CONF_YAML: "name: Other\nslash_commands: [tech]"})
