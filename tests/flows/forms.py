@@ -34,7 +34,9 @@ async def add(hass: HomeAssistant, entry: ConfigEntry, kind: str) -> Result:
     return await hass.config_entries.subentries.async_init((entry.entry_id, kind), context={"source": SOURCE_USER})
 
 
-async def change(hass: HomeAssistant, entry: ConfigEntry, kind: str, subentry_id: str) -> Result:
+async def change(
+    hass: HomeAssistant, entry: ConfigEntry, kind: str = "profile", subentry_id: str = "profile-1"
+) -> Result:
     """Return the first form of a stored subentry."""
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": subentry_id}
     return await hass.config_entries.subentries.async_init((entry.entry_id, kind), context=where)
@@ -42,7 +44,9 @@ async def change(hass: HomeAssistant, entry: ConfigEntry, kind: str, subentry_id
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
     """Send a form of a subentry; return what comes next."""
-    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    result = await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    await hass.async_block_till_done()
+    return result
 
 
 def fields(result: Result) -> dict[str, dict[str, Any]]:

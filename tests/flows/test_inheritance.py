@@ -174,7 +174,7 @@ async def test_each_field_is_shown_with_what_holds_and_where_it_comes_from(hass:
             }
         },
     )
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     history, tools, basics = (labels(form, f"{name}_defaults") for name in ("history", "tools", "basics"))
     assert history["history_max_messages"] == "Messages: 4 (default settings)"
     assert history["history_max_tokens"] == "Tokens: 4000 (built in)"
@@ -200,14 +200,14 @@ async def test_each_field_is_shown_with_what_holds_and_where_it_comes_from(hass:
 
 async def test_the_same_value_can_be_the_agents_own_and_can_follow_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     follows = shown(form)["history_defaults"]
     await send(hass, form, history_defaults=[key for key in follows if key != "history_max_messages"])
     assert own(entry) == {"history_max_messages": 10}
     await send_page(hass, await page(hass, entry, "history"), history_max_messages=4, history_max_tokens=2000)
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.history_max_messages, profile.history_max_tokens) == (10, 2000)  # its own stays, the other follows
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert labels(form, "history_defaults")["history_max_messages"] == (
         "Messages: 10 (this agent; default: 4, default settings)"
     )
@@ -219,27 +219,25 @@ async def test_the_same_value_can_be_the_agents_own_and_can_follow_again(hass: H
 @pytest.mark.parametrize("key", ["local_first", "native_tools", "context_mode", "llm", "never_offer", "timezone"])
 async def test_any_kind_of_field_can_be_its_own_with_the_same_value(hass: HomeAssistant, key: str) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     [name] = [name for name, keys in FOLLOW_LISTS.items() if key in keys]
     follows = shown(form)[name]
     await send(hass, form, **{name: [item for item in follows if item != key]})
     before = shown(form).get(key, [])
     assert own(entry) == {key: before}
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert key not in shown(form)[name]
     await send(hass, form)  # untouched
     assert own(entry) == {key: before}
-    await send(hass, await change(hass, entry, "profile", "profile-1"), **{name: follows})
+    await send(hass, await change(hass, entry), **{name: follows})
     assert own(entry) == {}
 
 
 async def test_a_changed_field_is_its_own_without_a_tick_taken_away(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    await send(hass, await change(hass, entry, "profile", "profile-1"), local_first=False, max_calls_per_turn=9)
+    await send(hass, await change(hass, entry), local_first=False, max_calls_per_turn=9)
     assert own(entry) == {"local_first": False, "max_calls_per_turn": 9}
-    await send(
-        hass, await change(hass, entry, "profile", "profile-1"), local_first=True
-    )  # back to what the default is, and still its own
+    await send(hass, await change(hass, entry), local_first=True)  # back to what the default is, and still its own
     assert own(entry) == {"local_first": True, "max_calls_per_turn": 9}
 
 
@@ -247,19 +245,19 @@ async def test_an_emptied_list_is_none_whatever_the_defaults_name(hass: HomeAssi
     defaults = {"tools_config": {"custom_tools": ["weather"], "delegate_to": ["profile-2"]}}
     other = house.subentry("profile", "Other", "profile-2", {})
     entry = await set_up(hass, model_first=False, options={"default_profile_settings": defaults}, more=[other])
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert labels(form, "agents_defaults")["delegate_to"] == "Delegate to: Other (default settings)"
     await send(hass, form, custom_tools=[], delegate_to=[])
     assert own(entry) == {"custom_tools": [], "delegate_to": []}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.custom_tools, profile.delegate_to) == ((), ())
-    await send(hass, await change(hass, entry, "profile", "profile-1"), custom_tools=["all"])
+    await send(hass, await change(hass, entry), custom_tools=["all"])
     assert own(entry) == {"custom_tools": ["all"], "delegate_to": []}
 
 
 async def test_what_was_chosen_outlives_an_error(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False, profile={"tool_timeout": 7})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     everything = sorted({*shown(form)["tools_defaults"], "tool_timeout"})
     form = await send(hass, form, tools_defaults=everything, history_max_messages=3, prompt_additions="{{")
     assert form["errors"] == {"base": "prompt_additions_invalid"}
@@ -305,5 +303,5 @@ async def test_instructions_of_the_defaults_do_not_become_an_agents_own(hass: Ho
     prompts = {"use_default_prompt": False, "custom_prompt": "Rhyme."}
     options = {"default_profile_settings": {"processing_config": prompts}}
     entry = await set_up(hass, model_first=False, options=options)
-    await send(hass, await change(hass, entry, "profile", "profile-1"))
+    await send(hass, await change(hass, entry))
     assert own(entry) == {}

@@ -17,7 +17,6 @@ async def test_endpoint_is_added(hass: HomeAssistant, llm_server: LLMServer) -> 
     form = await send(hass, form, base_url=llm_server.base_url)
     assert shown(form)["try_model"] is True
     result = await send(hass, form, name="Kitchen computer", model="scripted")
-    await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Kitchen computer")
     endpoint = entry.runtime_data.endpoints[list(entry.subentries)[-1]]
     assert (endpoint.config.title, endpoint.config.keep_alive) == ("Kitchen computer", "5m")
@@ -48,7 +47,6 @@ async def test_change_keeps_what_was_not_touched(hass: HomeAssistant, llm_server
     }  # fmt: skip
     advanced = {"tool_calling": True, "context_window": 16384}
     result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced=advanced)
-    await hass.async_block_till_done()
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["llm-1"].data) == before | {"verify_ssl": True, "tool_calling": True, "remote": False}
     assert llm_server.model_requests[-1].headers["Authorization"] == "Bearer sk-house-key"
@@ -59,7 +57,6 @@ async def test_emptied_fields_are_unset(hass: HomeAssistant, llm_server: LLMServ
     form = await change(hass, entry, "llm", "llm-1")
     form = await send(hass, form, base_url=llm_server.base_url)
     await send(hass, form, name="Renamed", model="scripted", advanced={"remote": True})
-    await hass.async_block_till_done()
     subentry = entry.subentries["llm-1"]
     assert subentry.title == "Renamed"
     assert subentry.data["remote"] is True
@@ -70,7 +67,6 @@ async def test_key_is_changed(hass: HomeAssistant, llm_server: LLMServer) -> Non
     entry = await set_up(hass, llm_server)
     form = await send(hass, await change(hass, entry, "llm", "llm-1"), base_url=llm_server.base_url, api_key="sk-new")
     await send(hass, form, model="scripted")
-    await hass.async_block_till_done()
     assert entry.subentries["llm-1"].data["api_key"] == "sk-new"
 
 
@@ -81,7 +77,6 @@ async def test_key_is_forgotten(hass: HomeAssistant, llm_server: LLMServer) -> N
     form = await send(hass, form, base_url=llm_server.base_url, remove_key=True)
     assert "Authorization" not in llm_server.model_requests[-1].headers
     await send(hass, form, model="scripted")
-    await hass.async_block_till_done()
     assert "api_key" not in entry.subentries["llm-1"].data
     assert "remove_key" not in fields(await change(hass, entry, "llm", "llm-1"))
 
@@ -98,7 +93,6 @@ async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server
     form = await send(hass, await change(hass, entry, "llm", "llm-1"), base_url=other.base_url)
     assert "sk-house-key" not in other.model_requests[0].headers.get("Authorization", "")
     await send(hass, form, model="scripted")
-    await hass.async_block_till_done()
     assert "api_key" not in entry.subentries["llm-1"].data
     await other.stop()
 
@@ -134,7 +128,6 @@ async def test_a_refused_key_stays_and_an_empty_field_keeps_the_key(hass: HomeAs
     form = await send(hass, form, base_url=llm_server.base_url)
     assert llm_server.model_requests[-1].headers["Authorization"] == "Bearer sk-house-key"
     await send(hass, form, model="scripted")
-    await hass.async_block_till_done()
     assert entry.subentries["llm-1"].data["api_key"] == "sk-house-key"
 
 
@@ -143,7 +136,6 @@ async def test_address_with_a_path_of_its_own_stays(hass: HomeAssistant, llm_ser
     form = await change(hass, entry, "llm", "llm-1")
     form = await send(hass, form, **shown(form))
     await send(hass, form, model="scripted")
-    await hass.async_block_till_done()
     assert entry.subentries["llm-1"].data["base_url"] == llm_server.url
 
 
@@ -153,5 +145,4 @@ async def test_a_stored_file_keeps_its_id_behind_its_name(hass: HomeAssistant, l
     form = await send(hass, await change(hass, entry, "llm", "llm-1"), base_url=llm_server.base_url)
     assert (shown(form)["model"], options(form, "model")) == ("foo Q4", ["other"])
     await send(hass, form, model="foo Q4")
-    await hass.async_block_till_done()
     assert entry.subentries["llm-1"].data["model"] == "/models/foo-Q4.gguf"

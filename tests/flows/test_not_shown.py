@@ -88,7 +88,7 @@ async def send(hass: HomeAssistant, form: Result, **changed: Any) -> Result:
 
 async def test_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile=DEFAULTS | {"delegate_to": []})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     rows = shown(form)["context_entities_patterns"]
     await send(hass, form, tool_timeout=9, context_entities_patterns=[*rows, {"entity_id": "fan.*"}])
     before = {key: value for key, value in DEFAULTS.items() if key not in ("tool_timeout", "context_entities")}

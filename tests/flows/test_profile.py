@@ -67,7 +67,7 @@ async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssi
 
 async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"native_tools": False, "external_llm": "llm-1"})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     holds = shown(form)
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         "as_yaml",
@@ -86,13 +86,12 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert "complex analysis" in holds["external_llm_description"]
     assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
     await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
 async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     text = shown(form)["custom_prompt"]
     llm_server.respond(lambda _body: reply("Hello."))
     await house.say(hass, "Tell me a story")
@@ -100,27 +99,24 @@ async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssist
     sent = as_shown(form)
     sent["prompt"] |= {"use_default_prompt": False}  # and the text as it is: theirs from now on
     await send(hass, form, **sent)
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": text}
 
 
 async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     sent = as_shown(form)
     sent["prompt"] |= {"custom_prompt": "Rhyme."}
     form = await send(hass, form, **sent)
     assert (form["errors"], shown(form)["custom_prompt"]) == ({"base": "custom_prompt_unused"}, "Rhyme.")
     sent["prompt"] |= {"use_default_prompt": False}
     await send(hass, form, **sent)
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": "Rhyme."}
 
 
 async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     result = await send(hass, await add(hass, entry), name=" Butler ")
-    await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Butler")
     assert dict(list(entry.subentries.values())[-1].data) == {}
     assert hass.states.get("conversation.butler")
@@ -131,20 +127,19 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
         "default_profile_settings": {"processing_config": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
     }
     entry = await set_up(hass, options=options_of_house, profile={"tool_timeout": 7})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["name"] == "Home Agent"
     assert shown(form)["history_max_messages"] == 4
     assert shown(form)["tool_timeout"] == 7
     assert shown(form)["max_calls_per_turn"] == Profile().max_calls_per_turn
     result = await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["profile-1"].data) == {"tool_timeout": 7}
 
 
 async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     await send(
         hass,
         form,
@@ -153,7 +148,6 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
         tools={"max_calls_per_turn": 12.0},
         context={"context_entities_patterns": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
     )
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {
         "speech": "never",  # its section was not sent
         "local_first": False,
@@ -167,14 +161,12 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
 
 async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"llm": "removed"})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert options(form, "llm") == ["default", "none", "llm-1"]
     assert shown(form)["llm"] == "default"
     await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {}
-    await send(hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", llm="llm-1")
-    await hass.async_block_till_done()
+    await send(hass, await change(hass, entry), name="Home Agent", llm="llm-1")
     assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
 
 
@@ -205,9 +197,7 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, sent: dict[str, A
 
 async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(
-        hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", prompt_additions="one\n{{ two"
-    )
+    form = await send(hass, await change(hass, entry), name="Home Agent", prompt_additions="one\n{{ two")
     assert form["step_id"] == "reconfigure"
     assert form["description_placeholders"]["line"] == "2"
     assert shown(form)["prompt_additions"] == "one\n{{ two"
@@ -215,8 +205,7 @@ async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
 
 async def test_own_name_may_stay(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    result = await send(hass, await change(hass, entry, "profile", "profile-1"), name="HOME AGENT")
-    await hass.async_block_till_done()
+    result = await send(hass, await change(hass, entry), name="HOME AGENT")
     assert result["reason"] == "reconfigure_successful"
     assert entry.subentries["profile-1"].title == "HOME AGENT"
 
@@ -236,7 +225,7 @@ async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section:
 
 async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"llm_apis": ["mcp-asleep"]})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["llm_apis"] == ["mcp-asleep"]
     assert "assist" in options(form, "llm_apis")
     await send(hass, form, **as_shown(form))
@@ -245,10 +234,9 @@ async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant
 
 async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
     await send(hass, form, name="Home Agent", safety={patterns_of(key): value for key, value in lists.items()})
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
@@ -271,20 +259,18 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
         ],
     }
     entry = await set_up(hass, profile=stored)
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert sorted(fields(form)["always_ask"]["selector"]["entity"]["include_entities"]) == ["light.bed", "lock.shed"]
     assert shown(form)["always_ask"] == ["light.bed"]
     assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
     assert shown(form)["context_entities"] == ["light.bed"]
     assert shown(form)["context_entities_patterns"] == stored["context_entities"][1:]
     await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == stored
     sent = as_shown(form)
     sent["safety"] |= {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
     sent["context"] |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
-    await send(hass, await change(hass, entry, "profile", "profile-1"), **sent)
-    await hass.async_block_till_done()
+    await send(hass, await change(hass, entry), **sent)
     assert dict(entry.subentries["profile-1"].data) == {
         "always_ask": ["cover.*", "light.gone", "light.secret", "lock.shed", "lock.unlock"],
         "never_ask": ["light.bed"],
@@ -297,7 +283,7 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     hass.states.async_set("light.bed", "on")
     rows = [{"entity_id": "climate.*"}, {"entity_id": "light.bed"}]  # not in the order of the fields
     entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["context_entities"] == ["light.bed"]
     await send(hass, form, **as_shown(form))
     assert dict(entry.subentries["profile-1"].data) == {}
@@ -305,31 +291,24 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(
-        hass,
-        await change(hass, entry, "profile", "profile-1"),
-        name="Home Agent",
-        safety={"never_offer_patterns": ["the door"]},
-    )
+    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer_patterns": ["the door"]})
     assert (form["errors"], form["description_placeholders"]["item"]) == ({"base": "list_item"}, "the door")
 
 
 async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:
     server = house.subentry("mcp_server", "Library", "mcp-1", {"url": "http://127.0.0.1:9/mcp"})
     entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["mcp_servers"] == ["mcp-1"]
     assert options(form, "mcp_servers") == ["mcp-1"]
     result = await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert result["reason"] == "reconfigure_successful"
     assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
     assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
     await hass.async_block_till_done()
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form).get("mcp_servers", []) == []
     await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
 
 
@@ -340,24 +319,19 @@ OTHER = house.subentry("profile", "For guests", "profile-2", GUEST)
 @pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])
 async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str, error: str) -> None:
     entry = await set_up(hass, more=[OTHER])
-    form = await send(
-        hass, await change(hass, entry, "profile", "profile-1"), name="Home Agent", agents={"profile_id": wanted}
-    )
+    form = await send(hass, await change(hass, entry), name="Home Agent", agents={"profile_id": wanted})
     assert form["errors"] == {"base": f"profile_id_{error}"}
     await send(hass, form, name="Home Agent", agents={"profile_id": "porter", "description": " Knows doors. "})
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "porter", "description": "Knows doors."}
 
 
 async def test_an_id_that_others_know_outlives_a_new_name(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[OTHER])
-    await send(hass, await change(hass, entry, "profile", "profile-1"), name="HOME agent")
-    await hass.async_block_till_done()
+    await send(hass, await change(hass, entry), name="HOME agent")
     assert dict(entry.subentries["profile-1"].data) == {}  # the same id follows from it
-    await send(hass, await change(hass, entry, "profile", "profile-1"), name="Butler")
-    await hass.async_block_till_done()
+    await send(hass, await change(hass, entry), name="Butler")
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "home_agent"}
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["profile_id"] == "home_agent"
 
 
@@ -365,12 +339,12 @@ async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> Non
     names = ["profile-2", "conversation.home_assistant", "gone"]
     allowed = {"delegation_agents": ["conversation.home_assistant"]}
     entry = await set_up(hass, profile={"delegate_to": names}, options=allowed, more=[OTHER])
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form)["delegate_to"] == names[:2]
     assert options(form, "delegate_to") == ["profile-1", *names[:2]]
     hass.config_entries.async_update_entry(entry, options={})
     hass.config_entries.async_remove_subentry(entry, "profile-2")
     await hass.async_block_till_done()
-    form = await change(hass, entry, "profile", "profile-1")
+    form = await change(hass, entry)
     assert shown(form).get("delegate_to", []) == []
     assert options(form, "delegate_to") == ["profile-1"]

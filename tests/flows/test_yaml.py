@@ -38,7 +38,7 @@ STORED = {
 async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant, llm_server: LLMServer) -> None:
     own = {"llm": "llm-1", "tool_timeout": 7, "of_a_newer_version": 1}
     entry = await set_up(hass, llm_server, profile=own, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     assert (form["step_id"], form["errors"]) == (CONF_YAML, {})
     assert shown(form)[CONF_YAML] == (
         "name: Home Agent\nprocessing_config:\n  llm: Scripted\ntools_config:\n  tool_timeout: 7\n"
@@ -53,7 +53,7 @@ async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant,
 
 async def test_what_is_pasted_is_shown_in_the_form_and_stored_by_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"speech": "never", "of_a_newer_version": 1}, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     form = await send(hass, form, **{CONF_YAML: TECHNICIAN})
     assert (form["step_id"], form["errors"]) == ("reconfigure", {})
     values = shown(form)
@@ -64,7 +64,7 @@ async def test_what_is_pasted_is_shown_in_the_form_and_stored_by_it(hass: HomeAs
     await send(hass, form)
     assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
     assert entry.subentries["profile-1"].title == "Technician"
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     again = await send(hass, form)  # what is written is read
     await send(hass, again)
     assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
@@ -72,15 +72,13 @@ async def test_what_is_pasted_is_shown_in_the_form_and_stored_by_it(hass: HomeAs
 
 async def test_changes_of_the_form_go_along(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(
-        hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True, "name": "Butler", "tool_timeout": 9}
-    )
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True, "name": "Butler", "tool_timeout": 9})
     assert shown(form)[CONF_YAML] == "name: Butler\ntools_config:\n  tool_timeout: 9\n"
 
 
 async def test_everything_that_is_wrong_is_said_with_its_key_and_nothing_is_taken(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     text = """
 processing_config:
   llm: Tiny
@@ -128,7 +126,7 @@ async def test_areas_and_labels_are_read_by_name_or_by_id(hass: HomeAssistant) -
     quiet = lr.async_get(hass).async_create("Quiet things")
     hass.states.async_set("light.desk", "on")
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     text = f"""
 processing_config:
   language: de-AT
@@ -144,7 +142,7 @@ processing_config:
         "exposed_entities": ["*.door", "light.desk", "sensor"],
     }  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == stored
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     await send(hass, await send(hass, form))  # what is written is read
     assert dict(entry.subentries["profile-1"].data) == stored
 
@@ -152,7 +150,7 @@ processing_config:
 async def test_what_this_home_does_not_have_is_said(hass: HomeAssistant) -> None:
     ar.async_get(hass).async_create("Kitchen")
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     text = """
 processing_config:
   exposed_areas: [Kitchen, Nowhere]
@@ -182,7 +180,7 @@ processing_config:
 @pytest.mark.parametrize("zone", ["Mars", "Europe", "Europe/Nowhere"])
 async def test_the_form_takes_only_time_zones_that_there_are(hass: HomeAssistant, zone: str) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), timezone=zone)
+    form = await send(hass, await change(hass, entry), timezone=zone)
     assert form["errors"] == {"base": "timezone_invalid"}
     result = await send(hass, form, timezone="Asia/Tokyo")
     assert result["reason"] == "reconfigure_successful"
@@ -191,7 +189,7 @@ async def test_the_form_takes_only_time_zones_that_there_are(hass: HomeAssistant
 async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> None:
     other = subentry("profile", "Other", "profile-2", {"profile_id": "technician", "slash_commands": ["tech"]})
     entry = await set_up(hass, model_first=False, more=[other])
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     form = await send(hass, form, **{CONF_YAML: "name: Other\nslash_commands: [tech]"})
     form = await send(hass, form)
     assert form["errors"] == {"name": "name_taken", "base": "command_taken"}
@@ -201,7 +199,7 @@ async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> No
 async def test_problems_are_told_in_the_language_of_the_home(hass: HomeAssistant) -> None:
     hass.config.language = "de"
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry, "profile", "profile-1"), **{AS_YAML: True})
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
     form = await send(hass, form, **{CONF_YAML: "farbe: rot\nprocessing_config: {timezone: Nirgends/}"})
     assert form["description_placeholders"]["problems"].splitlines() == [
         "- farbe ist keine Einstellung.",
