@@ -89,6 +89,16 @@ def arranged(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
     return sent
 
 
+async def resend(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
+    """Send a form of a subentry as it is shown, but for some fields."""
+    return await send(hass, form, **arranged(form, shown(form) | changes))
+
+
+async def resend_page(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
+    """Send a page as it is shown, but for some fields."""
+    return await send_page(hass, form, **arranged(form, shown(form) | changes))
+
+
 async def go_through(send: Send, form: Result, values: Mapping[str, Any]) -> Result:
     """Send values to the form that asks for them and to those that follow, as long as there are any; return what comes next."""
     left = dict(values)

@@ -81,25 +81,13 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "single_instance_allowed")
 
 
-@pytest.mark.parametrize(("preset", "needs_key", "expected"), [
-    pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
-    pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
-    pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
-    pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
-    pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
-    pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
-    pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
-    pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
-    pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
-    pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
-    pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
-    pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
-    pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
-    pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
-])  # fmt: skip
-async def test_presets_fill_in_what_is_usual(
-    hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
-) -> None:
+CLOUD = ("openai", "anthropic", "gemini", "mistral", "groq", "deepseek", "azure", "openrouter")
+
+
+@pytest.mark.parametrize("preset", [*CLOUD, "ollama", "lm_studio", "localai", "llama_cpp", "vllm", "custom"])
+async def test_presets_fill_in_what_is_usual(hass: HomeAssistant, llm_server: LLMServer, preset: str) -> None:
+    needs_key = preset in CLOUD
+    expected = {"remote": needs_key, "context_window": None} | ({"keep_alive": "5m"} if preset == "ollama" else {})
     form = await to_endpoint(hass, preset)
     assert form["step_id"] == ("cloud" if needs_key else "endpoint")
     assert fields(form)["api_key"].get("required", False) is needs_key

@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.settings.profile import settings_of
-from tests.flows.forms import Result, arranged, change, page, shown
+from tests.flows.forms import change, page, resend, resend_page, shown
 from tests.house import set_up, subentry
 from tests.llm_server import LLMServer
 
@@ -39,18 +39,10 @@ def lost(before: Any, after: Any) -> Any:
     return None if before == after else before
 
 
-async def save(hass: HomeAssistant, form: Result, **changed: Any) -> Result:
-    """Send a form of the options as it is shown, but for what was changed."""
-    values = arranged(form, shown(form) | changed)
-    result = await hass.config_entries.options.async_configure(form["flow_id"], values)
-    await hass.async_block_till_done()
-    return result
-
-
 @pytest.mark.parametrize("step", PAGES)
 async def test_page_of_the_default_settings(hass: HomeAssistant, step: str) -> None:
     entry = await set_up(hass, options=deepcopy(OPTIONS))
-    assert (await save(hass, await page(hass, entry, step)))["type"] is FlowResultType.MENU
+    assert (await resend_page(hass, await page(hass, entry, step)))["type"] is FlowResultType.MENU
     stored = dict(entry.options) | {"default_profile_settings": settings_of(entry.options["default_profile_settings"])}
     gone = lost(OPTIONS, stored)
     shown_here = {"tools": {"delegate_to": ["conversation.elsewhere"]}}  # the field there has no such choice
@@ -63,7 +55,7 @@ async def test_row_of_context_that_was_changed(hass: HomeAssistant) -> None:
     rows = shown(form)["context_entities_patterns"]
     assert rows == [{"entity_id": "light.*"}, {"entity_id": "lock.*", "attributes": ["a"]}]
     changed = [rows[1] | {"attributes": ["b"]}, rows[0] | {"attributes": ["c"]}]
-    await save(hass, form, context_entities_patterns=changed)
+    await resend_page(hass, form, context_entities_patterns=changed)
     assert settings_of(entry.options["default_profile_settings"])["context_entities"] == [
         changed[0], changed[1] | {"newer": 1},
     ]  # fmt: skip
@@ -74,23 +66,15 @@ async def test_rule_beside_one_that_was_changed(hass: HomeAssistant) -> None:
     form = await page(hass, entry, "agents")
     rows = shown(form)["agent_rules"]
     assert rows == [{"agent": "home_agent", "weekdays": ["mon"]}, {"agent": "home_agent"}]
-    await save(hass, form, agent_rules=[rows[1], rows[0] | {"weekdays": ["tue"]}])
+    await resend_page(hass, form, agent_rules=[rows[1], rows[0] | {"weekdays": ["tue"]}])
     assert entry.options["agent_rules"] == [OPTIONS["agent_rules"][1], {"agent": "home_agent", "weekdays": ["tue"]}]
-
-
-async def send(hass: HomeAssistant, form: Result, **changed: Any) -> Result:
-    """Send the form of a subentry as it is shown, but for what was changed."""
-    values = arranged(form, shown(form) | changed)
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], values)
-    await hass.async_block_till_done()
-    return result
 
 
 async def test_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile=DEFAULTS | {"delegate_to": []})
     form = await change(hass, entry)
     rows = shown(form)["context_entities_patterns"]
-    await send(hass, form, tool_timeout=9, context_entities_patterns=[*rows, {"entity_id": "fan.*"}])
+    await resend(hass, form, tool_timeout=9, context_entities_patterns=[*rows, {"entity_id": "fan.*"}])
     before = {key: value for key, value in DEFAULTS.items() if key not in ("tool_timeout", "context_entities")}
     stored = entry.subentries["profile-1"].data
     assert stored.items() >= (before | {"delegate_to": [], "tool_timeout": 9}).items()
@@ -99,8 +83,8 @@ async def test_agent(hass: HomeAssistant) -> None:
 
 async def test_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, llm=NEWER)
-    form = await send(hass, await change(hass, entry, "llm", "llm-1"))
-    result = await send(hass, form, temperature=0.5)
+    form = await resend(hass, await change(hass, entry, "llm", "llm-1"))
+    result = await resend(hass, form, temperature=0.5)
     assert result["reason"] == "reconfigure_successful"
     assert entry.subentries["llm-1"].data.items() >= (NEWER | {"temperature": 0.5}).items()
 
@@ -117,9 +101,9 @@ async def change_mcp_server(hass: HomeAssistant, entry: MockConfigEntry, url: st
     """Save the forms of a server that is off, with an address; return what is stored."""
     form = await change(hass, entry, "mcp_server", "other-1")
     for _ in range(2):
-        form = await send(hass, form, url=url)
+        form = await resend(hass, form, url=url)
     assert form["errors"] == {"base": "cannot_connect"}
-    form = await send(hass, await send(hass, form, url=url, use_anyway=True))
+    form = await resend(hass, await resend(hass, form, url=url, use_anyway=True))
     assert form["type"] is FlowResultType.ABORT
     return dict(entry.subentries["other-1"].data)
 
@@ -133,8 +117,8 @@ async def test_mcp_server_elsewhere_is_sent_nothing_unknown(hass: HomeAssistant,
     """What a newer release stored may be a secret of the server."""
     entry = await set_up(hass, more=[other("mcp_server", **MCP, **NEWER)])
     form = await change(hass, entry, "mcp_server", "other-1")
-    form = await send(hass, form, url="http://127.0.0.1:19/mcp", auth="none")
-    await send(hass, await send(hass, form, use_anyway=True))
+    form = await resend(hass, form, url="http://127.0.0.1:19/mcp", auth="none")
+    await resend(hass, await resend(hass, form, use_anyway=True))
     assert not {"token", *NEWER} & entry.subentries["other-1"].data.keys()
 
 
@@ -146,22 +130,22 @@ TOOL = {"name": "weather", "description": "Weather.", "handler": {"type": "templ
 ])  # fmt: skip
 async def test_what_a_tool_does_if_no_choice_says_it(hass: HomeAssistant, said: dict[str, bool]) -> None:
     entry = await set_up(hass, more=[other("custom_tool", **TOOL, **said)])
-    form = await send(hass, await change(hass, entry, "custom_tool", "other-1"), title="New")
-    assert (await send(hass, form))["type"] is FlowResultType.ABORT
+    form = await resend(hass, await change(hass, entry, "custom_tool", "other-1"), title="New")
+    assert (await resend(hass, form))["type"] is FlowResultType.ABORT
     assert dict(entry.subentries["other-1"].data) == TOOL | said | {"title": "New"}
 
 
 async def test_what_a_tool_does_is_replaced_by_a_choice(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[other("custom_tool", **TOOL, destructive=True)])
-    form = await send(hass, await change(hass, entry, "custom_tool", "other-1"), behaviour="read_only")
-    await send(hass, form)
+    form = await resend(hass, await change(hass, entry, "custom_tool", "other-1"), behaviour="read_only")
+    await resend(hass, form)
     assert dict(entry.subentries["other-1"].data) == TOOL | {"read_only": True, "destructive": False}
 
 
 async def test_tool_that_this_release_cannot_read(hass: HomeAssistant) -> None:
     """A key that is unknown here makes a tool invalid: the form says so, and nothing is lost."""
     entry = await set_up(hass, more=[other("custom_tool", **TOOL, newer=1)])
-    form = await send(hass, await change(hass, entry, "custom_tool", "other-1"))
+    form = await resend(hass, await change(hass, entry, "custom_tool", "other-1"))
     assert form["errors"] == {"base": "tool_refused"}
     assert "newer" in form["description_placeholders"]["reason"]
     assert dict(entry.subentries["other-1"].data) == TOOL | {"newer": 1}
@@ -171,8 +155,8 @@ async def test_credentials_of_a_tool_that_this_release_cannot_read(hass: HomeAss
     auth = {"type": "bearer", "token": "abcdef", "newer": 1}
     handler = {"type": "rest", "url": "https://api.example.com/", "auth": auth}
     entry = await set_up(hass, more=[other("custom_tool", **TOOL | {"handler": handler})])
-    form = await send(hass, await send(hass, await change(hass, entry, "custom_tool", "other-1")))
+    form = await resend(hass, await resend(hass, await change(hass, entry, "custom_tool", "other-1")))
     assert form["step_id"] == "bearer"
-    form = await send(hass, form)
+    form = await resend(hass, form)
     assert form["errors"] == {"base": "tool_refused"}
     assert entry.subentries["other-1"].data["handler"] == handler

@@ -14,7 +14,7 @@ from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, pa
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import Result, change, fields, options, send, shown
+from tests.flows.forms import Result, change, fields, options, resend, send, shown
 from tests.llm_server import LLMServer, text as reply
 
 set_up = partial(house.set_up, model_first=False)
@@ -25,13 +25,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
     flows = hass.config_entries.subentries
     menu = await flows.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
     return await flows.async_configure(menu["flow_id"], {"next_step_id": "blank"})
-
-
-def as_shown(form: Result) -> dict[str, Any]:
-    """Return what is sent when nothing in a form is touched."""
-    values = shown(form)
-    sent = {key: value for key, value in values.items() if not any(key in section for section in SECTIONS.values())}
-    return sent | {name: {key: values[key] for key in section if key in values} for name, section in SECTIONS.items()}
 
 
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
@@ -85,7 +78,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert holds["timezone"] == "US/Pacific"
     assert "complex analysis" in holds["external_llm_description"]
     assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
@@ -96,21 +89,16 @@ async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssist
     llm_server.respond(lambda _body: reply("Hello."))
     await house.say(hass, "Tell me a story")
     assert text in llm_server.request.body["messages"][0]["content"]
-    sent = as_shown(form)
-    sent["prompt"] |= {"use_default_prompt": False}  # and the text as it is: theirs from now on
-    await send(hass, form, **sent)
+    await resend(hass, form, use_default_prompt=False)  # and the text as it is: theirs from now on
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": text}
 
 
 async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await change(hass, entry)
-    sent = as_shown(form)
-    sent["prompt"] |= {"custom_prompt": "Rhyme."}
-    form = await send(hass, form, **sent)
+    form = await resend(hass, form, custom_prompt="Rhyme.")
     assert (form["errors"], shown(form)["custom_prompt"]) == ({"base": "custom_prompt_unused"}, "Rhyme.")
-    sent["prompt"] |= {"use_default_prompt": False}
-    await send(hass, form, **sent)
+    await resend(hass, form, use_default_prompt=False)
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": "Rhyme."}
 
 
@@ -132,7 +120,7 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
     assert shown(form)["history_max_messages"] == 4
     assert shown(form)["tool_timeout"] == 7
     assert shown(form)["max_calls_per_turn"] == Profile().max_calls_per_turn
-    result = await send(hass, form, **as_shown(form))
+    result = await resend(hass, form)
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["profile-1"].data) == {"tool_timeout": 7}
 
@@ -164,7 +152,7 @@ async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssis
     form = await change(hass, entry)
     assert options(form, "llm") == ["default", "none", "llm-1"]
     assert shown(form)["llm"] == "default"
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {}
     await send(hass, await change(hass, entry), name="Home Agent", llm="llm-1")
     assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
@@ -228,7 +216,7 @@ async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant
     form = await change(hass, entry)
     assert shown(form)["llm_apis"] == ["mcp-asleep"]
     assert "assist" in options(form, "llm_apis")
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {"llm_apis": ["mcp-asleep"]}
 
 
@@ -265,12 +253,11 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
     assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
     assert shown(form)["context_entities"] == ["light.bed"]
     assert shown(form)["context_entities_patterns"] == stored["context_entities"][1:]
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == stored
-    sent = as_shown(form)
-    sent["safety"] |= {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
-    sent["context"] |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
-    await send(hass, await change(hass, entry), **sent)
+    lists: dict[str, Any] = {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
+    lists |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
+    await resend(hass, await change(hass, entry), **lists)
     assert dict(entry.subentries["profile-1"].data) == {
         "always_ask": ["cover.*", "light.gone", "light.secret", "lock.shed", "lock.unlock"],
         "never_ask": ["light.bed"],
@@ -285,7 +272,7 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
     form = await change(hass, entry)
     assert shown(form)["context_entities"] == ["light.bed"]
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {}
 
 
@@ -301,14 +288,14 @@ async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socke
     form = await change(hass, entry)
     assert shown(form)["mcp_servers"] == ["mcp-1"]
     assert options(form, "mcp_servers") == ["mcp-1"]
-    result = await send(hass, form, **as_shown(form))
+    result = await resend(hass, form)
     assert result["reason"] == "reconfigure_successful"
     assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
     assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
     await hass.async_block_till_done()
     form = await change(hass, entry)
     assert shown(form).get("mcp_servers", []) == []
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
 
 
