@@ -150,10 +150,11 @@ def state_of(hass: HomeAssistant, entity_id: str) -> str:
 
 def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
     """Return one more agent, whose instructions say which it is."""
+    data = {"local_first": False, "prompt_additions": f"You are {name}.", **data}
+    return subentry("profile", name, f"profile-{number}", data)
+
+
+def subentry(kind: str, title: str, subentry_id: str, data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
     return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, "prompt_additions": f"You are {name}.", **data},
-        title=name,
-        unique_id=None,
-        subentry_id=f"profile-{number}",
+        subentry_type=kind, data={**data}, title=title, unique_id=None, subentry_id=subentry_id
     )

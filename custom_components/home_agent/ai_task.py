@@ -23,8 +23,7 @@ from .support.errors import LLMResponseError
 from .turn.turn import Turn, TurnRecord, current_turn, running
 
 PARALLEL_UPDATES = 0
-_FENCE = re.compile(r"```\w*")
-"""Many models wrap their JSON."""
+_FENCE = re.compile(r"```\w*")  # many models wrap their JSON
 MAX_CALLS = 100  # tool calls of one task
 
 
@@ -65,11 +64,7 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
 
 
 async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
-    """Return the turn of a task. Sensitive actions do not happen in it, as no person can be asked for a confirmation.
-
-    Tasks are often about mails, pictures and web pages, so its text counts as text from outside. Sensitive actions therefore do
-    not happen either where the owner turned the question off.
-    """
+    """Return the turn of a task. Its text is from outside (mails, pictures): sensitive actions do not happen in it."""
     asked_by = chat_log.llm_api.llm_context.context if chat_log.llm_api else None
     user_id = asked_by.user_id if asked_by else None
     return Turn(

@@ -35,8 +35,7 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
     MINOR_VERSION = 3
 
     _name: str
-    _failed_id: str
-    """The endpoint to reauthenticate."""
+    _failed_id: str  # the endpoint to reauthenticate
 
     @classmethod
     @callback

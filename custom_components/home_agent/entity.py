@@ -11,10 +11,7 @@ from .support.const import DOMAIN
 
 
 def subentries_with[T](entry: ConfigEntry, kind: str, made: Mapping[str, T]) -> Iterator[tuple[ConfigSubentry, T]]:
-    """Yield the subentries of a kind, each with its object in `made`, by subentry id.
-
-    A subentry that was added since the entry was loaded is skipped: the entry is reloaded for it.
-    """
+    """Yield the subentries of a kind with their object in `made`, without ones added since the entry was loaded."""
     for subentry in entry.get_subentries_of_type(kind):
         if (thing := made.get(subentry.subentry_id)) is not None:
             yield subentry, thing

@@ -43,10 +43,7 @@ def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[s
 
 
 def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
-    """Return Home Assistant's name of an action, or `domain.action` if it has none.
-
-    An action of the domain `homeassistant` gets its name in the domain `of`.
-    """
+    """Return Home Assistant's name of an action (in the domain `of` for `homeassistant`), or `domain.action`."""
     domain, _, service = action.partition(".")
     domain = of if domain == HOMEASSISTANT_DOMAIN and of else domain
     for kind in KINDS.values():

@@ -95,17 +95,13 @@ class EndpointSensor(HomeAgentEntity, SensorEntity):
 
 
 class HomeSensor(SensorEntity):
-    """A sensor about all agents, for a dashboard.
-
-    Disabled by default: it shows questions and actions of all users.
-    """
+    """A sensor about all agents. Disabled by default: it shows questions and actions of all users."""
 
     _attr_has_entity_name = True
     _attr_should_poll = False
     _attr_entity_registry_enabled_default = False
     key: str
-    changes: tuple[str, ...] = ()
-    """Events that may change it."""
+    changes: tuple[str, ...] = ()  # events that may change it
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
         """Initialize the sensor of an entry."""

@@ -1,7 +1,4 @@
-"""Makes text speakable: removes Markdown, emoji, links and thinking while the answer is being written.
-
-For voice devices only; text chat keeps its formatting. The result depends on the text alone, not on the pieces in which it comes.
-"""
+"""Makes an answer speakable while it is written: without Markdown, emoji, links and thinking. For voice only."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -27,8 +24,7 @@ _UNSPACED_CHARS = (  # Thai and Lao, Tibetan, Burmese, Khmer, Chinese and Japane
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 )
 
-_ZERO_WIDTH_JOINER = "\u200d"
-"""Joins emoji, and is a part of words in Indic scripts."""
+_ZERO_WIDTH_JOINER = "\u200d"  # joins emoji, and is a part of words in Indic scripts
 _PICTURE_STYLE = "\ufe0f"
 
 _PICTURE = re.compile(f"[{_PICTURE_CHARS}]")
@@ -69,29 +65,21 @@ class Gap(IntEnum):
 
     NONE = 0
     SPACE = 1
-    COMMA = 2
-    """Cells of a table."""
-    LINE = 3
-    """Lines of code."""
-    SOFT = 4
-    """A line ended inside a paragraph."""
-    BLOCK = 5
-    """A paragraph, heading or item ended."""
+    COMMA = 2  # cells of a table
+    LINE = 3  # lines of code
+    SOFT = 4  # a line ended inside a paragraph
+    BLOCK = 5  # a paragraph, heading or item ended
 
 
 class Writer:
-    """Joins words with a space, a comma or a full stop, depending on the layout.
-
-    A separator is written only if text follows. Pieces are whole words, long enough for a fluent voice.
-    """
+    """Joins words with a space, a comma or a full stop, and returns whole words, enough for a fluent voice."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._parts: list[str] = []
         self._wanted = _FIRST_LENGTH
         self._last = ""
-        self._last_word = ""
-        """The last character that is not a closing bracket or quote."""
+        self._last_word = ""  # the last character that is not a closing bracket or quote
         self._gap = Gap.NONE
         self._cut = False
 
@@ -158,12 +146,9 @@ class LineKind(Enum):
     TEXT = auto()
     HEADING = auto()
     ITEM = auto()
-    ROW = auto()
-    """A line of a table."""
-    CODE = auto()
-    """A line between fences."""
-    MARK = auto()
-    """A rule, a fence, an empty line: not spoken."""
+    ROW = auto()  # a line of a table
+    CODE = auto()  # a line between fences
+    MARK = auto()  # a rule, a fence, an empty line: not spoken
 
 
 # The start of a line decides its kind.
@@ -209,10 +194,7 @@ _BREAKING_TAGS = frozenset(
 
 
 class SpeechFilter:
-    """Makes one message speakable while it arrives.
-
-    It reads whole words, so that the character after a sign, which decides its meaning, is known.
-    """
+    """Makes one message speakable while it arrives, in whole words: the character after a sign decides its meaning."""
 
     def __init__(self) -> None:
         """Start a message."""
@@ -223,18 +205,14 @@ class SpeechFilter:
         self._held: list[str] = []
         self._length = self._enough = 0
         """Characters held, and how many to wait for, so that long text is not read again with each word."""
-        self._return = ""
-        """A carriage return at the end, which may be half of a line break."""
-        self._complete = False
-        """Whether no text follows."""
-        self._hidden = ""
-        """End of the text being left out (thinking, comments)."""
+        self._return = ""  # a carriage return at the end, which may be half of a line break
+        self._complete = False  # whether no text follows
+        self._hidden = ""  # end of the text being left out (thinking, comments)
         self._fence = ""
         self._line_open = False
         self._kind = self._read_as = LineKind.MARK
         self._prev = ""
-        self._code = 0
-        """The number of backticks that end the code."""
+        self._code = 0  # the number of backticks that end the code
         self._emphasised: set[str] = set()
         self._rules: dict[str, Callable[[str, int], int]] = {
             **dict.fromkeys("*_~", self._emphasis),
@@ -320,10 +298,7 @@ class SpeechFilter:
         return end
 
     def _recognise(self, body: str, complete: bool) -> tuple[LineKind, int] | None:
-        """Return the kind of a line and the length of its layout; None until that is certain.
-
-        The number of an item is not layout: it is spoken.
-        """
+        """Return kind and length of a line's layout, which has no number of an item; None until that is certain."""
         kind, pos = LineKind.TEXT, 0
         for _ in range(_DEEPEST):
             rest = body[pos:]
@@ -383,10 +358,7 @@ class SpeechFilter:
         return pos
 
     def _symbol(self, char: str, follows: str) -> None:
-        """Leave pictures out; arrows between words and bars between cells or words are a pause.
-
-        `C#` and `#1` stay; the `#` that closes a heading, or belongs to a keycap, does not.
-        """
+        """Leave pictures out, and the `#` of a heading or keycap; arrows between words, and bars, are a pause."""
         separates = self._kind is LineKind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
         if (char == "|" and not self._code and separates) or _SEPARATOR.match(char):
             self._writer.gap(Gap.COMMA)
@@ -560,10 +532,7 @@ def speakable_text(text: str) -> str:
 
 
 async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncGenerator[AssistantContentDeltaDict]:
-    """Make the content of a stream speakable; other deltas pass unchanged.
-
-    Held text comes before a tool call, before the next message and at the end. Without speakable text, there is no content.
-    """
+    """Make the content of a stream speakable. Held text comes before a call, the next message and the end."""
     speech = SpeechFilter()
     async with aclosing(stream):
         async for delta in stream:

@@ -9,8 +9,9 @@ from homeassistant.helpers.translation import async_get_translations
 import pytest
 
 from custom_components.home_agent.support.const import DOMAIN
+from tests.flows.forms import add
 from tests.house import set_up
-from tests.tools.mcp.forms import add, send, stored
+from tests.tools.mcp.forms import send, stored
 
 from .pages import Example, examples
 
@@ -50,7 +51,7 @@ async def entered(hass: HomeAssistant, example: Example) -> dict[str, Any]:
 async def test_examples_can_be_entered(hass: HomeAssistant, socket_enabled: None, example: Example) -> None:
     sent = await entered(hass, example)
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **sent)
+    form = await send(hass, await add(hass, entry, "mcp_server"), **sent)
     assert form["errors"] is not None
     assert form["errors"].keys() == {"base"}  # nothing is wrong but that nobody is there
     form = await send(hass, form, **sent, use_anyway=True)

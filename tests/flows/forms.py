@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigEntry
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 import probatio
 
@@ -12,6 +14,39 @@ type Result = Mapping[str, Any]
 """What a step of any flow returns."""
 type Send = Callable[[str, dict[str, Any]], Awaitable[Result]]
 """Sends the form of a flow."""
+
+
+async def page(hass: HomeAssistant, entry: ConfigEntry, step: str) -> Result:
+    """Return a page of the default settings."""
+    menu = await hass.config_entries.options.async_init(entry.entry_id)
+    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
+
+
+async def send_page(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send a page; return what comes next."""
+    result = await hass.config_entries.options.async_configure(form["flow_id"], data)
+    await hass.async_block_till_done()
+    return result
+
+
+async def add(hass: HomeAssistant, entry: ConfigEntry, kind: str) -> Result:
+    """Return the first form of a new subentry."""
+    return await hass.config_entries.subentries.async_init((entry.entry_id, kind), context={"source": SOURCE_USER})
+
+
+async def change(
+    hass: HomeAssistant, entry: ConfigEntry, kind: str = "profile", subentry_id: str = "profile-1"
+) -> Result:
+    """Return the first form of a stored subentry."""
+    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": subentry_id}
+    return await hass.config_entries.subentries.async_init((entry.entry_id, kind), context=where)
+
+
+async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send a form of a subentry; return what comes next."""
+    result = await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    await hass.async_block_till_done()
+    return result
 
 
 def fields(result: Result) -> dict[str, dict[str, Any]]:
@@ -52,6 +87,16 @@ def arranged(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
         elif field["name"] in values:
             sent[field["name"]] = values[field["name"]]
     return sent
+
+
+async def resend(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
+    """Send a form of a subentry as it is shown, but for some fields."""
+    return await send(hass, form, **arranged(form, shown(form) | changes))
+
+
+async def resend_page(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
+    """Send a page as it is shown, but for some fields."""
+    return await send_page(hass, form, **arranged(form, shown(form) | changes))
 
 
 async def go_through(send: Send, form: Result, values: Mapping[str, Any]) -> Result:

@@ -4,7 +4,7 @@ from typing import Any
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId, FlowType
+from homeassistant.config_entries import SOURCE_USER, FlowType
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
@@ -15,8 +15,8 @@ from custom_components.home_agent.flows import check as check_page
 from custom_components.home_agent.flows.check import MAX_NAMED, counted, findings_of
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.flows.forms import Result, fields, options, shown
-from tests.house import EXPOSED, build_house, set_up, state_of, voice
+from tests.flows.forms import Result, fields, options, page, shown
+from tests.house import EXPOSED, build_house, set_up, state_of, subentry, voice
 from tests.llm_server import LLMServer, text, unauthorized
 
 OURS = "conversation.home_agent"
@@ -25,12 +25,6 @@ OURS = "conversation.home_agent"
 @pytest.fixture(autouse=True)
 async def furnished(hass: HomeAssistant) -> None:
     await build_house(hass)
-
-
-async def check(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Choose the check from the menu."""
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "check"})
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
@@ -88,7 +82,7 @@ async def test_from_the_menu_it_leads_back_to_the_menu_and_changes_nothing(hass:
     home = await voice(hass)
     entry = await set_up(hass)
     await async_update_pipeline(hass, home, conversation_engine=OURS)
-    form = await check(hass, entry)
+    form = await page(hass, entry, "check")
     assert shown(form)["voice_assistant"] == "keep"
     assert form["description_placeholders"]["assistants"] == f"1: {home.name}"
     menu = await send(hass, form, voice_assistant="keep")
@@ -100,11 +94,11 @@ async def test_a_new_voice_assistant_hears_and_speaks_like_the_preferred_one(has
     home = await voice(hass)
     await async_update_pipeline(hass, home, conversation_engine="conversation.other", prefer_local_intents=True)
     entry = await set_up(hass)
-    form = await check(hass, entry)
+    form = await page(hass, entry, "check")
     assert shown(form)["voice_assistant"] == "new"  # another's agent is not replaced unasked
     assert options(form, "voice_assistant") == [home.id, "new", "keep"]
     await send(hass, form, voice_assistant="new")
-    await send(hass, await check(hass, entry), voice_assistant="new")
+    await send(hass, await page(hass, entry, "check"), voice_assistant="new")
     assert agents(hass) == {
         home.name: ("conversation.other", True),
         "Home Agent (voice assistant)": (OURS, False),
@@ -119,11 +113,8 @@ async def test_a_new_voice_assistant_hears_and_speaks_like_the_preferred_one(has
 
 async def test_one_of_several_agents_is_chosen(hass: HomeAssistant) -> None:
     home = await voice(hass)
-    butler = ConfigSubentryDataWithId(
-        subentry_type="profile", data={}, title="Butler", unique_id=None, subentry_id="profile-2"
-    )
-    entry = await set_up(hass, more=[butler])
-    form = await check(hass, entry)
+    entry = await set_up(hass, more=[subentry("profile", "Butler", "profile-2", {})])
+    form = await page(hass, entry, "check")
     assert options(form, "agent") == ["profile-1", "profile-2"]
     answer = await send(hass, form, agent="profile-2", voice_assistant=home.id, sentence="turn on the kitchen lights")
     assert answer["description_placeholders"]["agent"] == "Butler"
@@ -131,7 +122,7 @@ async def test_one_of_several_agents_is_chosen(hass: HomeAssistant) -> None:
 
 
 async def test_a_home_without_voice_assistants_is_checked_as_well(hass: HomeAssistant) -> None:
-    form = await check(hass, await set_up(hass))
+    form = await page(hass, await set_up(hass), "check")
     assert fields(form).keys() == {"sentence"}
     assert form["description_placeholders"]["assistants"] == "0"
 
@@ -139,7 +130,7 @@ async def test_a_home_without_voice_assistants_is_checked_as_well(hass: HomeAssi
 async def test_the_model_is_asked_and_a_failure_is_told(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     llm_server.plan(text("A poem about lamps."))
-    answer = await send(hass, await check(hass, entry), sentence="write a poem about lamps")
+    answer = await send(hass, await page(hass, entry, "check"), sentence="write a poem about lamps")
     assert answer["description_placeholders"]["answer"] == "A poem about lamps."
     llm_server.plan(unauthorized())
     answer = await send(hass, answer, sentence="write another poem about lamps")
@@ -150,14 +141,14 @@ async def test_an_endless_model(hass: HomeAssistant, llm_server: LLMServer, monk
     monkeypatch.setattr(check_page, "MAX_WAIT", 1)
     entry = await set_up(hass, llm_server)
     llm_server.plan(text("One two three four. " * 50, pause=0.1))
-    answer = await send(hass, await check(hass, entry), sentence="tell me a story about lamps")
+    answer = await send(hass, await page(hass, entry, "check"), sentence="tell me a story about lamps")
     assert answer["description_placeholders"]["answer"].startswith("There was no answer after 1 seconds")
 
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Which lights are on?"), ("de", "Welche Lichter sind an?")])
 async def test_the_suggested_sentence_works_without_a_model(hass: HomeAssistant, language: str, sentence: str) -> None:
     hass.config.language = language
-    form = await check(hass, await set_up(hass))
+    form = await page(hass, await set_up(hass), "check")
     assert shown(form) == {"sentence": sentence}
     answer = await send(hass, form, sentence=sentence)
     assert "Ceiling Lights" in answer["description_placeholders"]["answer"]
@@ -165,7 +156,7 @@ async def test_the_suggested_sentence_works_without_a_model(hass: HomeAssistant,
 
 async def test_nothing_is_asked_of_an_agent_that_is_gone(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await check(hass, entry)
+    form = await page(hass, entry, "check")
     assert await hass.config_entries.async_unload(entry.entry_id)
     gone = await send(hass, form, sentence="turn on the bed light")
     assert (gone["type"], gone["reason"]) == (FlowResultType.ABORT, "no_agent")
@@ -175,7 +166,7 @@ async def test_nothing_is_asked_of_an_agent_that_is_gone(hass: HomeAssistant) ->
 async def test_what_is_found(hass: HomeAssistant) -> None:
     registry = er.async_get(hass)
     registry.async_update_entity("light.ceiling_lights", aliases=["BED LIGHT"])
-    form = await check(hass, await set_up(hass))
+    form = await page(hass, await set_up(hass), "check")
     told = form["description_placeholders"]
     assert not form["errors"]
     assert told["exposed"] == str(len(EXPOSED))
@@ -223,7 +214,7 @@ async def test_a_home_of_which_nothing_is_exposed_stands_in_repairs(hass: HomeAs
     entry = await set_up(hass)
     await show(hass, entry, exposed=False)
     assert exposed_issue(hass)
-    assert (await check(hass, entry))["errors"] == {"base": "nothing_exposed"}
+    assert (await page(hass, entry, "check"))["errors"] == {"base": "nothing_exposed"}
     await show(hass, entry, exposed=True)
     assert not exposed_issue(hass)
     await show(hass, entry, exposed=False)

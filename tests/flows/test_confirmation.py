@@ -7,28 +7,23 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
 from custom_components.home_agent.flows.options import GUARDED, confirmation_options, field_of
-from tests.flows.forms import Result, fields, shown
+from tests.flows.forms import fields, page, shown
 from tests.house import set_up
-
-
-async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
-    menu = await hass.config_entries.options.async_init(entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "confirmation"})
 
 
 async def test_that_a_pin_is_stored_is_shown_and_not_the_pin(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"pins": {"unlock": "4711"}, "confirm_timeout": 30})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "confirmation")
     assert shown(form) == {"confirm_timeout": 30, "pin_unlock": "••••••••"}
     assert "4711" not in str(form) + str(fields(form))
     assert set(fields(form)) == {"confirm_timeout", *map(field_of, GUARDED)}
-    form = await form_of(hass, (await set_up(hass)).entry_id)
+    form = await page(hass, await set_up(hass), "confirmation")
     assert shown(form) == {"confirm_timeout": 120}
 
 
 async def test_what_is_left_as_it_is_stays_and_a_cleared_field_removes_a_pin(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"pins": {"unlock": "4711", "disarm": "0815"}})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "confirmation")
     sent = {**shown(form), "confirm_timeout": 60, "pin_open_door": "123456"}
     assert sent.pop("pin_disarm")
     result = await hass.config_entries.options.async_configure(form["flow_id"], sent)
@@ -40,7 +35,7 @@ async def test_what_is_left_as_it_is_stays_and_a_cleared_field_removes_a_pin(has
 @pytest.mark.parametrize("pin", ["123", "12a4", "1234567890123", "one two three four", "١٢٣٤", "••••••••"])
 async def test_a_pin_is_of_digits(hass: HomeAssistant, pin: str) -> None:
     entry = await set_up(hass)
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "confirmation")
     sent: dict[str, Any] = {"confirm_timeout": 60, "pin_unlock": pin}
     form = await hass.config_entries.options.async_configure(form["flow_id"], sent)
     assert form["errors"] == {"pin_unlock": "pin_format"}

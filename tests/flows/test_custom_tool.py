@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
@@ -12,7 +12,8 @@ from custom_components.home_agent.flows.custom_tool import BEHAVIOURS, CREDENTIA
 from custom_components.home_agent.tools.custom.configuration import CONFIG_SCHEMA, keep
 from custom_components.home_agent.tools.custom.definition import AUTH_SCHEMAS
 from custom_components.home_agent.tools.custom.provider import HANDLERS
-from tests.flows.forms import Result, fields, go_through, options, shown
+from tests import house
+from tests.flows.forms import Result, add, change, fields, go_through, options, shown
 from tests.house import set_up
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -24,32 +25,18 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
     return await go_through(hass.config_entries.subentries.async_configure, form, data)
 
 
-async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "custom_tool"), context={"source": SOURCE_USER}
-    )
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "custom_tool"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "tool-1"}
-    )
-
-
 def stored(entry: MockConfigEntry) -> dict[str, Any]:
     return dict(entry.get_subentries_of_type("custom_tool")[-1].data)
 
 
 def subentry(handler: dict[str, Any], **more: Any) -> ConfigSubentryDataWithId:
     data = {"name": "weather", "description": "Weather.", "handler": handler} | more
-    return ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title="weather", unique_id=None, subentry_id="tool-1"
-    )
+    return house.subentry("custom_tool", "weather", "tool-1", data)
 
 
 async def test_a_request(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await add(hass, entry)
+    form = await add(hass, entry, "custom_tool")
     assert shown(form) == {"behaviour": "default", "type": "rest"}
     assert options(form, "type") == list(HANDLERS)
     form = await send(hass, form, **BASICS, title=" ", type="rest", examples=["What is the weather?"])
@@ -87,7 +74,7 @@ async def test_a_request(hass: HomeAssistant) -> None:
 ])  # fmt: skip
 async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any]) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS | {"behaviour": "destructive"}, type=kind)
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS | {"behaviour": "destructive"}, type=kind)
     assert form["step_id"] == kind
     result = await send(hass, form, **sent)
     await hass.async_block_till_done()
@@ -112,7 +99,7 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
     entry = await set_up(hass, more=[{**taken, "title": "light"}])
     yaml = {"custom_tools": [{"name": "in_yaml"}], "secrets": {"key": "abcdef"}}
     keep(hass, CONFIG_SCHEMA({"home_agent": yaml}))
-    form = await send(hass, await add(hass, entry), **BASICS | sent, type="rest")
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS | sent, type="rest")
     assert (form["step_id"], form["errors"]) == ("user", errors)
     if "base" in errors:
         assert form["description_placeholders"]["reason"]
@@ -129,7 +116,7 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
 ])  # fmt: skip
 async def test_invalid_handler(hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type=kind)
     form = await send(hass, form, **sent)
     assert (form["step_id"], form["errors"]) == (kind, {"base": "tool_refused"})
     assert reason in form["description_placeholders"]["reason"]
@@ -142,7 +129,7 @@ async def test_invalid_handler(hass: HomeAssistant, kind: str, sent: dict[str, A
 )
 async def test_what_is_missing_is_said_at_its_field(hass: HomeAssistant, kind: str, missing: set[str]) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type=kind)
     form = await send(hass, form)
     assert form["errors"] == dict.fromkeys(missing, "missing")
     assert not entry.get_subentries_of_type("custom_tool")
@@ -150,7 +137,7 @@ async def test_what_is_missing_is_said_at_its_field(hass: HomeAssistant, kind: s
 
 async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type="rest")
     sent = {"url": "https://a.example", "auth": "basic", "username": "", "password": "very-secret"}
     form = await send(hass, form, **sent)
     assert (form["step_id"], form["errors"]) == ("basic", {"username": "missing"})
@@ -162,7 +149,7 @@ async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistan
 
 async def test_a_key_of_a_moment_ago_goes_nowhere_else(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type="rest")
     oauth = {"token_url": "https://a.example/token", "client_id": "", "client_secret": "very-secret"}
     form = await send(hass, form, url="https://a.example", auth="oauth2", **oauth)
     assert (form["errors"], shown(form)["client_secret"]) == ({"client_id": "missing"}, "••••••••")
@@ -180,7 +167,7 @@ REQUEST = {"type": "rest", "url": "https://api.example.com/v1", "auth": OAUTH, "
 
 async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST, read_only=False, destructive=False)])
-    form = await change(hass, entry)
+    form = await change(hass, entry, "custom_tool", "tool-1")
     assert (shown(form)["name"], shown(form)["behaviour"], shown(form)["type"]) == ("weather", "write", "rest")
     form = await send(hass, form, **BASICS | {"behaviour": "write"}, type="rest")
     assert (shown(form)["auth"], shown(form)["timeout"]) == ("oauth2", 5)
@@ -203,7 +190,7 @@ async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
 ])  # fmt: skip
 async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistant, url: str, token_url: str) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
-    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="rest")
     form = await send(hass, form, url=url, auth="oauth2", token_url=token_url, client_id="home")
     assert form["errors"] == {"client_secret": "missing"}
     assert stored(entry)["handler"] == REQUEST
@@ -216,7 +203,7 @@ async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistan
 async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: str, kept: bool) -> None:
     handler = {"type": "mcp", "server_url": "https://mcp.example.com/mcp", "method": "a"}
     entry = await set_up(hass, more=[subentry(handler | {"auth": {"type": "bearer", "token": "very-secret"}})])
-    form = await send(hass, await change(hass, entry), **BASICS, type="mcp")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="mcp")
     assert shown(form)["server_url"] == handler["server_url"]
     assert "very-secret" not in str(shown(form))
     form = await send(hass, form, server_url=server_url, method="b", auth="bearer", token="")
@@ -230,7 +217,7 @@ async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: st
 
 async def test_a_section_that_was_not_opened_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
-    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="rest")
     flows = hass.config_entries.subentries
     form = await flows.async_configure(form["flow_id"], {"url": REQUEST["url"]})
     await flows.async_configure(form["flow_id"], shown(form))
@@ -240,7 +227,7 @@ async def test_a_section_that_was_not_opened_stays(hass: HomeAssistant) -> None:
 
 async def test_another_kind_begins_anew(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
-    form = await send(hass, await change(hass, entry), **BASICS, type="template")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="template")
     assert shown(form) == {}
     await send(hass, form, template="{{ city }}")
     await hass.async_block_till_done()
@@ -252,7 +239,7 @@ async def test_forms_have_every_key(hass: HomeAssistant, kind: str) -> None:
     asked = {key for inside in FORMS[kind].values() for key in inside}
     asked |= set(FORMS["body"][""]) if kind == "rest" else set()
     assert asked == {str(key) for key in HANDLERS[kind].schema.schema} - {"type", "params"}
-    form = await send(hass, await add(hass, await set_up(hass)), **BASICS, type=kind)
+    form = await send(hass, await add(hass, await set_up(hass), "custom_tool"), **BASICS, type=kind)
     assert set(fields(form)) == {key for inside in FORMS[kind].values() for key in inside}
 
 
@@ -263,7 +250,7 @@ async def test_forms_have_every_key(hass: HomeAssistant, kind: str) -> None:
 @pytest.mark.parametrize("off", [False, True])
 async def test_shown_values_are_not_stored(hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type=kind)
     holds = {"auth": "none", "timeout": 30, "min_interval": 0, "verify_ssl": True, **holds}
     assert shown(form) == holds
     needed = {"url": "https://a.example"} if kind == "rest" else {"server_url": "https://a.example", "method": "m"}
@@ -279,7 +266,7 @@ async def test_shown_values_are_not_stored(hass: HomeAssistant, kind: str, holds
 
 async def test_a_body_is_asked_for_where_the_method_has_one(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await add(hass, entry, "custom_tool"), **BASICS, type="rest")
     form = await send(hass, form, url="https://a.example", method="POST", auth="basic")
     assert (form["step_id"], set(fields(form))) == ("body", {"body", "content_type"})
     form = await send(hass, form, body={"a": "{{ town }}"})
@@ -298,7 +285,7 @@ async def test_another_method_or_authentication_leaves_what_it_needed(hass: Home
     with_body = {"type": "rest", "url": "https://a.example", "method": "POST", "body": "a", "content_type": "text/csv"}
     token = {"type": "bearer", "token": "very-secret"}
     entry = await set_up(hass, more=[subentry({**with_body, "auth": token})])
-    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="rest")
     form = await send(hass, form, url="https://a.example", method="GET", auth="none")
     await hass.async_block_till_done()
     assert form["reason"] == "reconfigure_successful"
@@ -308,7 +295,7 @@ async def test_another_method_or_authentication_leaves_what_it_needed(hass: Home
 async def test_a_stored_body_of_a_get_is_asked_for_and_stays(hass: HomeAssistant) -> None:
     request = {"type": "rest", "url": "https://a.example", "body": {"a": "b"}}
     entry = await set_up(hass, more=[subentry(request)])
-    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, await change(hass, entry, "custom_tool", "tool-1"), **BASICS, type="rest")
     form = await send(hass, form, url="https://a.example", method="GET")
     assert (form["step_id"], shown(form)) == ("body", {"body": {"a": "b"}})
     await send(hass, form, **shown(form))

@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import web
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.setup import async_setup_component
@@ -42,7 +42,7 @@ from custom_components.home_agent.support import const
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests.flows.forms import Result, arranged, fields, go_through, shown
-from tests.house import build_house, part_of, say, set_up, speech
+from tests.house import act, build_house, part_of, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.tools.custom.conftest import server
 from tests.tools.custom.rest_server import RestServer, answer
@@ -196,12 +196,22 @@ async def instructions(world: World) -> object:
     return next((word for word in ("Mine.", "Other.", "[en]", "[{language}]") if word in system), None)
 
 
-async def documented(world: World) -> object:
-    return "## Documentation: USER_GUIDE.md\n\n# What the agent can do" in await world.system()
+def instructed(words: str) -> See:
+    """Return a look for words in the instructions."""
+
+    async def see(world: World) -> object:
+        return words in await world.system()
+
+    return see
 
 
-async def replaced(world: World) -> object:
-    return "You are a helpful home assistant" in await world.system()
+def sees(key: str, usual: object = None) -> See:
+    """Return a look at one key of the body."""
+
+    async def see(world: World) -> object:
+        return (await world.first()).get(key, usual)
+
+    return see
 
 
 async def clock(world: World) -> object:
@@ -280,10 +290,6 @@ async def unlocked(world: World) -> object:
     return "?" in answer
 
 
-async def streamed(world: World) -> object:
-    return (await world.first()).get("stream", False)
-
-
 async def spoken(world: World) -> object:
     return (await world.ask("How are you?"))[0]
 
@@ -292,14 +298,6 @@ async def length_heard(world: World) -> object:
     """Return how many sentences are heard, and whether it is said that there were more."""
     answer, _, _ = await world.ask("Tell me", text(" ".join(f"Number {number}." for number in range(100))))
     return answer.count("Number"), "reached the maximum length" in answer
-
-
-async def model(world: World) -> object:
-    return (await world.first())["model"]
-
-
-async def answers_in(world: World) -> object:
-    return "Always answer in the language `de`" in await world.system()
 
 
 async def rounds(world: World) -> object:
@@ -327,15 +325,15 @@ async def remembered(world: World) -> object:
 OWN_PROMPT = {"use_default_prompt": False, "custom_prompt": "Mine."}
 SETTINGS_SEEN: dict[str, Effect] = {
     "llm": Effect(value="none", see=requests, before=True, after=False),
-    "llm_model": Effect(value="other", see=model, before="scripted", after="other"),
-    "language": Effect(value="de", see=answers_in, before=False, after=True),
+    "llm_model": Effect(value="other", see=sees("model"), before="scripted", after="other"),
+    "language": Effect(value="de", see=instructed("Always answer in the language `de`"), before=False, after=True),
     "prompts": Effect(
         value={"rules": "Other."}, see=instructions, before="Mine.", after="Other.",
         base={"prompt_additions": "{{ prompts.rules }}", "prompts": {"rules": "Mine."}},
     ),
     "local_first": Effect(value=True, see=requests, before=True, after=False),
     "prompt_additions": Effect(value="Other.", see=instructions, before=None, after="Other."),
-    "use_default_prompt": Effect(value=False, see=replaced, before=True, after=False, base={"custom_prompt": "Mine."}),
+    "use_default_prompt": Effect(value=False, see=instructed("You are a helpful home assistant"), before=True, after=False, base={"custom_prompt": "Mine."}),
     "custom_prompt": Effect(value="Other.", see=instructions, before="Mine.", after="Other.", base=OWN_PROMPT),
     "use_prompt_context_service": Effect(
         value=False, see=instructions, before="[en]", after="[{language}]", base={"prompt_additions": "[{language}]"},
@@ -343,7 +341,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "prompt_history_system": Effect(
         value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY,
     ),
-    "system_documents": Effect(value=["USER_GUIDE.md"], see=documented, before=False, after=True),
+    "system_documents": Effect(value=["USER_GUIDE.md"], see=instructed("## Documentation: USER_GUIDE.md\n\n# What the agent can do"), before=False, after=True),
     "timezone": Effect(value="Asia/Tokyo", see=clock, before=("US/Pacific", "-08:00"), after=("Asia/Tokyo", "+09:00")),
     "context_mode": Effect(value="off", see=states, before=["cover", "light", "lock", "switch"], after="NoneType"),
     "context_format": Effect(
@@ -397,7 +395,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "may_change": Effect(value=["light.bed_light"], see=carried_out, before=True, after=False),
     "may_change_patterns": Effect(value=["light"], see=carried_out, before=True, after=False),
     "icon": Effect(value="mdi:owl", see=pictured, before=None, after="mdi:owl"),
-    "streaming": Effect(value=False, see=streamed, before=True, after=False),
+    "streaming": Effect(value=False, see=sees("stream", False), before=True, after=False),
     "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
 }  # fmt: skip
@@ -429,13 +427,8 @@ async def set_in_defaults(world: World, key: str, value: object) -> None:
     pytest.fail(f"no form of the default settings has {key}")
 
 
-TOOL = ConfigSubentryDataWithId(
-    subentry_type="custom_tool",
-    data={"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}},
-    title="weather",
-    unique_id=None,
-    subentry_id="tool-1",
-)
+WEATHER = {"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}}
+TOOL = subentry("custom_tool", "weather", "tool-1", WEATHER)
 
 
 ONLY_IN_AGENTS = {"icon"} | {
@@ -466,15 +459,6 @@ async def test_an_option_of_an_agent_changes_what_it_says(
 
 
 # What each option of a model changes in the requests that its server gets.
-
-
-def sees(key: str) -> See:
-    """Return a look at one key of the body."""
-
-    async def see(world: World) -> object:
-        return (await world.first()).get(key)
-
-    return see
 
 
 async def with_tools(world: World) -> object:
@@ -525,28 +509,16 @@ async def test_an_option_of_a_model_reaches_its_server(hass: HomeAssistant, llm_
 type Look = Callable[[RestServer, Mapping[str, Any]], object]
 
 
-def target(server: RestServer, _result: Mapping[str, Any]) -> object:
-    return server.last.target
-
-
-def method(server: RestServer, _result: Mapping[str, Any]) -> object:
-    return server.last.method
+def asked(part: str) -> Look:
+    return lambda server, _result: getattr(server.last, part)
 
 
 def header(name: str) -> Look:
     return lambda server, _result: server.last.headers.get(name)
 
 
-def sent(server: RestServer, _result: Mapping[str, Any]) -> object:
-    return server.last.body
-
-
-def came(_server: RestServer, result: Mapping[str, Any]) -> object:
-    return result.get("result")
-
-
-def works(_server: RestServer, result: Mapping[str, Any]) -> object:
-    return result["success"]
+def came(key: str) -> Look:
+    return lambda _server, result: result.get(key)
 
 
 def whole(_server: RestServer, result: Mapping[str, Any]) -> object:
@@ -574,19 +546,19 @@ def basic(user: str, password: str) -> str:
 
 
 REST_SEEN: dict[str, tuple[Mapping[str, Any], Any, Look, object, object]] = {
-    "url": ({}, "URL/v2", target, "/v1", "/v2"),
-    "method": ({}, "HEAD", method, "GET", "HEAD"),
+    "url": ({}, "URL/v2", asked("target"), "/v1", "/v2"),
+    "method": ({}, "HEAD", asked("method"), "GET", "HEAD"),
     "headers": ({}, {"X-Room": "attic"}, header("X-Room"), None, "attic"),
-    "query": ({}, {"room": "attic"}, target, "/v1", "/v1?room=attic"),
-    "body": ({"method": "POST"}, {"a": 1}, sent, b"", b'{"a":1}'),
+    "query": ({}, {"room": "attic"}, asked("target"), "/v1", "/v1?room=attic"),
+    "body": ({"method": "POST"}, {"a": 1}, asked("body"), b"", b'{"a":1}'),
     "content_type": (
         {"method": "POST", "body": "a"}, "text/csv", header("Content-Type"), "text/plain; charset=utf-8", "text/csv",
     ),
-    "response": ({}, "It says {{ response.ok }}.", came, {"ok": True}, "It says true."),
-    "response_path": ({}, "ok", came, {"ok": True}, True),
-    "timeout": ({"url": "URL/slow"}, 1, works, True, False),
+    "response": ({}, "It says {{ response.ok }}.", came("result"), {"ok": True}, "It says true."),
+    "response_path": ({}, "ok", came("result"), {"ok": True}, True),
+    "timeout": ({"url": "URL/slow"}, 1, came("success"), True, False),
     "max_response_bytes": ({"url": "URL/long"}, 1024, whole, True, False),
-    "min_interval": ({}, 3600, works, True, False),
+    "min_interval": ({}, 3600, came("success"), True, False),
     "auth.type": ({"auth": {"token": "t1"}}, "bearer", header("Authorization"), None, "Bearer t1"),
     "auth.token": (
         {"auth": {"type": "bearer", "token": "t1"}}, "t2", header("Authorization"), "Bearer t1", "Bearer t2",
@@ -638,12 +610,9 @@ async def test_an_option_is_sent(hass: HomeAssistant, hass_admin_user: MockUser,
         result = await go_through(flows.async_configure, form, values)
         assert result["type"] == "create_entry", result
         await hass.async_block_till_done()
-        context, called = Context(user_id=hass_admin_user.id), {"tool_name": name, "parameters": {}}
         for _ in range(2):
-            told = await hass.services.async_call(
-                DOMAIN, "execute_tool", called, blocking=True, return_response=True, context=context
-            )
-        return look(server, dict(told or {}))
+            told = await act(hass, "execute_tool", Context(user_id=hass_admin_user.id), tool_name=name, parameters={})
+        return look(server, told)
 
     base: dict[str, Any] = {"url": "URL/v1", **given}
     assert await seen("one", base) == before
@@ -665,14 +634,7 @@ async def test_the_certificate_of_a_request_is_looked_at_unless_told(
     given = {"url": f"{tls_server.base_url}/models", "limits": {"verify_ssl": verify_ssl}}
     assert (await flows.async_configure(form["flow_id"], given))["type"] == "create_entry"
     await hass.async_block_till_done()
-    told = await hass.services.async_call(
-        DOMAIN,
-        "execute_tool",
-        {"tool_name": "ask", "parameters": {}},
-        blocking=True,
-        return_response=True,
-        context=Context(user_id=hass_admin_user.id),
-    )
+    told = await act(hass, "execute_tool", Context(user_id=hass_admin_user.id), tool_name="ask", parameters={})
     assert ("attic" in str(told)) is not verify_ssl
 
 

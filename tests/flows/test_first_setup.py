@@ -33,7 +33,9 @@ async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    return await hass.config_entries.flow.async_configure(form["flow_id"], data)
+    result = await hass.config_entries.flow.async_configure(form["flow_id"], data)
+    await hass.async_block_till_done()
+    return result
 
 
 async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -47,7 +49,6 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     result = await send(
         hass, form, model="qwen3:8b", temperature=0.7, max_tokens=500.0, advanced={"context_window": 8192.0}
     )
-    await hass.async_block_till_done()
     assert result["type"] is FlowResultType.CREATE_ENTRY
     entry = result["result"]
     assert (entry.title, dict(entry.data), dict(entry.options)) == (hass.config.location_name, {}, {})
@@ -80,25 +81,13 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "single_instance_allowed")
 
 
-@pytest.mark.parametrize(("preset", "needs_key", "expected"), [
-    pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
-    pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
-    pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
-    pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
-    pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
-    pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
-    pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
-    pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
-    pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
-    pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
-    pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
-    pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
-    pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
-    pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
-])  # fmt: skip
-async def test_presets_fill_in_what_is_usual(
-    hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
-) -> None:
+CLOUD = ("openai", "anthropic", "gemini", "mistral", "groq", "deepseek", "azure", "openrouter")
+
+
+@pytest.mark.parametrize("preset", [*CLOUD, "ollama", "lm_studio", "localai", "llama_cpp", "vllm", "custom"])
+async def test_presets_fill_in_what_is_usual(hass: HomeAssistant, llm_server: LLMServer, preset: str) -> None:
+    needs_key = preset in CLOUD
+    expected = {"remote": needs_key, "context_window": None} | ({"keep_alive": "5m"} if preset == "ollama" else {})
     form = await to_endpoint(hass, preset)
     assert form["step_id"] == ("cloud" if needs_key else "endpoint")
     assert fields(form)["api_key"].get("required", False) is needs_key
@@ -136,7 +125,6 @@ async def test_failures_are_told_apart_and_can_be_skipped(
     assert form["step_id"] == "model"
     assert options(form, "model") == []
     result = await send(hass, form, model=" typed ")
-    await hass.async_block_till_done()
     data = next(iter(result["result"].subentries.values())).data
     assert (data["model"], data["api_key"]) == ("typed", "sk-mine")
 
@@ -150,7 +138,6 @@ async def test_nothing_is_preselected_among_several_models(hass: HomeAssistant, 
     form = await send(hass, form)
     assert form["errors"] == {"model": "model_missing"}
     result = await send(hass, form, model="one that is not listed")
-    await hass.async_block_till_done()
     assert next(iter(result["result"].subentries.values())).data["model"] == "one that is not listed"
 
 
@@ -160,7 +147,6 @@ async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, l
     assert options(form, "model") == ["foo Q4"]
     assert shown(form)["model"] == "foo Q4"
     result = await send(hass, form, model="foo Q4", advanced={"keep_ready": False})
-    await hass.async_block_till_done()
     llm = next(iter(result["result"].subentries.values()))
     assert (llm.title, llm.data["model"]) == ("foo Q4 (127.0.0.1)", "/models/foo-Q4.gguf")
     devices = dr.async_entries_for_config_entry(dr.async_get(hass), result["result"].entry_id)
@@ -180,7 +166,6 @@ async def test_files_of_one_name_are_numbered_or_have_typed_ids(hass: HomeAssist
     form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
     assert options(form, "model") == ["/a/foo-Q4.gguf", "bar", "/b/foo-Q4.gguf"]
     result = await send(hass, form, model="/b/bar.gguf", advanced={"keep_ready": False})
-    await hass.async_block_till_done()
     assert next(iter(result["result"].subentries.values())).data["model"] == "/b/bar.gguf"
 
 
@@ -301,7 +286,6 @@ async def test_model_form_keeps_what_was_entered_when_something_is_wrong(
 async def test_times_that_ollama_takes(hass: HomeAssistant, llm_server: LLMServer, value: str) -> None:
     form = await send(hass, await to_endpoint(hass, "ollama"), base_url=llm_server.base_url)
     result = await send(hass, form, model="m", advanced={"keep_alive": value})
-    await hass.async_block_till_done()
     assert next(iter(result["result"].subentries.values())).data["keep_alive"] == value
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -13,7 +12,7 @@ from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN, Lay
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.settings.profile import SETTINGS, Part
 from tests import house
-from tests.flows.forms import Result, arranged, fields, shown
+from tests.flows.forms import Result, change, fields, page, resend, resend_page, shown
 
 KEYS_OF_FORM = (
     *(
@@ -124,32 +123,6 @@ def test_fields_of_sections_are_lifted() -> None:
 set_up = house.set_up
 
 
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
-
-
-async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    """Send the form of the agent as it is shown, but for some fields."""
-    sent = arranged(form, shown(form) | changes)
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
-    await hass.async_block_till_done()
-    return result
-
-
-async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> Result:
-    """Return a page of the default settings."""
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": name})
-
-
-async def send_page(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    """Send a page as it is shown, but for some fields."""
-    result = await hass.config_entries.options.async_configure(form["flow_id"], shown(form) | changes)
-    await hass.async_block_till_done()
-    return result
-
-
 def own(entry: MockConfigEntry) -> dict[str, Any]:
     """Return what the agent stores."""
     return dict(entry.subentries["profile-1"].data)
@@ -214,16 +187,16 @@ async def test_the_same_value_can_be_the_agents_own_and_can_follow_again(hass: H
     entry = await set_up(hass, model_first=False)
     form = await change(hass, entry)
     follows = shown(form)["history_defaults"]
-    await send(hass, form, history_defaults=[key for key in follows if key != "history_max_messages"])
+    await resend(hass, form, history_defaults=[key for key in follows if key != "history_max_messages"])
     assert own(entry) == {"history_max_messages": 10}
-    await send_page(hass, await page(hass, entry, "history"), history_max_messages=4, history_max_tokens=2000)
+    await resend_page(hass, await page(hass, entry, "history"), history_max_messages=4, history_max_tokens=2000)
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.history_max_messages, profile.history_max_tokens) == (10, 2000)  # its own stays, the other follows
     form = await change(hass, entry)
     assert labels(form, "history_defaults")["history_max_messages"] == (
         "Messages: 10 (this agent; default: 4, default settings)"
     )
-    await send(hass, form, history_defaults=follows)
+    await resend(hass, form, history_defaults=follows)
     assert own(entry) == {}
     assert entry.runtime_data.profiles["profile-1"].history_max_messages == 4
 
@@ -234,38 +207,36 @@ async def test_any_kind_of_field_can_be_its_own_with_the_same_value(hass: HomeAs
     form = await change(hass, entry)
     [name] = [name for name, keys in FOLLOW_LISTS.items() if key in keys]
     follows = shown(form)[name]
-    await send(hass, form, **{name: [item for item in follows if item != key]})
+    await resend(hass, form, **{name: [item for item in follows if item != key]})
     before = shown(form).get(key, [])
     assert own(entry) == {key: before}
     form = await change(hass, entry)
     assert key not in shown(form)[name]
-    await send(hass, form)  # untouched
+    await resend(hass, form)  # untouched
     assert own(entry) == {key: before}
-    await send(hass, await change(hass, entry), **{name: follows})
+    await resend(hass, await change(hass, entry), **{name: follows})
     assert own(entry) == {}
 
 
 async def test_a_changed_field_is_its_own_without_a_tick_taken_away(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    await send(hass, await change(hass, entry), local_first=False, max_calls_per_turn=9)
+    await resend(hass, await change(hass, entry), local_first=False, max_calls_per_turn=9)
     assert own(entry) == {"local_first": False, "max_calls_per_turn": 9}
-    await send(hass, await change(hass, entry), local_first=True)  # back to what the default is, and still its own
+    await resend(hass, await change(hass, entry), local_first=True)  # back to what the default is, and still its own
     assert own(entry) == {"local_first": True, "max_calls_per_turn": 9}
 
 
 async def test_an_emptied_list_is_none_whatever_the_defaults_name(hass: HomeAssistant) -> None:
     defaults = {"tools_config": {"custom_tools": ["weather"], "delegate_to": ["profile-2"]}}
-    other = ConfigSubentryDataWithId(
-        subentry_type="profile", data={}, title="Other", unique_id=None, subentry_id="profile-2"
-    )
+    other = house.subentry("profile", "Other", "profile-2", {})
     entry = await set_up(hass, model_first=False, options={"default_profile_settings": defaults}, more=[other])
     form = await change(hass, entry)
     assert labels(form, "agents_defaults")["delegate_to"] == "Delegate to: Other (default settings)"
-    await send(hass, form, custom_tools=[], delegate_to=[])
+    await resend(hass, form, custom_tools=[], delegate_to=[])
     assert own(entry) == {"custom_tools": [], "delegate_to": []}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.custom_tools, profile.delegate_to) == ((), ())
-    await send(hass, await change(hass, entry), custom_tools=["all"])
+    await resend(hass, await change(hass, entry), custom_tools=["all"])
     assert own(entry) == {"custom_tools": ["all"], "delegate_to": []}
 
 
@@ -273,13 +244,13 @@ async def test_what_was_chosen_outlives_an_error(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False, profile={"tool_timeout": 7})
     form = await change(hass, entry)
     everything = sorted({*shown(form)["tools_defaults"], "tool_timeout"})
-    form = await send(hass, form, tools_defaults=everything, history_max_messages=3, prompt_additions="{{")
+    form = await resend(hass, form, tools_defaults=everything, history_max_messages=3, prompt_additions="{{")
     assert form["errors"] == {"base": "prompt_additions_invalid"}
     assert (shown(form)["tool_timeout"], shown(form)["history_max_messages"]) == (30, 3)
     assert "tool_timeout" in shown(form)["tools_defaults"]
     assert "history_max_messages" not in shown(form)["history_defaults"]
     follows = sorted({*shown(form)["history_defaults"], "history_max_messages"})  # and now not, after all
-    await send(hass, form, history_defaults=follows, prompt_additions="Hi.")
+    await resend(hass, form, history_defaults=follows, prompt_additions="Hi.")
     assert own(entry) == {"prompt_additions": "Hi."}
 
 
@@ -288,15 +259,15 @@ async def test_a_page_of_the_default_settings_has_a_list_too(hass: HomeAssistant
     form = await page(hass, entry, "history")
     assert labels(form, "built_in_defaults")["history_max_messages"] == "Messages: 10 (built in)"
     follows = shown(form)[FOLLOWS_BUILT_IN]
-    await send_page(hass, form, **{FOLLOWS_BUILT_IN: [key for key in follows if key != "history_max_messages"]})
+    await resend_page(hass, form, **{FOLLOWS_BUILT_IN: [key for key in follows if key != "history_max_messages"]})
     assert entry.options["default_profile_settings"] == {"processing_config": {"history_max_messages": 10}}
     form = await page(hass, entry, "history")
     assert labels(form, FOLLOWS_BUILT_IN)["history_max_messages"] == (
         "Messages: 10 (default settings; default: 10, built in)"
     )
-    await send_page(hass, form, history_max_messages=6)
+    await resend_page(hass, form, history_max_messages=6)
     assert entry.runtime_data.profiles["profile-1"].history_max_messages == 6
-    await send_page(hass, await page(hass, entry, "history"), **{FOLLOWS_BUILT_IN: follows})
+    await resend_page(hass, await page(hass, entry, "history"), **{FOLLOWS_BUILT_IN: follows})
     assert entry.options["default_profile_settings"] == {}
     pages = [name for name in PAGES if FOLLOWS_BUILT_IN in fields(await page(hass, entry, name))]
     assert pages == ["assistant", "prompt", "context", "history", "tools", "routing", "debug"]
@@ -305,10 +276,10 @@ async def test_a_page_of_the_default_settings_has_a_list_too(hass: HomeAssistant
 async def test_a_page_that_was_wrong_keeps_what_was_chosen(hass: HomeAssistant) -> None:
     options = {"default_profile_settings": {"processing_config": {"prompt_additions": "Be brief."}}}
     entry = await set_up(hass, model_first=False, options=options)
-    form = await send_page(hass, await page(hass, entry, "prompt"), prompt_additions="{{", timezone="Asia/Tokyo")
+    form = await resend_page(hass, await page(hass, entry, "prompt"), prompt_additions="{{", timezone="Asia/Tokyo")
     assert form["errors"] == {"base": "prompt_additions_invalid"}
     follows = [*shown(form)[FOLLOWS_BUILT_IN], "timezone"]
-    menu = await send_page(hass, form, prompt_additions="Hi.", **{FOLLOWS_BUILT_IN: follows})
+    menu = await resend_page(hass, form, prompt_additions="Hi.", **{FOLLOWS_BUILT_IN: follows})
     assert menu["type"] == "menu"
     assert entry.options["default_profile_settings"] == {"processing_config": {"prompt_additions": "Hi."}}
 
@@ -317,5 +288,5 @@ async def test_instructions_of_the_defaults_do_not_become_an_agents_own(hass: Ho
     prompts = {"use_default_prompt": False, "custom_prompt": "Rhyme."}
     options = {"default_profile_settings": {"processing_config": prompts}}
     entry = await set_up(hass, model_first=False, options=options)
-    await send(hass, await change(hass, entry))
+    await resend(hass, await change(hass, entry))
     assert own(entry) == {}

@@ -7,7 +7,6 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.fields import patterns_of
@@ -17,7 +16,7 @@ from custom_components.home_agent.policy.policy import Rules
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import Result, fields, options, shown
+from tests.flows.forms import fields, options, page, send_page, shown
 from tests.llm_server import LLMServer
 
 set_up = partial(house.set_up, model_first=False)
@@ -39,17 +38,6 @@ OF_AN_ASSISTANT = {
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
 
-async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
-
-
-async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    result = await hass.config_entries.options.async_configure(form["flow_id"], data)
-    await hass.async_block_till_done()
-    return result
-
-
 async def test_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     menu = await hass.config_entries.options.async_init(entry.entry_id)
@@ -58,12 +46,12 @@ async def test_menu(hass: HomeAssistant) -> None:
 
 async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    menu = await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
+    menu = await send_page(hass, await page(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
     assert (menu["type"], menu["step_id"]) == (FlowResultType.MENU, "init")
     assert dict(entry.options) == {"default_profile_settings": {"tools_config": {"tool_timeout": 20}}}
     assert entry.runtime_data.profiles["profile-1"].tool_timeout == 20
-    form = await send(hass, menu, next_step_id="network")
-    menu = await send(hass, form, allow_private_hosts=True)
+    form = await send_page(hass, menu, next_step_id="network")
+    menu = await send_page(hass, form, allow_private_hosts=True)
     stored = {
         "default_profile_settings": {"tools_config": {"tool_timeout": 20}},
         "allowed_hosts": [],
@@ -71,14 +59,14 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
     }
     assert (menu["type"], dict(entry.options)) == (FlowResultType.MENU, stored)
     runtime = entry.runtime_data
-    result = await send(hass, menu, next_step_id="done")
+    result = await send_page(hass, menu, next_step_id="done")
     assert (result["type"], dict(entry.options)) == (FlowResultType.CREATE_ENTRY, stored)
     assert entry.runtime_data is runtime, "leaving reloads nothing"
 
 
 async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
+    asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await page(hass, entry, step))}
     asked = {field.removesuffix("_patterns") for field in asked} - {FOLLOWS_BUILT_IN}
     assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
@@ -87,24 +75,26 @@ async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> Non
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"processing_config": {"history_max_messages": 4}, "tools_config": {"tool_timeout": 7}}
     entry = await set_up(hass, options={"default_profile_settings": defaults, "emit_events": False})
-    form = await topic(hass, entry, step)
-    result = await send(hass, form, **shown(form))
+    form = await page(hass, entry, step)
+    result = await send_page(hass, form, **shown(form))
     assert result["type"] is FlowResultType.MENU
     assert dict(entry.options) == {"default_profile_settings": defaults, "emit_events": False}
 
 
 async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"tool_timeout": 7})
-    await send(hass, await topic(hass, entry, "tools"), native_tools=True, max_calls_per_turn=3.0, tool_timeout=20.0)
+    await send_page(
+        hass, await page(hass, entry, "tools"), native_tools=True, max_calls_per_turn=3.0, tool_timeout=20.0
+    )
     assert dict(entry.options) == {
         "default_profile_settings": {"tools_config": {"max_calls_per_turn": 3, "tool_timeout": 20}}
     }
-    form = await topic(hass, entry, "assistant")
+    form = await page(hass, entry, "assistant")
     assert options(form, "llm") == ["default", "none", "llm-1"]
-    await send(hass, form, llm="none", local_first=False, speech="auto")
+    await send_page(hass, form, llm="none", local_first=False, speech="auto")
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.max_calls_per_turn, profile.tool_timeout, profile.llm) == (3, 7, "none")
-    await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
+    await send_page(hass, await page(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
     assert dict(entry.options) == {
         "default_profile_settings": {
             "processing_config": {"llm": "none", "local_first": False},
@@ -120,7 +110,7 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
 ])  # fmt: skip
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await topic(hass, entry, step), **sent)
+    form = await send_page(hass, await page(hass, entry, step), **sent)
     assert (form["step_id"], form["errors"]) == (step, {"base": error})
     assert shown(form).items() >= sent.items()
     assert dict(entry.options) == {}
@@ -128,7 +118,7 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
 
 async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
-    form = await topic(hass, entry, "safety")
+    form = await page(hass, entry, "safety")
     held = {"always_confirm_patterns": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2} | {
         "delegation_depth": 1
     }
@@ -137,7 +127,7 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
     lists |= {"allowed_entities": ["light", "cover "]}
     patterns = {patterns_of(key): value for key, value in lists.items()}
-    await send(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
+    await send_page(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
         "allowed_entities": ["cover", "light"], "always_confirm": ["cover.*", "light.bed"],
         "never_confirm": ["lock.shed"], "never_offer": ["ha_query"], "throttle_turns": 3, "verify_seconds": 1,
@@ -146,9 +136,9 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
     assert rules == Rules(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
-    await send(hass, await topic(hass, entry, "safety"), throttle_turns=3.0)
+    await send_page(hass, await page(hass, entry, "safety"), throttle_turns=3.0)
     assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
-    await send(hass, await topic(hass, entry, "safety"), patterns={})
+    await send_page(hass, await page(hass, entry, "safety"), patterns={})
     assert dict(entry.options) == {
         "allowed_entities": [], "always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10,
         "verify_seconds": 2, "delegation_agents": [], "delegation_depth": 1,
@@ -160,17 +150,19 @@ async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) ->
     for entity_id, exposed in (("light.bed", True), ("light.secret", False)):
         async_expose_entity(hass, ASSISTANT, entity_id, exposed)
         hass.states.async_set(entity_id, "on", {"friendly_name": entity_id})
-    form = await topic(hass, entry, "safety")
+    form = await page(hass, entry, "safety")
     assert fields(form)["never_offer"]["selector"]["entity"]["include_entities"] == ["light.bed"]
-    await send(hass, form, never_offer=["light.bed"], patterns={"never_offer_patterns": ["lock.*"]})
+    await send_page(hass, form, never_offer=["light.bed"], patterns={"never_offer_patterns": ["lock.*"]})
     assert entry.options["never_offer"] == ["light.bed", "lock.*"]
-    form = await topic(hass, entry, "safety")
+    form = await page(hass, entry, "safety")
     assert (shown(form)["never_offer"], shown(form)["never_offer_patterns"]) == (["light.bed"], ["lock.*"])
 
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await topic(hass, entry, "safety"), patterns={"never_confirm_patterns": ["the front door"]})
+    form = await send_page(
+        hass, await page(hass, entry, "safety"), patterns={"never_confirm_patterns": ["the front door"]}
+    )
     assert form["errors"] == {"base": "list_item"}
     assert form["description_placeholders"] == {"item": "the front door"}
     assert shown(form)["never_confirm_patterns"] == ["the front door"]
@@ -179,22 +171,22 @@ async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeA
 
 async def test_other_computers(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await topic(hass, entry, "network")
+    form = await page(hass, entry, "network")
     assert shown(form) == {"allow_private_hosts": False}
-    await send(hass, form, allowed_hosts=[" API.example.com ", "*.example.org", ""], allow_private_hosts=True)
+    await send_page(hass, form, allowed_hosts=[" API.example.com ", "*.example.org", ""], allow_private_hosts=True)
     assert dict(entry.options) == {"allowed_hosts": ["*.example.org", "api.example.com"], "allow_private_hosts": True}
-    form = await topic(hass, entry, "network")
+    form = await page(hass, entry, "network")
     assert shown(form) == dict(entry.options)
-    await send(hass, form)
+    await send_page(hass, form)
     assert dict(entry.options) == {"allowed_hosts": [], "allow_private_hosts": False}
 
 
 async def test_debug_settings(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await topic(hass, entry, "debug")
+    form = await page(hass, entry, "debug")
     switches = {"streaming": True, "emit_events": True, "audit_log": False, "debug_logging": False}
     assert shown(form) == switches | {FOLLOWS_BUILT_IN: ["streaming"]}
-    await send(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
+    await send_page(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
     assert dict(entry.options) == {
         "default_profile_settings": {"processing_config": {"streaming": False}},
         "emit_events": False,
@@ -202,5 +194,5 @@ async def test_debug_settings(hass: HomeAssistant) -> None:
         "debug_logging": True,
     }
     assert entry.runtime_data.profiles["profile-1"].streaming is False
-    form = await topic(hass, entry, "debug")
+    form = await page(hass, entry, "debug")
     assert shown(form) == {"streaming": False, "emit_events": False, "audit_log": True, "debug_logging": True}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_USER
 from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
@@ -18,7 +18,7 @@ from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of
 from tests.flows.forms import shown
-from tests.house import build_house, say, set_up, speech, state_of
+from tests.house import build_house, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 from tests.memory.conftest import said
 
@@ -59,9 +59,7 @@ async def entry(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
         "delegate_to": ["profile-1"], "never_ask": ["lock"], "delegation_level": "unrestricted",
     }  # fmt: skip
     tool = {"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}}
-    weather = ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=tool, title="weather", unique_id=None, subentry_id="tool-1"
-    )
+    weather = subentry("custom_tool", "weather", "tool-1", tool)
     options = {"default_profile_settings": in_parts(defaults)}
     entry = await set_up(hass, llm_server, options=options, more=[weather], model_first=False)
     await kept_of(hass, Memories).async_add([said(TEA)])

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.config_entries import SOURCE_USER
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
@@ -14,14 +14,10 @@ from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, pa
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import Result, fields, options, shown
+from tests.flows.forms import Result, change, fields, options, resend, send, shown
 from tests.llm_server import LLMServer, text as reply
 
 set_up = partial(house.set_up, model_first=False)
-
-
-async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
 
 
 async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
@@ -29,19 +25,6 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
     flows = hass.config_entries.subentries
     menu = await flows.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
     return await flows.async_configure(menu["flow_id"], {"next_step_id": "blank"})
-
-
-async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "profile"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    )
-
-
-def as_shown(form: Result) -> dict[str, Any]:
-    """Return what is sent when nothing in a form is touched."""
-    values = shown(form)
-    sent = {key: value for key, value in values.items() if not any(key in section for section in SECTIONS.values())}
-    return sent | {name: {key: values[key] for key in section if key in values} for name, section in SECTIONS.items()}
 
 
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
@@ -95,8 +78,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert holds["timezone"] == "US/Pacific"
     assert "complex analysis" in holds["external_llm_description"]
     assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
-    await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
@@ -107,30 +89,22 @@ async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssist
     llm_server.respond(lambda _body: reply("Hello."))
     await house.say(hass, "Tell me a story")
     assert text in llm_server.request.body["messages"][0]["content"]
-    sent = as_shown(form)
-    sent["prompt"] |= {"use_default_prompt": False}  # and the text as it is: theirs from now on
-    await send(hass, form, **sent)
-    await hass.async_block_till_done()
+    await resend(hass, form, use_default_prompt=False)  # and the text as it is: theirs from now on
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": text}
 
 
 async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await change(hass, entry)
-    sent = as_shown(form)
-    sent["prompt"] |= {"custom_prompt": "Rhyme."}
-    form = await send(hass, form, **sent)
+    form = await resend(hass, form, custom_prompt="Rhyme.")
     assert (form["errors"], shown(form)["custom_prompt"]) == ({"base": "custom_prompt_unused"}, "Rhyme.")
-    sent["prompt"] |= {"use_default_prompt": False}
-    await send(hass, form, **sent)
-    await hass.async_block_till_done()
+    await resend(hass, form, use_default_prompt=False)
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": "Rhyme."}
 
 
 async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     result = await send(hass, await add(hass, entry), name=" Butler ")
-    await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Butler")
     assert dict(list(entry.subentries.values())[-1].data) == {}
     assert hass.states.get("conversation.butler")
@@ -146,8 +120,7 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
     assert shown(form)["history_max_messages"] == 4
     assert shown(form)["tool_timeout"] == 7
     assert shown(form)["max_calls_per_turn"] == Profile().max_calls_per_turn
-    result = await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    result = await resend(hass, form)
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["profile-1"].data) == {"tool_timeout": 7}
 
@@ -163,7 +136,6 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
         tools={"max_calls_per_turn": 12.0},
         context={"context_entities_patterns": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
     )
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {
         "speech": "never",  # its section was not sent
         "local_first": False,
@@ -180,11 +152,9 @@ async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssis
     form = await change(hass, entry)
     assert options(form, "llm") == ["default", "none", "llm-1"]
     assert shown(form)["llm"] == "default"
-    await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {}
     await send(hass, await change(hass, entry), name="Home Agent", llm="llm-1")
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
 
 
@@ -224,7 +194,6 @@ async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
 async def test_own_name_may_stay(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     result = await send(hass, await change(hass, entry), name="HOME AGENT")
-    await hass.async_block_till_done()
     assert result["reason"] == "reconfigure_successful"
     assert entry.subentries["profile-1"].title == "HOME AGENT"
 
@@ -247,7 +216,7 @@ async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant
     form = await change(hass, entry)
     assert shown(form)["llm_apis"] == ["mcp-asleep"]
     assert "assist" in options(form, "llm_apis")
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {"llm_apis": ["mcp-asleep"]}
 
 
@@ -256,7 +225,6 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     form = await change(hass, entry)
     lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
     await send(hass, form, name="Home Agent", safety={patterns_of(key): value for key, value in lists.items()})
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
@@ -285,14 +253,11 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
     assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
     assert shown(form)["context_entities"] == ["light.bed"]
     assert shown(form)["context_entities_patterns"] == stored["context_entities"][1:]
-    await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == stored
-    sent = as_shown(form)
-    sent["safety"] |= {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
-    sent["context"] |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
-    await send(hass, await change(hass, entry), **sent)
-    await hass.async_block_till_done()
+    lists: dict[str, Any] = {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
+    lists |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
+    await resend(hass, await change(hass, entry), **lists)
     assert dict(entry.subentries["profile-1"].data) == {
         "always_ask": ["cover.*", "light.gone", "light.secret", "lock.shed", "lock.unlock"],
         "never_ask": ["light.bed"],
@@ -307,7 +272,7 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
     form = await change(hass, entry)
     assert shown(form)["context_entities"] == ["light.bed"]
-    await send(hass, form, **as_shown(form))
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == {}
 
 
@@ -318,37 +283,24 @@ async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeA
 
 
 async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:
-    server = ConfigSubentryDataWithId(
-        subentry_type="mcp_server",
-        data={"url": "http://127.0.0.1:9/mcp"},
-        title="Library",
-        unique_id=None,
-        subentry_id="mcp-1",
-    )
+    server = house.subentry("mcp_server", "Library", "mcp-1", {"url": "http://127.0.0.1:9/mcp"})
     entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
     form = await change(hass, entry)
     assert shown(form)["mcp_servers"] == ["mcp-1"]
     assert options(form, "mcp_servers") == ["mcp-1"]
-    result = await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    result = await resend(hass, form)
     assert result["reason"] == "reconfigure_successful"
     assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
     assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
     await hass.async_block_till_done()
     form = await change(hass, entry)
     assert shown(form).get("mcp_servers", []) == []
-    await send(hass, form, **as_shown(form))
-    await hass.async_block_till_done()
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
 
 
-OTHER = ConfigSubentryDataWithId(
-    subentry_type="profile",
-    data={"profile_id": "guest", "delegation_level": "unrestricted"},
-    title="For guests",
-    unique_id=None,
-    subentry_id="profile-2",
-)
+GUEST = {"profile_id": "guest", "delegation_level": "unrestricted"}
+OTHER = house.subentry("profile", "For guests", "profile-2", GUEST)
 
 
 @pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])
@@ -357,17 +309,14 @@ async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str
     form = await send(hass, await change(hass, entry), name="Home Agent", agents={"profile_id": wanted})
     assert form["errors"] == {"base": f"profile_id_{error}"}
     await send(hass, form, name="Home Agent", agents={"profile_id": "porter", "description": " Knows doors. "})
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "porter", "description": "Knows doors."}
 
 
 async def test_an_id_that_others_know_outlives_a_new_name(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[OTHER])
     await send(hass, await change(hass, entry), name="HOME agent")
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {}  # the same id follows from it
     await send(hass, await change(hass, entry), name="Butler")
-    await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "home_agent"}
     form = await change(hass, entry)
     assert shown(form)["profile_id"] == "home_agent"

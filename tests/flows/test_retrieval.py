@@ -11,7 +11,7 @@ from custom_components.home_agent.flows.retrieval import BASICS, REMOVE, SECRETS
 from custom_components.home_agent.search import embeddings as embeddings_api
 from custom_components.home_agent.settings.search import RetrievalSettings
 from tests.embedding_server import EmbeddingServer
-from tests.flows.forms import Result, fields, in_sections, options, shown
+from tests.flows.forms import Result, fields, in_sections, options, page, send_page, shown
 from tests.house import set_up
 from tests.llm_server import server_error, unauthorized
 from tests.search.chroma import ChromaServer
@@ -20,15 +20,8 @@ from tests.search.conftest import chroma_process, chroma_server
 __all__ = ["chroma_process", "chroma_server"]
 
 
-async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
-    menu = await hass.config_entries.options.async_init(entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "retrieval"})
-
-
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    result = await hass.config_entries.options.async_configure(form["flow_id"], in_sections(data))
-    await hass.async_block_till_done()
-    return result
+    return await send_page(hass, form, **in_sections(data))
 
 
 def model(server: EmbeddingServer) -> dict[str, Any]:
@@ -40,7 +33,7 @@ def model(server: EmbeddingServer) -> dict[str, Any]:
 
 
 async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistant) -> None:
-    form = await form_of(hass, (await set_up(hass)).entry_id)
+    form = await page(hass, await set_up(hass), "retrieval")
     settings = RetrievalSettings.__dataclass_fields__.keys()
     assert set(fields(form)) == {*BASICS, *(key for section in SECTIONS.values() for key in section)} == set(settings)
     assert shown(form).items() >= {
@@ -53,22 +46,22 @@ async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistan
 
 async def test_form_sent_back_untouched_stores_nothing(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"emit_events": False})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "retrieval")
     assert (await send(hass, form, **shown(form)))["type"] is FlowResultType.MENU
     assert dict(entry.options) == {"emit_events": False}
 
 
-async def test_a_setting_that_is_gone_is_ignored_and_leaves_with_the_next_input(hass: HomeAssistant) -> None:
+async def test_a_setting_that_is_unknown_is_ignored_and_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"retrieval": {"l2_threshold": 90.0, "additional_top_k": 3}})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "retrieval")
     assert "l2_threshold" not in fields(form)
     await send(hass, form, **shown(form))
-    assert dict(entry.options) == {"retrieval": {"additional_top_k": 3}}
+    assert dict(entry.options) == {"retrieval": {"l2_threshold": 90.0, "additional_top_k": 3}}
 
 
 async def test_model_is_tried_and_stored(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
-    result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server), top_k=7.0)
+    result = await send(hass, await page(hass, entry, "retrieval"), **model(embedding_server), top_k=7.0)
     assert result["type"] is FlowResultType.MENU
     assert entry.options == {"retrieval": {**model(embedding_server), "top_k": 7}}
     assert embedding_server.requests[0] == {"model": "letters", "input": ["Kitchen light"]}
@@ -78,7 +71,7 @@ async def test_model_is_tried_and_stored(hass: HomeAssistant, embedding_server: 
 async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     stored = {**model(embedding_server), "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "retrieval")
     assert not {*SECRETS} & shown(form).keys()
     assert "sk-embed-1" not in str(form["data_schema"].schema)
     await send(hass, form, **shown(form))
@@ -89,11 +82,11 @@ async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embeddin
 async def test_each_secret_is_removable(hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str) -> None:
     stored = {**model(embedding_server), "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
-    form = await form_of(hass, entry.entry_id)
+    form = await page(hass, entry, "retrieval")
     assert {*REMOVE.values()} <= {*fields(form)}
     await send(hass, form, **shown(form), **{REMOVE[secret]: True})
     assert entry.options == {"retrieval": {key: value for key, value in stored.items() if key != secret}}
-    assert REMOVE[secret] not in fields(await form_of(hass, entry.entry_id))
+    assert REMOVE[secret] not in fields(await page(hass, entry, "retrieval"))
 
 
 async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
@@ -104,7 +97,7 @@ async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
 async def test_the_key_survives_an_error(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
     embedding_server.plan(server_error(404))
-    first = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
+    first = await send(hass, await page(hass, entry, "retrieval"), **model(embedding_server))
     assert first["errors"] == {"base": "retrieval_failed"}
     assert "sk-embed-1" not in str(first)
     await send(hass, first, **shown(first))
@@ -122,7 +115,7 @@ async def test_key_goes_to_no_other_server() -> None:
 async def test_wrong_key_is_said_in_words(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
     embedding_server.plan(unauthorized())
-    result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
+    result = await send(hass, await page(hass, entry, "retrieval"), **model(embedding_server))
     assert result["errors"] == {"base": "retrieval_failed"}
     assert result["description_placeholders"] == {
         "reason": f"The embedding model letters (127.0.0.1:{embedding_server.port}) refused the key."
@@ -137,7 +130,7 @@ async def test_silent_model_is_given_up(
     monkeypatch.setattr(retrieval, "TEST_TIMEOUT", 0.1)
     embedding_server.delay = 5
     entry = await set_up(hass)
-    result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
+    result = await send(hass, await page(hass, entry, "retrieval"), **model(embedding_server))
     assert "did not answer in time" in str(result["description_placeholders"])
 
 
@@ -147,7 +140,7 @@ async def test_server_that_is_off_may_be_stored_untried(
     monkeypatch.setattr(embeddings_api, "RETRY_DELAY", 0.01)
     entry = await set_up(hass)
     await embedding_server.stop()
-    result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
+    result = await send(hass, await page(hass, entry, "retrieval"), **model(embedding_server))
     assert "cannot be reached" in str(result["description_placeholders"])
     assert "use_anyway" in fields(result)
     result = await send(hass, result, **model(embedding_server), use_anyway=True)
@@ -158,7 +151,7 @@ async def test_server_that_is_off_may_be_stored_untried(
 async def test_chroma(hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture) -> None:
     entry = await set_up(hass)
     chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
-    wrong = await send(hass, await form_of(hass, entry.entry_id), **chroma, chroma_tenant="nobody")
+    wrong = await send(hass, await page(hass, entry, "retrieval"), **chroma, chroma_tenant="nobody")
     assert "does not have this tenant or database" in str(wrong["description_placeholders"])
     assert "is unavailable" not in caplog.text  # the form has said it
     result = await send(hass, wrong, **chroma, chroma_tenant="default_tenant")
@@ -174,7 +167,7 @@ async def test_chroma(hass: HomeAssistant, chroma_server: ChromaServer, caplog: 
 ])  # fmt: skip
 async def test_what_cannot_be_is_not_tried(hass: HomeAssistant, sent: dict[str, Any], error: str) -> None:
     entry = await set_up(hass)
-    result = await send(hass, await form_of(hass, entry.entry_id), **sent)
+    result = await send(hass, await page(hass, entry, "retrieval"), **sent)
     assert result["errors"] == {"base": error}
     assert not entry.options
 

@@ -2,18 +2,15 @@
 
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, label_registry as lr
 import pytest
 
 from custom_components.home_agent.flows.profile import AS_YAML, CONF_YAML
-from tests.flows.forms import Result, shown
-from tests.house import set_up
+from tests.flows.forms import Result, change, resend, shown
+from tests.house import set_up, subentry
 from tests.llm_server import LLMServer
-
-from .test_inheritance import change, send
 
 TECHNICIAN = """
 name: Technician
@@ -39,47 +36,47 @@ STORED = {
 async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant, llm_server: LLMServer) -> None:
     own = {"llm": "llm-1", "tool_timeout": 7, "of_a_newer_version": 1}
     entry = await set_up(hass, llm_server, profile=own, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
     assert (form["step_id"], form["errors"]) == (CONF_YAML, {})
     assert shown(form)[CONF_YAML] == (
         "name: Home Agent\nprocessing_config:\n  llm: Scripted\ntools_config:\n  tool_timeout: 7\n"
     )
-    form = await send(hass, form)
+    form = await resend(hass, form)
     assert (form["step_id"], shown(form)["tool_timeout"]) == ("reconfigure", 7)
     assert AS_YAML not in shown(form)
-    result = await send(hass, form)
+    result = await resend(hass, form)
     assert result["reason"] == "reconfigure_successful"
     assert dict(entry.subentries["profile-1"].data) == own
 
 
 async def test_what_is_pasted_is_shown_in_the_form_and_stored_by_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"speech": "never", "of_a_newer_version": 1}, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
-    form = await send(hass, form, **{CONF_YAML: TECHNICIAN})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, form, **{CONF_YAML: TECHNICIAN})
     assert (form["step_id"], form["errors"]) == ("reconfigure", {})
     values = shown(form)
     assert (values["name"], values["tool_timeout"], values["llm"]) == ("Technician", 60, "llm-1")
     assert "speech" in values["voice_defaults"]  # not in the text: follows
     assert "custom_tools" not in values["tools_defaults"]
     assert dict(entry.subentries["profile-1"].data) == {"speech": "never", "of_a_newer_version": 1}  # nothing yet
-    await send(hass, form)
+    await resend(hass, form)
     assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
     assert entry.subentries["profile-1"].title == "Technician"
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
-    again = await send(hass, form)  # what is written is read
-    await send(hass, again)
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
+    again = await resend(hass, form)  # what is written is read
+    await resend(hass, again)
     assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
 
 
 async def test_changes_of_the_form_go_along(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True, "name": "Butler", "tool_timeout": 9})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True, "name": "Butler", "tool_timeout": 9})
     assert shown(form)[CONF_YAML] == "name: Butler\ntools_config:\n  tool_timeout: 9\n"
 
 
 async def test_everything_that_is_wrong_is_said_with_its_key_and_nothing_is_taken(hass: HomeAssistant) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
     text = """
 processing_config:
   llm: Tiny
@@ -94,7 +91,7 @@ tools_config:
   streaming: true
 slash_commands: [a b]
 """
-    form = await send(hass, form, **{CONF_YAML: text})
+    form = await resend(hass, form, **{CONF_YAML: text})
     assert (form["step_id"], form["errors"]) == (CONF_YAML, {CONF_YAML: "yaml_problems"})
     assert shown(form)[CONF_YAML] == text  # to be mended
     said = form["description_placeholders"]["problems"].splitlines()
@@ -112,9 +109,9 @@ slash_commands: [a b]
         ]
     )  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == {}
-    form = await send(hass, form, **{CONF_YAML: "name: ["})
+    form = await resend(hass, form, **{CONF_YAML: "name: ["})
     assert form["description_placeholders"]["problems"].startswith("- The YAML cannot be read in line 1")
-    form = await send(hass, form, **{CONF_YAML: "processing_config: {timezone: Asia/Tokyo}"})
+    form = await resend(hass, form, **{CONF_YAML: "processing_config: {timezone: Asia/Tokyo}"})
     assert (form["step_id"], shown(form)["timezone"], shown(form)["name"]) == (
         "reconfigure",
         "Asia/Tokyo",
@@ -127,7 +124,7 @@ async def test_areas_and_labels_are_read_by_name_or_by_id(hass: HomeAssistant) -
     quiet = lr.async_get(hass).async_create("Quiet things")
     hass.states.async_set("light.desk", "on")
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
     text = f"""
 processing_config:
   language: de-AT
@@ -135,23 +132,23 @@ processing_config:
   exposed_labels: [quiet things]
   exposed_entities: [light.desk, sensor, "*.door"]
 """
-    form = await send(hass, form, **{CONF_YAML: text})
+    form = await resend(hass, form, **{CONF_YAML: text})
     assert (form["step_id"], form["errors"]) == ("reconfigure", {})
-    await send(hass, form)
+    await resend(hass, form)
     stored = {
         "language": "de-AT", "exposed_areas": [kitchen.id, office.id], "exposed_labels": [quiet.label_id],
         "exposed_entities": ["*.door", "light.desk", "sensor"],
     }  # fmt: skip
     assert dict(entry.subentries["profile-1"].data) == stored
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
-    await send(hass, await send(hass, form))  # what is written is read
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
+    await resend(hass, await resend(hass, form))  # what is written is read
     assert dict(entry.subentries["profile-1"].data) == stored
 
 
 async def test_what_this_home_does_not_have_is_said(hass: HomeAssistant) -> None:
     ar.async_get(hass).async_create("Kitchen")
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
     text = """
 processing_config:
   exposed_areas: [Kitchen, Nowhere]
@@ -160,7 +157,7 @@ processing_config:
   timezone: Mars
   language: klingon
 """
-    form = await send(hass, form, **{CONF_YAML: text})
+    form = await resend(hass, form, **{CONF_YAML: text})
     said = form["description_placeholders"]["problems"].splitlines()
     assert sorted(said) == sorted(
         [
@@ -181,24 +178,18 @@ processing_config:
 @pytest.mark.parametrize("zone", ["Mars", "Europe", "Europe/Nowhere"])
 async def test_the_form_takes_only_time_zones_that_there_are(hass: HomeAssistant, zone: str) -> None:
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), timezone=zone)
+    form = await resend(hass, await change(hass, entry), timezone=zone)
     assert form["errors"] == {"base": "timezone_invalid"}
-    result = await send(hass, form, timezone="Asia/Tokyo")
+    result = await resend(hass, form, timezone="Asia/Tokyo")
     assert result["reason"] == "reconfigure_successful"
 
 
 async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> None:
-    other = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"profile_id": "technician", "slash_commands": ["tech"]},
-        title="Other",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    other = subentry("profile", "Other", "profile-2", {"profile_id": "technician", "slash_commands": ["tech"]})
     entry = await set_up(hass, model_first=False, more=[other])
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
-    form = await send(hass, form, **{CONF_YAML: "name: Other\nslash_commands: [tech]"})
-    form = await send(hass, form)
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, form, **{CONF_YAML: "name: Other\nslash_commands: [tech]"})
+    form = await resend(hass, form)
     assert form["errors"] == {"name": "name_taken", "base": "command_taken"}
     assert shown(form)["slash_commands"] == ["tech"]
 
@@ -206,8 +197,8 @@ async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> No
 async def test_problems_are_told_in_the_language_of_the_home(hass: HomeAssistant) -> None:
     hass.config.language = "de"
     entry = await set_up(hass, model_first=False)
-    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
-    form = await send(hass, form, **{CONF_YAML: "farbe: rot\nprocessing_config: {timezone: Nirgends/}"})
+    form = await resend(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await resend(hass, form, **{CONF_YAML: "farbe: rot\nprocessing_config: {timezone: Nirgends/}"})
     assert form["description_placeholders"]["problems"].splitlines() == [
         "- farbe ist keine Einstellung.",
         (
@@ -224,9 +215,9 @@ async def test_an_agent_is_added_from_yaml(hass: HomeAssistant, llm_server: LLMS
     menu: Result = await flows.async_init((entry.entry_id, "profile"), context=user)
     form: Result = await flows.async_configure(menu["flow_id"], {"next_step_id": CONF_YAML})
     assert (form["step_id"], shown(form)) == (CONF_YAML, {})
-    form = await send(hass, form, **{CONF_YAML: TECHNICIAN})
+    form = await resend(hass, form, **{CONF_YAML: TECHNICIAN})
     assert (form["step_id"], shown(form)["name"]) == ("user", "Technician")
-    result = await send(hass, form)
+    result = await resend(hass, form)
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Technician")
     assert dict(list(entry.subentries.values())[-1].data) == STORED
     assert hass.states.get("conversation.technician")

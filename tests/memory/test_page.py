@@ -8,38 +8,37 @@ import pytest
 
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.support.kept import kept_of
-from tests.flows.forms import arranged, options, shown
-from tests.flows.test_options import send, topic
+from tests.flows.forms import arranged, options, page, send_page, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
 
 async def test_sent_back_untouched_it_sets_nothing(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await topic(hass, entry, "memory")
-    result = await send(hass, form, **arranged(form, shown(form)))
+    form = await page(hass, entry, "memory")
+    result = await send_page(hass, form, **arranged(form, shown(form)))
     assert (result["type"], dict(entry.options)) == (FlowResultType.MENU, {})
 
 
-async def test_only_what_differs_is_stored_and_it_holds(hass: HomeAssistant) -> None:
+async def test_only_what_differs_is_stored_with_what_is_unknown_here_and_it_holds(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"top_k": 7, "gone": 1}})
-    form = await topic(hass, entry, "memory")
+    form = await page(hass, entry, "memory")
     values = shown(form) | {"scope": "user", "top_k": 5.0, "event_ttl": 30.0, "dedup_threshold": 0.9}
-    await send(hass, form, **arranged(form, values))
-    assert dict(entry.options) == {"memory": {"scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
+    await send_page(hass, form, **arranged(form, values))
+    assert dict(entry.options) == {"memory": {"gone": 1, "scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
     settings = kept_of(hass, Memories).settings
     assert (settings.scope, settings.top_k, settings.event_ttl) == ("user", 5, 30)
 
 
 async def test_a_section_that_was_not_sent_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"max_memories": 50}})
-    await send(hass, await topic(hass, entry, "memory"), enabled=False, scope="home", top_k=5, min_importance=0.3)
+    await send_page(hass, await page(hass, entry, "memory"), enabled=False, scope="home", top_k=5, min_importance=0.3)
     assert dict(entry.options) == {"memory": {"enabled": False, "max_memories": 50}}
 
 
 async def test_models_to_choose_from(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    assert options(await topic(hass, entry, "memory"), "extraction_llm") == ["profile", "external", "llm-1"]
+    assert options(await page(hass, entry, "memory"), "extraction_llm") == ["profile", "external", "llm-1"]
 
 
 @pytest.mark.parametrize(
@@ -49,14 +48,14 @@ async def test_models_to_choose_from(hass: HomeAssistant, llm_server: LLMServer)
 async def test_memories_have_a_collection_of_their_own(hass: HomeAssistant, name: str, error: str) -> None:
     stored: dict[str, Any] = {"retrieval": {"additional_collections": "recipes"}}
     entry = await set_up(hass, options=stored)
-    form = await send(hass, await topic(hass, entry, "memory"), enabled=True, limits={"collection": name})
+    form = await send_page(hass, await page(hass, entry, "memory"), enabled=True, limits={"collection": name})
     assert (form["step_id"], form["errors"]) == ("memory", {"base": error})
     assert dict(entry.options) == stored
 
 
 async def test_no_other_page_takes_their_collection(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await topic(hass, entry, "retrieval")
+    form = await page(hass, entry, "retrieval")
     sent = arranged(form, shown(form) | {"additional_collections": "recipes, home_agent_memories"})
-    form = await send(hass, form, **sent)
+    form = await send_page(hass, form, **sent)
     assert form["errors"] == {"base": "collection_taken"}

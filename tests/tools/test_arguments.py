@@ -186,7 +186,7 @@ async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(ho
     tools = Tools(NativeTools(home), Failing(), NativeTools(home), offers=Rules().offers)
     first = await tools.async_tools(Profile(), CONTEXT)
     assert [tool.name for tool in first] == ["ha_control", "ha_query"]
-    assert tools.names == ["ha_control", "ha_query", "ha_wish"]  # what forms list
+    assert tools.names == ["ha_control", "ha_query", "ha_undo", "ha_wish"]  # what forms list
 
 
 async def test_tools_that_the_owner_never_offers(home: Home) -> None:

@@ -1,7 +1,7 @@
 """The past: known numbers in a real recorder."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.recorder.models import StatisticData, StatisticMeanType, StatisticMetaData
@@ -65,12 +65,7 @@ def statistic(
 
 @pytest.mark.parametrize(("aggregate", "value"), [("avg", 20.789), ("min", 20), ("max", 30), ("sum", 75), ("count", 2)])
 async def test_aggregates_of_known_numbers(
-    hass: HomeAssistant,
-    query: Ask,
-    put: Put,
-    freezer: FrozenDateTimeFactory,
-    aggregate: Literal["avg", "min", "max", "sum", "count"],
-    value: float,
+    hass: HomeAssistant, query: Ask, put: Put, freezer: FrozenDateTimeFactory, aggregate: str, value: float
 ) -> None:
     # In the last 100 minutes: 20 for 85, gone for 5, 25 for 5 and 30 for 5
     steps = [(0.0, "20"), (145, "unavailable"), (150, "25"), (155, "30")]

@@ -35,7 +35,7 @@ from ..policy.policy import THROTTLE_TURNS, Rules, Throttle, policy_from_options
 from ..policy.proposals import ProposalKind, Proposals
 from ..policy.teaching import NameTools, proposed_names
 from ..policy.tool import HomeAgentTool
-from ..policy.undo import UndoTools
+from ..policy.undo import HaUndo
 from ..prompt.providers import CalendarContext, KnowledgeProvider, MemoryProvider, Providers
 from ..prompt.request import Sources
 from ..prompt.states import Lookup
@@ -207,7 +207,7 @@ def _offered(
     names, memories = NameTools(home, languages, MemorySettings.from_options(options)), kept.of(Memories)
     memory_tools = MemoryTools(memories)
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
-    own = (NativeTools(home), UndoTools(kept.of(ActionJournal)), Documentation(documents), custom)
+    own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(documents), custom)
     here = (*own, names, memory_tools, delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(

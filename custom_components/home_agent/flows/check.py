@@ -25,13 +25,11 @@ from ..support.localize import async_error_text, async_text
 from .forms import TEXT, select, shown
 
 CHECK = "check"
-FROM_SETUP = ConfigFlowContext(source=CHECK)
-"""Context of an options flow that only shows the check."""
+FROM_SETUP = ConfigFlowContext(source=CHECK)  # context of an options flow that only shows the check
 CONF_AGENT = "agent"
 CONF_VOICE_ASSISTANT = "voice_assistant"
 CONF_SENTENCE = "sentence"
-KEEP, NEW = "keep", "new"
-"""Choices besides the existing voice assistants: change nothing, add one."""
+KEEP, NEW = "keep", "new"  # choices besides the existing voice assistants: change nothing, add one
 MAX_NAMED = 5
 MAX_WAIT = 120  # seconds for an answer
 BUILT_IN = "conversation.home_assistant"
@@ -51,10 +49,8 @@ class Findings:
     """What makes a home hard for an agent."""
 
     exposed: int
-    without_area: tuple[str, ...]
-    """Names of exposed entities that lack an area, sorted."""
-    twice: tuple[str, ...]
-    """Names that several exposed entities share, sorted."""
+    without_area: tuple[str, ...]  # names of exposed entities that lack an area, sorted
+    twice: tuple[str, ...]  # names that several exposed entities share, sorted
 
 
 def findings_of(snapshot: HomeSnapshot) -> Findings:
@@ -73,10 +69,8 @@ def findings_of(snapshot: HomeSnapshot) -> Findings:
 class HomeCheck(OptionsFlow):
     """The two forms of the check: the findings, and the answer to a sentence."""
 
-    _ends_here = False
-    """Whether set-up led here, so that no menu follows."""
-    _agent = ""
-    """The subentry of the agent that is asked."""
+    _ends_here = False  # whether set-up led here, so that no menu follows
+    _agent = ""  # the subentry of the agent that is asked
 
     @abstractmethod
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -84,10 +78,7 @@ class HomeCheck(OptionsFlow):
 
     @callback
     def follows_setup(self) -> bool:
-        """Return whether this flow continues set-up, and remember it.
-
-        Home Assistant's frontend starts a new options flow instead of continuing the given one, which is aborted here.
-        """
+        """Return whether this flow goes on with set-up. The frontend starts a new one; the given one ends here."""
         flows = self.hass.config_entries.options
         for waiting in flows.async_progress_by_handler(self.handler, match_context={**FROM_SETUP}):
             self._ends_here = True

@@ -12,16 +12,7 @@ import probatio
 from yarl import URL
 
 from ..support.errors import CustomToolError
-from ..tools.custom.definition import (
-    AUTH_SCHEMAS,
-    CONF_DESTRUCTIVE,
-    CONF_EXAMPLES,
-    CONF_HANDLER,
-    CONF_PARAMETERS,
-    CONF_READ_ONLY,
-    CONF_TITLE,
-    CONF_TYPE,
-)
+from ..tools.custom.definition import AUTH_SCHEMAS
 from ..tools.custom.provider import HANDLERS, CustomTools, async_reason
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
 from .forms import (
@@ -41,14 +32,13 @@ from .forms import (
 )
 
 BEHAVIOUR = "behaviour"
-CONF_AUTH = "auth"
 NO_AUTH = "none"
 BODY = "body"
 BEHAVIOURS: dict[str, dict[str, bool]] = {
     "default": {},
-    "read_only": {CONF_READ_ONLY: True, CONF_DESTRUCTIVE: False},
-    "write": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: False},
-    "destructive": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: True},
+    "read_only": {"read_only": True, "destructive": False},
+    "write": {"read_only": False, "destructive": False},
+    "destructive": {"read_only": False, "destructive": True},
 }
 KEPT = ("token", "password", "client_secret")
 """Secrets, shown as dots; left or emptied, the stored one stays."""
@@ -56,11 +46,11 @@ KEPT = ("token", "password", "client_secret")
 _ANYTHING = ObjectSelector()
 BASICS: Fields = {
     CONF_NAME: TEXT,
-    CONF_TITLE: TEXT,
+    "title": TEXT,
     CONF_DESCRIPTION: LONG_TEXT,
-    CONF_PARAMETERS: _ANYTHING,
-    CONF_EXAMPLES: TextSelector({"multiple": True}),
-    CONF_TYPE: select(tuple(HANDLERS), "custom_tool_type"),
+    "parameters": _ANYTHING,
+    "examples": TextSelector({"multiple": True}),
+    "type": select(tuple(HANDLERS), "custom_tool_type"),
     BEHAVIOUR: select(tuple(BEHAVIOURS), "custom_tool_behaviour"),
 }
 CREDENTIALS: dict[str, Fields] = {
@@ -97,7 +87,7 @@ _LIMITS: Fields = {
 }
 FORMS: dict[str, dict[str, Fields]] = {
     "rest": {
-        "": {"url": TEXT, "method": select(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")), CONF_AUTH: _AUTH},
+        "": {"url": TEXT, "method": select(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")), "auth": _AUTH},
         "request": {"headers": _ANYTHING, "query": _ANYTHING},
         "result": _RESULT,
         "limits": {**_LIMITS, "max_response_bytes": number(1024, 1024 * 1024, unit="B")},
@@ -108,7 +98,7 @@ FORMS: dict[str, dict[str, Fields]] = {
     },
     "template": {"": {"template": PromptSelector()}},
     "mcp": {
-        "": {"server_url": TEXT, "method": TEXT, "arguments": _ANYTHING, CONF_AUTH: _AUTH},
+        "": {"server_url": TEXT, "method": TEXT, "arguments": _ANYTHING, "auth": _AUTH},
         "result": _RESULT,
         "limits": {**_LIMITS, "transport": select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport")},
     },
@@ -121,7 +111,7 @@ _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 def _defaults(schema: probatio.Schema) -> dict[str, Any]:
     given = {str(marker): marker.default for marker in schema.schema if isinstance(marker, probatio.Optional)}
-    values = {key: default() for key, default in given.items() if key != CONF_AUTH and callable(default)}
+    values = {key: default() for key, default in given.items() if key != "auth" and callable(default)}
     return {key: value for key, value in values.items() if value not in ("", {})}
 
 
@@ -130,36 +120,38 @@ _DEFAULTS = {kind: _defaults(handler.schema) for kind, handler in HANDLERS.items
 }
 """Defaults of the schemas, by form."""
 
-_PLAIN = {CONF_TYPE: "template", "template": "-"}
+_PLAIN = {"type": "template", "template": "-"}
 """A valid handler: with it, the first form is checked before the handler's own form."""
 
 
 class CustomToolFlow(SubentryForms):
     """Add a tool or change one."""
 
-    _data: dict[str, Any]
-    """As it will be stored."""
+    _data: dict[str, Any]  # as it will be stored
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for the tool's name and parameters, starting from what is stored."""
         stored: Mapping[str, Any] = self.subentry.data if self.subentry else {}
-        known = stored.get(CONF_HANDLER, {})
-        said = {key: stored[key] for key in (CONF_READ_ONLY, CONF_DESTRUCTIVE) if key in stored}
+        known = stored.get("handler", {})
+        said = {key: stored[key] for key in ("read_only", "destructive") if key in stored}
         behaviour = next((name for name, keys in BEHAVIOURS.items() if keys == said), "default")
-        shown = {**stored, CONF_TYPE: known.get(CONF_TYPE, "rest"), BEHAVIOUR: behaviour}
+        shown = {**stored, "type": known.get("type", "rest"), BEHAVIOUR: behaviour}
         errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             shown = user_input
-            data = _tool(user_input)
+            not_shown = {key: value for key, value in stored.items() if key not in (*BASICS, *said, "handler")}
+            data = not_shown | _tool(user_input)
+            if user_input.get(BEHAVIOUR, behaviour) == behaviour:
+                data |= said
             if missing := _missing("", data):
                 errors = missing
             elif self.name_is_taken(data[CONF_NAME]):
                 errors[CONF_NAME] = "name_taken"
-            elif reason := await self._async_wrong({**data, CONF_HANDLER: _PLAIN}):
+            elif reason := await self._async_wrong({**data, "handler": _PLAIN}):
                 errors["base"], placeholders = "tool_refused", {"reason": reason}
             else:
-                kind = user_input.get(CONF_TYPE, "rest")
-                self._data = {**data, CONF_HANDLER: known if known.get(CONF_TYPE) == kind else {CONF_TYPE: kind}}
+                kind = user_input.get("type", "rest")
+                self._data = {**data, "handler": known if known.get("type") == kind else {"type": kind}}
                 return await self._async_handler(kind)
         return self.async_show_form(
             step_id=self.first_step,
@@ -174,22 +166,22 @@ class CustomToolFlow(SubentryForms):
         """Ask for the settings of the tool's type, one form after the other, and store the tool if it is valid."""
         errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
-            known = self._data[CONF_HANDLER]
+            known = self._data["handler"]
             handler = (
                 _with_credentials(step, user_input, known) if step in CREDENTIALS else _handler(step, user_input, known)
             )
-            self._data = {**self._data, CONF_HANDLER: handler}  # keys need not be entered again after an error
-            forms: list[str] = [handler[CONF_TYPE]]  # that of its type, then those for its body and credentials
+            self._data = {**self._data, "handler": handler}  # keys need not be entered again after an error
+            forms: list[str] = [handler["type"]]  # that of its type, then those for its body and credentials
             if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
                 forms.append(BODY)
-            if auth := handler.get(CONF_AUTH):
-                forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
+            if auth := handler.get("auth"):
+                forms += [kind for kind in CREDENTIALS if kind == auth["type"]]
             ahead = forms[forms.index(step) + 1 :]
-            if not (errors := _missing(step, handler.get(CONF_AUTH, {}) if step in CREDENTIALS else handler)):
+            if not (errors := _missing(step, handler.get("auth", {}) if step in CREDENTIALS else handler)):
                 without = {BODY: (BODY, "content_type")}  # fields of later forms are not checked yet
-                later = {key for form in ahead for key in without.get(form, (CONF_AUTH,))}
+                later = {key for form in ahead for key in without.get(form, ("auth",))}
                 so_far = {key: value for key, value in handler.items() if key not in later}
-                if reason := await self._async_wrong({**self._data, CONF_HANDLER: so_far}):
+                if reason := await self._async_wrong({**self._data, "handler": so_far}):
                     errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
                 elif ahead:
                     return await self._async_handler(ahead[0])
@@ -197,7 +189,7 @@ class CustomToolFlow(SubentryForms):
                     return self.store(self._data[CONF_NAME], self._data)
         return self.async_show_form(
             step_id=step,
-            data_schema=handler_schema(self.hass, step, self._data[CONF_HANDLER]),
+            data_schema=handler_schema(self.hass, step, self._data["handler"]),
             errors=errors,
             description_placeholders=placeholders,
         )
@@ -222,8 +214,8 @@ class CustomToolFlow(SubentryForms):
 
 def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -> probatio.Schema:
     """Return a form with the stored values; dots stand for stored secrets."""
-    auth = handler.get(CONF_AUTH, {})
-    shown = {**_DEFAULTS.get(step, {}), **handler, CONF_AUTH: auth.get(CONF_TYPE, NO_AUTH)}
+    auth = handler.get("auth", {})
+    shown = {**_DEFAULTS.get(step, {}), **handler, "auth": auth.get("type", NO_AUTH)}
     if step in CREDENTIALS:
         shown = {**_DEFAULTS[step], **auth} | {key: STORED for key in KEPT if auth.get(key)}
     return probatio.Schema(sectioned(hass, FORMS[step], shown))
@@ -237,7 +229,7 @@ def _missing(kind: str, entered: Mapping[str, Any]) -> dict[str, str]:
 def _tool(user_input: Mapping[str, Any]) -> dict[str, Any]:
     """Return the input of the first form in the shape of YAML."""
     tidied = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
-    data = {key: value for key, value in tidied.items() if key not in (CONF_TYPE, BEHAVIOUR) and not is_empty(value)}
+    data = {key: value for key, value in tidied.items() if key not in ("type", BEHAVIOUR) and not is_empty(value)}
     return data | BEHAVIOURS[user_input.get(BEHAVIOUR, "default")]
 
 
@@ -251,21 +243,20 @@ def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any])
         for key in fields:
             value = sent.get(key)
             unset = is_empty(value) or (value == _DEFAULTS.get(step, {}).get(key) and key not in known)
-            if key != CONF_AUTH and unset:
+            if key != "auth" and unset:
                 handler.pop(key, None)
-            elif key != CONF_AUTH:
+            elif key != "auth":
                 handler[key] = value
-    if CONF_AUTH in FORMS[step].get("", {}):
-        before = known.get(CONF_AUTH, {})
-        kind = user_input.get(CONF_AUTH, before.get(CONF_TYPE, NO_AUTH))
-        handler.pop(CONF_AUTH, None)
+    if "auth" in FORMS[step].get("", {}):
+        before = known.get("auth", {})
+        kind = user_input.get("auth", before.get("type", NO_AUTH))
+        handler.pop("auth", None)
         if kind != NO_AUTH:
-            same = before if before.get(CONF_TYPE) == kind else {}
+            same = before if before.get("type") == kind else {}
             moved = _place(handler, "url", "server_url") != _place(known, "url", "server_url")
-            handler[CONF_AUTH] = {
-                CONF_TYPE: kind,
-                **{key: same[key] for key in CREDENTIALS[kind] if key in same and not (moved and key in KEPT)},
-            }
+            # Unknown ones may be secrets as well.
+            stay = [key for key in same if not moved or (key in CREDENTIALS.get(kind, ()) and key not in KEPT)]
+            handler["auth"] = {"type": kind, **{key: same[key] for key in stay}}
     method = str(handler.get("method", "GET")).upper()
     if step == "rest" and method not in _WITH_BODY and method != str(known.get("method", "GET")).upper():
         handler = {key: value for key, value in handler.items() if key not in (BODY, "content_type")}
@@ -274,16 +265,16 @@ def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any])
 
 def _with_credentials(kind: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return a handler with the entered credentials. A secret that was left stays, unless the address changed."""
-    before = known[CONF_AUTH]
-    auth: dict[str, Any] = {CONF_TYPE: kind}
+    before = known["auth"]
     moved = "token_url" in before and _place(user_input, "token_url") != _place(before, "token_url")
+    auth = {"type": kind} | {key: value for key, value in before.items() if key not in CREDENTIALS[kind] and not moved}
     for key in CREDENTIALS[kind]:
         value = user_input.get(key)
         if key in KEPT and value in (None, "", STORED):
             value = None if moved else before.get(key)
         if not is_empty(value) and (value != _DEFAULTS[kind].get(key) or key in before):
             auth[key] = value
-    return {**known, CONF_AUTH: auth}
+    return {**known, "auth": auth}
 
 
 def _place(values: Mapping[str, Any], *keys: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 import re
+from traceback import walk_tb
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
@@ -46,8 +47,7 @@ from .inheritance import Layers, follow_choice, follow_field, followable
 
 CONTEXT_ENTITIES = "context_entities"
 SLASH_COMMANDS = "slash_commands"
-PICKED = {*LISTS, CONTEXT_ENTITIES}
-"""Lists that are split into two fields."""
+PICKED = {*LISTS, CONTEXT_ENTITIES}  # lists that are split into two fields
 
 
 def subentries_of(hass: HomeAssistant, kind: str) -> dict[str, str]:
@@ -123,7 +123,7 @@ def split(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with each list in two fields: exposed entities, and everything else."""
     values = dict(settings)
     for key in PICKED & settings.keys():
-        items: list[Any] = list(settings[key] or ())
+        items = [_context_entity(item) if isinstance(item, Mapping) else item for item in settings[key] or ()]
         plain = {
             number: entity_id
             for number, item in enumerate(items)
@@ -283,8 +283,7 @@ def layers_of(hass: HomeAssistant, below: Mapping[str, Any], own: Mapping[str, A
 # Checks before anything is stored.
 
 
-_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")
-"""A domain, tool, entity or action, with wildcards."""
+_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")  # a domain, tool, entity or action, with wildcards
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
 _TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _SAMPLE = {
@@ -396,10 +395,6 @@ def _line(error: BaseException | None) -> str:
     """Return the line of a template's error, `?` if Jinja does not say."""
     if isinstance(error, TemplateSyntaxError):
         return str(error.lineno)
-    line = "?"
-    traceback = error.__traceback__ if error else None
-    while traceback:
-        if traceback.tb_frame.f_code.co_filename in _TEMPLATE_FILES:
-            line = str(traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return line
+    passed = walk_tb(error.__traceback__ if error else None)
+    lines = [line for frame, line in passed if frame.f_code.co_filename in _TEMPLATE_FILES]
+    return str(lines[-1]) if lines else "?"

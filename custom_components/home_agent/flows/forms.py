@@ -33,8 +33,7 @@ TEXT = TextSelector()
 LONG_TEXT = TextSelector({"multiline": True})
 ADDRESS = TextSelector({"type": TextSelectorType.URL})
 SECRET = TextSelector({"type": TextSelectorType.PASSWORD, "autocomplete": "off"})
-STORED = "•" * 8
-"""Shown in place of a stored secret, and sent back if its field was not touched."""
+STORED = "•" * 8  # shown in place of a stored secret, and sent back if its field was not touched
 
 
 class PromptSelector(TemplateSelector):
@@ -136,12 +135,8 @@ def lifted(user_input: Mapping[str, Any], sections: Collection[str]) -> dict[str
 def changed(
     stored: Mapping[str, Any], user_input: Mapping[str, Any], parts: Mapping[str, Fields], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what to store after an input of fields in `parts`: values that differ from the defaults.
-
-    A section that was not sent stays as it is, a switch that was not sent as well.
-    """
-    sent = lifted(user_input, parts)
-    data = {key: value for key, value in stored.items() if key in defaults}
+    """Return what to store after an input of fields in `parts`; a section or switch that was not sent stays."""
+    sent, data = lifted(user_input, parts), dict(stored)
     for key in (key for name, fields in parts.items() if not name or name in user_input for key in fields):
         value = sent.get(key)
         value = value.strip() if isinstance(value, str) else value
@@ -149,4 +144,4 @@ def changed(
             data[key] = type(defaults[key])(value)
         elif not isinstance(defaults[key], bool):
             data.pop(key, None)
-    return {key: value for key, value in data.items() if value != defaults[key]}
+    return {key: value for key, value in data.items() if key not in defaults or value != defaults[key]}

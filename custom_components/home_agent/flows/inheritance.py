@@ -1,7 +1,4 @@
-"""Which fields of a form follow the defaults: each section has a list of check boxes with values and their origin.
-
-A ticked field follows the defaults, also when they change later. An unticked or changed one is stored with the agent.
-"""
+"""Which fields of a form follow the defaults, also when they change: lists of check boxes with values."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +12,7 @@ from ..settings.profile import BUILT_IN, SETTINGS, Part, SettingOrigin
 from ..support.const import DOMAIN
 from .forms import Fields, is_empty, select
 
-FOLLOWS_BUILT_IN = "built_in_defaults"
-"""The list of fields on a page of the default settings."""
+FOLLOWS_BUILT_IN = "built_in_defaults"  # the list of fields on a page of the default settings
 _ORIGINS = dict(zip(SettingOrigin, ("origin_built_in", "origin_defaults", "origin_profile"), strict=True))
 """Keys of their texts."""
 MAX_TEXT = 60  # characters of a value in the list
@@ -86,6 +82,9 @@ class Layers:
                 name: item for name, item in value.items() if keeps_all or name in before or inherited.get(name) != item
             }
             return {key: own} if own else {}
+        if SETTINGS[key].kind == "context_entities" and value:
+            stored = {row["entity_id"]: row for row in self.own.get(key) or self.inherits[key]}
+            return {key: [_not_shown(stored.get(row["entity_id"], {})) | row for row in value]}
         if not is_empty(value):
             return {key: value}
         empty: Any = [] if isinstance(BUILT_IN[key], list) else ""
@@ -95,6 +94,10 @@ class Layers:
         if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
             return {}
         return {key: empty}
+
+
+def _not_shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in ("entity_id", "attributes")}
 
 
 def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:
@@ -117,8 +120,7 @@ class FollowLists:
 
     hass: HomeAssistant
     texts: Mapping[str, str]
-    labels: str
-    """How the keys of labels begin."""
+    labels: str  # how the keys of labels begin
 
     @classmethod
     async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:

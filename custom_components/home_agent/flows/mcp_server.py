@@ -21,20 +21,7 @@ from ..support.errors import (
     McpUnreachableError,
 )
 from ..support.http import EgressPolicy, Http, http_url
-from ..tools.mcp.provider import (
-    BEARER,
-    CONF_ALLOWED_TOOLS,
-    CONF_AUTH,
-    CONF_CLIENT_ID,
-    CONF_CLIENT_SECRET,
-    CONF_SCOPE,
-    CONF_TOKEN,
-    CONF_TOKEN_URL,
-    CONF_TRANSPORT,
-    NO_AUTH,
-    OAUTH2,
-    address_from,
-)
+from ..tools.mcp.provider import BEARER, NO_AUTH, OAUTH2, address_from
 from ..tools.mcp.sdk import RemoteTool, async_list_tools
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
 from .forms import (
@@ -62,26 +49,20 @@ ERRORS: dict[type[McpError], str] = {  # first match: a class stands above its p
     McpTimeoutError: "timeout_connect",
     McpUnreachableError: "cannot_connect",
 }
-NEEDED: dict[str, tuple[str, ...]] = {
-    BEARER: (CONF_TOKEN,),
-    OAUTH2: (CONF_TOKEN_URL, CONF_CLIENT_ID, CONF_CLIENT_SECRET),
-}
+NEEDED: dict[str, tuple[str, ...]] = {BEARER: ("token",), OAUTH2: ("token_url", "client_id", "client_secret")}
 """Required credentials, by kind."""
-KEPT = (CONF_TOKEN, CONF_CLIENT_SECRET)
-"""Secrets, shown as dots; left or emptied, the stored one stays."""
+KEPT = ("token", "client_secret")  # secrets, shown as dots; left or emptied, the stored one stays
 
-CONNECTION: Fields = {
-    CONF_NAME: TEXT,
-    CONF_URL: ADDRESS,
-    CONF_AUTH: select((NO_AUTH, BEARER, OAUTH2), "mcp_auth"),
-}
-DETAILS: Fields = {CONF_TRANSPORT: select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}
+CONNECTION: Fields = {CONF_NAME: TEXT, CONF_URL: ADDRESS, "auth": select((NO_AUTH, BEARER, OAUTH2), "mcp_auth")}
+DETAILS: Fields = {"transport": select((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}
 CREDENTIALS: dict[str, Fields] = {
-    BEARER: {CONF_TOKEN: SECRET},
-    OAUTH2: {CONF_TOKEN_URL: ADDRESS, CONF_CLIENT_ID: TEXT, CONF_CLIENT_SECRET: SECRET, CONF_SCOPE: TEXT},
+    BEARER: {"token": SECRET},
+    OAUTH2: {"token_url": ADDRESS, "client_id": TEXT, "client_secret": SECRET, "scope": TEXT},
 }
 """Fields of the form of credentials, by kind."""
-_DEFAULTS = {CONF_TRANSPORT: AUTO, CONF_AUTH: NO_AUTH, CONF_VERIFY_SSL: True}
+FIELDS = {*CONNECTION, *DETAILS, *CREDENTIALS[BEARER], *CREDENTIALS[OAUTH2], "allowed_tools"}
+"""All that the forms show. A key of a newer release stays as well, unless the address changed: it may be a secret."""
+_DEFAULTS = {"transport": AUTO, "auth": NO_AUTH, CONF_VERIFY_SSL: True}
 
 
 class McpServerFlow(SubentryForms):
@@ -105,7 +86,7 @@ class McpServerFlow(SubentryForms):
         self._skips_check = sent.pop(CONF_USE_ANYWAY, False)
         self._name = sent.pop(CONF_NAME, "")
         if _origin(sent.get(CONF_URL)) != _origin(self._data.get(CONF_URL)):
-            self._data.pop(CONF_TOKEN, None)
+            self._data = {key: value for key, value in self._data.items() if key in FIELDS and key != "token"}
         self._data = {**self._data, CONF_URL: "", **sent}
         errors: dict[str, str] = {}
         if not http_url(self._data[CONF_URL]):
@@ -114,7 +95,7 @@ class McpServerFlow(SubentryForms):
             errors[CONF_NAME] = "name_taken"
         if errors:
             return self._connection_form(errors)
-        auth = self._data[CONF_AUTH]
+        auth = self._data["auth"]
         if auth in CREDENTIALS and not (self._skips_check and not self._missing(auth)):
             return self._credentials_form(auth, {})
         return await self._async_connect()
@@ -132,7 +113,7 @@ class McpServerFlow(SubentryForms):
             return self._credentials_form(auth, {})
         sent, before = _stripped(user_input), self._data
         self._skips_check = sent.pop(CONF_USE_ANYWAY, False)
-        moved = auth == OAUTH2 and _origin(sent.get(CONF_TOKEN_URL)) != _origin(before.get(CONF_TOKEN_URL))
+        moved = auth == OAUTH2 and _origin(sent.get("token_url")) != _origin(before.get("token_url"))
         kept: Mapping[str, Any] = {} if moved else before  # a key of another server was dropped with its address
         entered = {key: sent.get(key, "") for key in CREDENTIALS[auth]}
         for key in KEPT:
@@ -140,8 +121,8 @@ class McpServerFlow(SubentryForms):
                 entered[key] = kept.get(key, "")
         self._data = {**before, **entered}
         errors = dict.fromkeys(self._missing(auth), "missing")
-        if auth == OAUTH2 and not http_url(self._data[CONF_TOKEN_URL]):
-            errors[CONF_TOKEN_URL] = "invalid_url"
+        if auth == OAUTH2 and not http_url(self._data["token_url"]):
+            errors |= {"token_url": "invalid_url"}
         return self._credentials_form(auth, errors) if errors else await self._async_connect()
 
     async_step_bearer = partialmethod(_async_credentials, BEARER)
@@ -164,9 +145,10 @@ class McpServerFlow(SubentryForms):
     async def _async_connect(self) -> SubentryFlowResult:
         """Ask the server for its tools; show an error in the form where it can be corrected."""
         self._tools, entered = [], self._data or {}
-        keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
-        self._data = data = {key: entered[key] for key in keys if key in entered}  # without other kinds of credentials
-        data[CONF_ALLOWED_TOOLS] = list(entered.get(CONF_ALLOWED_TOOLS, ()))
+        used = CREDENTIALS.get(entered["auth"], {})
+        others = {key for kind in CREDENTIALS.values() for key in kind if key not in used}
+        data: dict[str, Any] = {"allowed_tools": []} | {key: entered[key] for key in entered if key not in others}
+        self._data = data
         http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
         try:
             self._tools = await async_list_tools(self.hass, address_from(data, http))
@@ -176,9 +158,9 @@ class McpServerFlow(SubentryForms):
                 error = next(key for kind, key in ERRORS.items() if isinstance(err, kind))
                 if not isinstance(err, McpAuthError):
                     return self._connection_form({"base": error})
-                if data[CONF_AUTH] == NO_AUTH:
-                    return self._connection_form({CONF_AUTH: "key_needed"})
-                return self._credentials_form(data[CONF_AUTH], {"base": error})
+                if data["auth"] == NO_AUTH:
+                    return self._connection_form({"auth": "key_needed"})
+                return self._credentials_form(data["auth"], {"base": error})
         finally:
             await http.async_close()
         return await self.async_step_tools()
@@ -186,15 +168,15 @@ class McpServerFlow(SubentryForms):
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask which tools may do more than read, and store the server."""
         if user_input is not None:
-            named = sorted({name.strip() for name in user_input.get(CONF_ALLOWED_TOOLS, ()) if name.strip()})
-            data = {key: value for key, value in (self._data or {}).items() if not is_empty(value)}
+            named = sorted({name.strip() for name in user_input.get("allowed_tools", ()) if name.strip()})
+            data = {key: value for key, value in (self._data or {}).items() if key not in FIELDS or not is_empty(value)}
             name = self._name or str(URL(data[CONF_URL]).host)
-            return self.store(name, data | {CONF_ALLOWED_TOOLS: named})
+            return self.store(name, data | {"allowed_tools": named})
         writing = select([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)
         reading = [tool.name for tool in self._tools if tool.read_only]
         return self.async_show_form(
             step_id="tools",
-            data_schema=probatio.Schema(markers(self.hass, {CONF_ALLOWED_TOOLS: writing}, self._data or {})),
+            data_schema=probatio.Schema(markers(self.hass, {"allowed_tools": writing}, self._data or {})),
             description_placeholders={"reading": ", ".join(reading) or "-", "count": str(len(self._tools))},
         )
 

@@ -59,8 +59,7 @@ from .forms import (
 CONF_USE_ANYWAY = "use_anyway"
 ADVANCED = "advanced"
 AZURE = "azure"
-NO_MODEL = "no_model"
-"""The choice besides the presets: no model."""
+NO_MODEL = "no_model"  # the choice besides the presets: no model
 
 _PARAMETERS: Fields = {
     "temperature": number(0, 2, step=0.05),
@@ -75,6 +74,8 @@ _ADVANCED: Fields = {
     "remote": SWITCH,
     "keep_ready": SWITCH,
 }
+_FIELDS = {"base_url", "api_key", "api_version", "model", *_PARAMETERS, *_ADVANCED}
+"""What may be emptied."""
 
 
 def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
@@ -120,8 +121,7 @@ class EndpointForm:
         self.preset = preset_for(data["preset"])
         self._stored = (data.get("base_url") or "", data.get("api_key") or "")
         """Stored address and key; the key is never shown, nor sent to another server."""
-        self._entered_key = ""
-        """Shown again if it was refused."""
+        self._entered_key = ""  # shown again if it was refused
         self._is_new = "model" not in data
         self._data = {**_SWITCHES, **data}
         if self._is_new:
@@ -133,13 +133,12 @@ class EndpointForm:
             }
         self._models: list[str] = []
         self._may_skip_check = False
-        self.tries = False
-        """Whether the model is to be tried before it is stored."""
+        self.tries = False  # whether the model is to be tried before it is stored
 
     @property
     def data(self) -> dict[str, Any]:
         """Return the data to store."""
-        return {key: value for key, value in self._data.items() if not is_empty(value)}
+        return {key: value for key, value in self._data.items() if key not in _FIELDS or not is_empty(value)}
 
     @property
     def config(self) -> EndpointConfig:
@@ -196,20 +195,13 @@ class EndpointForm:
 
     @property
     def _models_by_name(self) -> dict[str, str]:
-        """Return the models by display name, or by id if a name is not unique.
-
-        A field that accepts typed names shows no labels.
-        """
+        """Return the models by display name, or by id if a name is not unique: a typed field shows no labels."""
         models = dict.fromkeys([*self._models, *filter(None, [self._data.get("model")])])
         names = Counter(map(model_name, models))
         return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
-        """Take address and key, ask the endpoint for its models, and return errors by field.
-
-        An empty field keeps the stored key, but only for the same server. After a failure the check may be skipped: a local
-        server is often off, and some do not list models.
-        """
+        """Take address and key, ask for the models, and return errors by field. A failed check may be skipped."""
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
         self._entered_key = submitted.get("api_key") or ""
         known: str = self._data["base_url"]

@@ -1,6 +1,6 @@
 """The default settings of all agents, and the settings of the home. Each page is stored when it is sent."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from functools import partialmethod
 import re
@@ -19,32 +19,9 @@ from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
 from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOME, USER, MemorySettings
-from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins
+from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins, settings_of
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
-from ..support.const import (
-    CONF_AGENT_RULES,
-    CONF_ALLOW_PRIVATE_HOSTS,
-    CONF_ALLOWED_ENTITIES,
-    CONF_ALLOWED_HOSTS,
-    CONF_ALWAYS_CONFIRM,
-    CONF_AUDIT_LOG,
-    CONF_CHOOSE_IN_CONVERSATIONS,
-    CONF_CONFIRM_TIMEOUT,
-    CONF_DEBUG_LOGGING,
-    CONF_DEFAULT_PROFILE,
-    CONF_DEFAULT_PROFILE_SETTINGS,
-    CONF_DELEGATION_AGENTS,
-    CONF_DELEGATION_DEPTH,
-    CONF_EMIT_EVENTS,
-    CONF_EXTENSIONS_OFF,
-    CONF_NEVER_CONFIRM,
-    CONF_NEVER_OFFER,
-    CONF_PINS,
-    CONF_THROTTLE_TURNS,
-    CONF_VERIFY_SECONDS,
-    DOMAIN,
-    SUBENTRY_LLM,
-)
+from ..support import const
 from ..tools.delegation import DEPTH
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import retrieval
@@ -96,18 +73,22 @@ def field_of(reason: str) -> str:
 
 
 CONFIRMATION: Fields = {
-    CONF_CONFIRM_TIMEOUT: number(10, 3600, unit="s"),
+    const.CONF_CONFIRM_TIMEOUT: number(10, 3600, unit="s"),
     **{field_of(reason): SECRET for reason in GUARDED},
 }
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Return what to store, and the fields with an invalid PIN. An emptied field removes its PIN."""
+    """Return what to store, and the fields with an invalid PIN. An emptied field removes its PIN; PINs without a field stay."""
     entered = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
-    stored = options.get(CONF_PINS, {})
+    stored = options.get(const.CONF_PINS, {})
     pins = {reason: stored.get(reason, "") if pin == STORED else pin for reason, pin in entered.items()}
     wrong = {field_of(reason) for reason, pin in pins.items() if not _PIN.fullmatch(pin)}
-    return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
+    pins |= {reason: pin for reason, pin in stored.items() if reason not in GUARDED}
+    return {
+        const.CONF_CONFIRM_TIMEOUT: int(user_input.get(const.CONF_CONFIRM_TIMEOUT, TIMEOUT)),
+        const.CONF_PINS: pins,
+    }, wrong
 
 
 PAGES = (
@@ -115,32 +96,31 @@ PAGES = (
     *("tools", "routing", "safety", "confirmation", "network", "debug"),
 )
 SAFETY: dict[str, Any] = {
-    CONF_ALLOWED_ENTITIES: [],
-    CONF_ALWAYS_CONFIRM: [],
-    CONF_NEVER_CONFIRM: [],
-    CONF_NEVER_OFFER: [],
-    CONF_THROTTLE_TURNS: THROTTLE_TURNS,
-    CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
-    CONF_DELEGATION_AGENTS: [],
-    CONF_DELEGATION_DEPTH: DEPTH,
+    const.CONF_ALLOWED_ENTITIES: [],
+    const.CONF_ALWAYS_CONFIRM: [],
+    const.CONF_NEVER_CONFIRM: [],
+    const.CONF_NEVER_OFFER: [],
+    const.CONF_THROTTLE_TURNS: THROTTLE_TURNS,
+    const.CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
+    const.CONF_DELEGATION_AGENTS: [],
+    const.CONF_DELEGATION_DEPTH: DEPTH,
 }
 """Defaults of the page `safety`."""
-PATTERNS = "patterns"
-"""The section for domains, actions, tools and patterns in lists."""
+PATTERNS = "patterns"  # the section for domains, actions, tools and patterns in lists
 
 
 def _other_agents(hass: HomeAssistant) -> EntitySelector:
-    ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == DOMAIN]
+    ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == const.DOMAIN]
     return EntitySelector({"filter": {"domain": CONVERSATION_DOMAIN}, "multiple": True, "exclude_entities": ours})
 
 
 SAFETY_FIELDS: dict[str, Fields] = {
     "": {
         **{key: entity_choice for key in SAFETY if key in LISTS},
-        CONF_THROTTLE_TURNS: number(1, 600),
-        CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
-        CONF_DELEGATION_AGENTS: _other_agents,
-        CONF_DELEGATION_DEPTH: number(1, 3),
+        const.CONF_THROTTLE_TURNS: number(1, 600),
+        const.CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
+        const.CONF_DELEGATION_AGENTS: _other_agents,
+        const.CONF_DELEGATION_DEPTH: number(1, 3),
     },
     PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
 }
@@ -148,23 +128,21 @@ SAFETY_FIELDS: dict[str, Fields] = {
 
 def _agents(hass: HomeAssistant) -> dict[str, str]:
     """Return the names of our agents by their ids."""
-    registries = [entry.runtime_data.registry for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+    registries = [entry.runtime_data.registry for entry in hass.config_entries.async_loaded_entries(const.DOMAIN)]
     return {key: profile.name for registry in registries for key, profile in registry.by_id.items()}
 
 
-async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+async def _async_there(hass: HomeAssistant, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules without users, devices and areas that were removed, and without rules that then have no condition."""
     users = {user.id for user in await hass.auth.async_get_users()}
-    devices, areas = dr.async_get(hass), ar.async_get(hass)
+    devices, areas = dr.async_get(hass).async_get, ar.async_get(hass).async_get_area
+    there: dict[str, Callable[[str], object]] = {USERS: users.__contains__, DEVICES: devices, AREAS: areas}
     left = list[dict[str, Any]]()
     for stored in rows:
-        row = dict(stored)
-        if USERS in row:
-            row[USERS] = [user for user in row[USERS] if user in users]
-        if DEVICES in row:
-            row[DEVICES] = [device for device in row[DEVICES] if devices.async_get(device)]
-        if AREAS in row:
-            row[AREAS] = [area for area in row[AREAS] if areas.async_get_area(area)]
+        row = {
+            key: [item for item in value if there[key](item)] if key in there else value
+            for key, value in stored.items()
+        }
         for among in ((USERS,), (DEVICES, AREAS)):  # either of a device and an area counts
             if any(stored.get(key) for key in among) and not any(row.get(key) for key in among):
                 break  # without the condition it would apply to all
@@ -192,20 +170,17 @@ async def _async_rules(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -
         CONF_BEFORE: {"selector": {"time": {}}},
     }
     return ObjectSelector(
-        {"fields": fields, "multiple": True, "label_field": AGENT, "translation_key": CONF_AGENT_RULES}
+        {"fields": fields, "multiple": True, "label_field": AGENT, "translation_key": const.CONF_AGENT_RULES}
     )
 
 
 AGENTS: Fields = {
-    CONF_DEFAULT_PROFILE: lambda hass: select(_agents(hass)),
-    CONF_AGENT_RULES: ObjectSelector(),
-    CONF_CHOOSE_IN_CONVERSATIONS: SWITCH,
+    const.CONF_DEFAULT_PROFILE: lambda hass: select(_agents(hass)),
+    const.CONF_AGENT_RULES: ObjectSelector(),
+    const.CONF_CHOOSE_IN_CONVERSATIONS: SWITCH,
 }
 
-NETWORK: Fields = {
-    CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}),
-    CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
-}
+NETWORK: Fields = {const.CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}), const.CONF_ALLOW_PRIVATE_HOSTS: SWITCH}
 
 
 _SHARE = number(0, 1, step=0.05)
@@ -220,7 +195,8 @@ MEMORY_FIELDS: dict[str, Fields] = {
     "extracting": {
         "extraction": SWITCH,
         "extraction_llm": lambda hass: select(
-            {name: name for name in (EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL)} | subentries_of(hass, SUBENTRY_LLM),
+            {name: name for name in (EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL)}
+            | subentries_of(hass, const.SUBENTRY_LLM),
             "extraction_llm",
         ),
         "extraction_min_importance": _SHARE,
@@ -242,7 +218,7 @@ MEMORY_FIELDS: dict[str, Fields] = {
 """By section."""
 
 
-_SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: False}
+_SWITCHES = {const.CONF_EMIT_EVENTS: True, const.CONF_AUDIT_LOG: False, const.CONF_DEBUG_LOGGING: False}
 """Switches and their defaults."""
 
 
@@ -269,15 +245,14 @@ DEFAULTS_PAGES: dict[str, Fields] = {
     "routing": section_fields(FormSection.ROUTING),
 }
 """Pages about settings that an agent can override."""
-OF_HOME: dict[str, Fields] = {"routing": {CONF_EXTENSIONS_OFF: extension_choice}}
+OF_HOME: dict[str, Fields] = {"routing": {const.CONF_EXTENSIONS_OFF: extension_choice}}
 """Lists on these pages that hold for all agents; stored beside the defaults."""
 
 
 class HomeAgentOptionsFlow(HomeCheck):
     """Change the default settings, one form per topic."""
 
-    _instructions = ""
-    """The default instructions as shown: sent back, they are not stored."""
+    _instructions = ""  # the default instructions as shown: sent back, they are not stored
     _wrong: dict[str, Any] | None = None
     """The defaults that a page was sent with an error, to be shown again."""
     _retrieval: dict[str, Any] | None = None
@@ -307,7 +282,9 @@ class HomeAgentOptionsFlow(HomeCheck):
                 self._wrong = None
                 rest = {key: value for key, value in self.config_entry.options.items() if key not in lists}
                 stored = {key: value for key, value in lists.items() if value}
-                return await self._async_store({**rest, **stored, CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
+                return await self._async_store(
+                    {**rest, **stored, const.CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)}
+                )
         self._wrong = defaults if finding else None
         self._instructions = await async_default_instructions(self.config_entry, inherited(defaults))
         shown_fields, values = await self._async_fields(page, fields, defaults)
@@ -324,14 +301,18 @@ class HomeAgentOptionsFlow(HomeCheck):
     async def async_step_agents(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask which agent answers if none is named."""
         options, agents, finding = self.config_entry.options, _agents(self.hass), None
-        settings = {CONF_CHOOSE_IN_CONVERSATIONS: False} | {key: options[key] for key in AGENTS if key in options}
-        if settings.get(CONF_DEFAULT_PROFILE) not in agents:  # not chosen, or removed: the first one answers
-            settings[CONF_DEFAULT_PROFILE] = next(iter(agents), "")
-        settings[CONF_AGENT_RULES] = stored = await _async_there(self.hass, options.get(CONF_AGENT_RULES, ()))
+        settings = {const.CONF_CHOOSE_IN_CONVERSATIONS: False} | {key: options[key] for key in AGENTS if key in options}
+        if settings.get(const.CONF_DEFAULT_PROFILE) not in agents:  # not chosen, or removed: the first one answers
+            settings[const.CONF_DEFAULT_PROFILE] = next(iter(agents), "")
+        stored = await _async_there(self.hass, options.get(const.CONF_AGENT_RULES, ()))
+        rules = await _async_rules(self.hass, stored)
+        shown_rows = [{key: row[key] for key in rules.config["fields"] if key in row} for row in stored]
+        settings[const.CONF_AGENT_RULES] = shown_rows
         if user_input is not None:
-            rows = user_input.get(CONF_AGENT_RULES) or []
+            rows = user_input.get(const.CONF_AGENT_RULES) or []
             rows = [{key: value for key, value in row.items() if not is_empty(value)} for row in rows]
-            was_shown, settings = settings, {**user_input, CONF_AGENT_RULES: rows}
+            rows = [stored[shown_rows.index(row)] if row in shown_rows else row for row in rows]
+            was_shown, settings = settings, {**user_input, const.CONF_AGENT_RULES: rows}
             if not (finding := _check_rules(rows, agents)):
                 kept = {key: value for key, value in options.items() if key not in AGENTS}
                 chosen = {
@@ -340,8 +321,7 @@ class HomeAgentOptionsFlow(HomeCheck):
                     if not is_empty(value) and (key in options or value != was_shown.get(key))
                 }
                 return await self._async_store(kept | chosen)
-        fields = AGENTS | {CONF_AGENT_RULES: await _async_rules(self.hass, stored)}
-        return self._form("agents", markers(self.hass, fields, settings), finding)
+        return self._form("agents", markers(self.hass, AGENTS | {const.CONF_AGENT_RULES: rules}, settings), finding)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the store of documents and the embedding model, and try both."""
@@ -399,9 +379,9 @@ class HomeAgentOptionsFlow(HomeCheck):
                 return await self._async_store({**options, **changes})
             errors = dict.fromkeys(wrong, "pin_format")
         shown = {
-            CONF_CONFIRM_TIMEOUT: TIMEOUT,
+            const.CONF_CONFIRM_TIMEOUT: TIMEOUT,
             **options,
-            **{field_of(key): STORED for key in options.get(CONF_PINS, ())},
+            **{field_of(key): STORED for key in options.get(const.CONF_PINS, ())},
         }
         schema = probatio.Schema(markers(self.hass, CONFIRMATION, shown))
         return self.async_show_form(step_id="confirmation", data_schema=schema, errors=errors)
@@ -410,10 +390,12 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Ask which hosts custom tools may access."""
         options = self.config_entry.options
         if user_input is not None:
-            hosts = sorted({host.strip().casefold() for host in user_input.get(CONF_ALLOWED_HOSTS, [])} - {""})
-            private = user_input.get(CONF_ALLOW_PRIVATE_HOSTS, False)
-            return await self._async_store({**options, CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private})
-        return self._form("network", markers(self.hass, NETWORK, {CONF_ALLOW_PRIVATE_HOSTS: False} | options))
+            hosts = sorted({host.strip().casefold() for host in user_input.get(const.CONF_ALLOWED_HOSTS, [])} - {""})
+            private = user_input.get(const.CONF_ALLOW_PRIVATE_HOSTS, False)
+            return await self._async_store(
+                {**options, const.CONF_ALLOWED_HOSTS: hosts, const.CONF_ALLOW_PRIVATE_HOSTS: private}
+            )
+        return self._form("network", markers(self.hass, NETWORK, {const.CONF_ALLOW_PRIVATE_HOSTS: False} | options))
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for streaming, events and logs."""
@@ -421,7 +403,7 @@ class HomeAgentOptionsFlow(HomeCheck):
             switches = {key: user_input.get(key, default) for key, default in _SWITCHES.items()}
             defaults = self._defaults_after(self._defaults(), fields_of("streaming"), user_input)
             options = {**self.config_entry.options, **switches}
-            return await self._async_store(options | {CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
+            return await self._async_store(options | {const.CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
         fields, values = await self._async_fields("debug", fields_of("streaming"), self._defaults())
         fields |= dict.fromkeys(_SWITCHES, SWITCH)
         values |= _SWITCHES | {key: value for key, value in self.config_entry.options.items() if key in _SWITCHES}
@@ -444,9 +426,11 @@ class HomeAgentOptionsFlow(HomeCheck):
         return known(self.config_entry, default_settings(self.config_entry.options))
 
     def _defaults_after(self, before: Mapping[str, Any], fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
-        """Return the defaults after an input of a form with these fields that showed the defaults `before`."""
+        """Return the defaults after an input of a form with these fields that showed the defaults `before`; others stay."""
         sent, follows = tidy(user_input), followed(user_input, before, {FOLLOWS_BUILT_IN: fields})
-        return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows)
+        stored = settings_of(self.config_entry.options.get(const.CONF_DEFAULT_PROFILE_SETTINGS) or {})
+        others = {key: value for key, value in stored.items() if key not in fields}
+        return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows) | others
 
     async def _async_fields(
         self, step_id: str, fields: Fields, defaults: Mapping[str, Any]

@@ -42,12 +42,10 @@ CONF_YAML = "yaml"
 class ProfileFlow(SubentryForms):
     """Add an agent or change one."""
 
-    _instructions = ""
-    """The default instructions as shown: sent back, they are not stored."""
+    _instructions = ""  # the default instructions as shown: sent back, they are not stored
     _own: dict[str, Any] | None = None
     """Own settings that were sent with an error, or read from YAML, to be shown again."""
-    _name = ""
-    """The name that was sent with them."""
+    _name = ""  # the name that was sent with them
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Add an agent: ask what it starts from, then for its settings."""

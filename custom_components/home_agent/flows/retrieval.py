@@ -1,7 +1,4 @@
-"""The form about search and documents: store, embedding model, thresholds. Server and model are tried before it is stored.
-
-Token and key are never shown; an empty field keeps the stored one for the same server, unless the switch below deletes it.
-"""
+"""The form about search and documents. Server and model are tried before it is stored; keys are never shown."""
 
 import asyncio
 from collections.abc import Mapping
@@ -92,10 +89,7 @@ def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip
 
 
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: values that differ from the defaults.
-
-    The usual address of the former preset becomes that of a new one. A stored secret stays for the same server.
-    """
+    """Return what to store. A former preset's usual address becomes the new one's; a secret stays for its server."""
     before = {**DEFAULTS, **stored}
     after = DEFAULTS | changed(stored, user_input, {"": BASICS, **SECTIONS}, DEFAULTS)
     usual = preset_for(before["embedding_preset"]).base_url
@@ -110,16 +104,13 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
     for key in SECRETS:
         if not submitted.get(key):
             after[key] = before[key] if stays[key] and not submitted.get(REMOVE[key]) else ""
-    return {key: value for key, value in after.items() if value != DEFAULTS[key]}
+    return {key: value for key, value in after.items() if key not in DEFAULTS or value != DEFAULTS[key]}
 
 
 async def async_check(
     hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
 ) -> FormError | None:
-    """Return an error of the settings; `FAILED` if the server or the model could not be used.
-
-    `memories` is the collection of the memory, which must not be one of documents: more people may read those.
-    """
+    """Return an error, `FAILED` if server or model cannot be used. `memories` is no collection of documents."""
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
     names = (settings.collection, *settings.additional_collections)
     if wrong := next((name for name in names if not is_collection_name(name)), None):

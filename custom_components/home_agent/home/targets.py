@@ -54,9 +54,14 @@ class FoundTargets:
     broad: bool = False
     """A wildcard, an area, a floor: what cannot do it is left out silently."""
 
-    def each(self) -> AsyncIterator[str]:
-        """Return an iterator over the entity ids, of which there may be thousands; the event loop runs in between."""
-        return in_slices(self.entity_ids)
+    async def each(self) -> AsyncIterator[str]:
+        """Yield the entity ids; the event loop runs between those of a broad text, which may be thousands."""
+        if not self.broad:
+            for entity_id in self.entity_ids:
+                yield entity_id
+            return
+        async for entity_id in in_slices(self.entity_ids):
+            yield entity_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

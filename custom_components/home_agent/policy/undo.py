@@ -17,7 +17,6 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..home.exposure import async_check_permission, is_exposed
-from ..settings.profile import Profile
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
@@ -227,21 +226,6 @@ class HaUndo(HomeAgentTool):
                 if way.effects or any(item.tried is None for item in actions):
                     return way
         raise ToolError("undo_nothing")
-
-
-class UndoTools:
-    """Offers `ha_undo` beside the tools that write."""
-
-    names = (NAME,)
-    revision = 0
-
-    def __init__(self, journal: ActionJournal) -> None:
-        """Take the journal."""
-        self.tool = HaUndo(journal)
-
-    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[HomeAgentTool, ...]:
-        """Return it, or nothing when the profile has our tools switched off."""
-        return (self.tool,) if profile.native_tools else ()
 
 
 def seen_by(turn: Turn) -> Sees:

@@ -203,10 +203,7 @@ async def _async_reload(call: ServiceCall) -> None:
 
 
 async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
-    """Return the settings of an agent, the origin of each, and its own ones as YAML.
-
-    For administrators: the settings hold instructions and the lists of what needs no confirmation.
-    """
+    """Return an agent's settings, with instructions and lists, the origin of each, and its own ones as YAML."""
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get("profile"))
     [entry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
@@ -259,10 +256,8 @@ async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
     extensions: list[JsonValueType] = []
     for extension in await runtime.extensions.async_known(profile, llm_context):
         role = runtime.profiles.get(extension.profile_id)
-        tools: list[JsonValueType] = [
-            {"name": tool.name, "summary": tool.summary, "example": tool.example, "stands_for": tool.stands_for}
-            for tool in extension.tools
-        ]
+        told = ("name", "summary", "example", "stands_for")
+        tools: list[JsonValueType] = [{key: getattr(tool, key) for key in told} for tool in extension.tools]
         extensions.append(
             {
                 ATTR_NAME: extension.name,
@@ -295,16 +290,8 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
     }
     if turn is None:  # refused before it began: the conversation is busy
         return answer
-    calls = [
-        {
-            "tool_name": call.tool_name,
-            "parameters": call.parameters,
-            "success": call.success,
-            "duration_ms": call.duration_ms,
-        }
-        for call in turn.record.calls
-    ]
-    record = turn.record
+    record, told = turn.record, ("tool_name", "parameters", "success", "duration_ms")
+    calls = [{key: getattr(call, key) for key in told} for call in record.calls]
     profile, routing = record.answered_as or turn.profile, record.routing
     return answer | {
         "profile": profile.name,
@@ -343,14 +330,14 @@ def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
 
 PROCESS, CONFIRM = (probatio.All(partial(_without_pin, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA))
 ACTIONS = (
-    ServiceAction("process", _async_process, PROCESS, SupportsResponse.OPTIONAL),
-    ServiceAction("confirm", _async_confirm, CONFIRM, SupportsResponse.OPTIONAL),
-    ServiceAction("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("process", _async_process, PROCESS),
+    ServiceAction("confirm", _async_confirm, CONFIRM),
+    ServiceAction("reject", _async_reject, REJECT_SCHEMA),
+    ServiceAction("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA),
     # Read or change data of the whole home, or run any tool.
-    ServiceAction("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
-    ServiceAction(SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE, for_admins=True),
-    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
+    ServiceAction("reload_context", _async_reload_context, response=SupportsResponse.NONE, for_admins=True),
+    ServiceAction(SERVICE_RELOAD, _async_reload, response=SupportsResponse.NONE, for_admins=True),
+    ServiceAction("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, for_admins=True),
     ServiceAction("list_extensions", _async_list_extensions, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
     ServiceAction("get_profile", _async_get_profile, PROFILE_SCHEMA, SupportsResponse.ONLY, for_admins=True),
 )

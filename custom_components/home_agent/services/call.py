@@ -24,8 +24,8 @@ class ServiceAction(NamedTuple):
 
     name: str
     handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
-    schema: VolSchemaType
-    response: SupportsResponse
+    schema: VolSchemaType = probatio.Schema({})
+    response: SupportsResponse = SupportsResponse.OPTIONAL
     for_admins: bool = False
 
 
@@ -54,11 +54,7 @@ async def async_may_see_all(call: ServiceCall) -> bool:
 
 
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
-    """Return a turn without text.
-
-    Confirmations are asked for on the channels of `confirm_via`, else in the response, unless another turn runs the action:
-    its model could confirm by itself.
-    """
+    """Return a turn without text; it asks on `confirm_via`, else in the response, but never inside another turn."""
     user = await async_user(call)
     return Turn(
         profile=profile,
@@ -74,10 +70,7 @@ async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, 
 
 
 async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...]:
-    """Return the channels for confirmations.
-
-    Raises `ServiceValidationError` for an unknown channel, or the phone of a user who may not confirm.
-    """
+    """Return the channels for confirmations. Raises for an unknown one, or the phone of a user who may not confirm."""
     channels = tuple(call.data.get("confirm_via", ()))
     for channel in channels:
         if not is_channel(call.hass, channel):

@@ -98,6 +98,6 @@ async def _async_may_see(call: ServiceCall) -> Sees:
 
 
 ACTIONS = (
-    ServiceAction("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("undo", _async_undo, UNDO_SCHEMA),
     ServiceAction("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
 )

@@ -1,7 +1,6 @@
 """Actions of memories: list, find, store, change, delete."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import cast
 
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
@@ -18,13 +17,11 @@ from ..support.bounds import as_float
 from ..turn.turn import current_turn
 from .call import ServiceAction, async_may_see_all, invalid, runtime_of
 
-HOME = "home"
-"""The owner of memories that are not one user's."""
+HOME = "home"  # the owner of memories that are not one user's
 MAX_LISTED = 10_000  # memories of one response
 MAX_FOUND = 100
 MAX_QUERY = 500  # characters
-ADDED_IMPORTANCE = 0.7
-"""Importance of a memory that an action adds without one."""
+ADDED_IMPORTANCE = 0.7  # importance of a memory that an action adds without one
 MEMORY_REFUSALS = {
     "empty": "memory_content",
     "too_long": "memory_content",
@@ -89,10 +86,7 @@ async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
     known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
     known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
-    return {
-        "memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]],
-        "count": len(known),
-    }
+    return {"memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]], "count": len(known)}
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
@@ -121,8 +115,10 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     language = call.data.get("language") or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
-    expires_at = _in_utc(call.data.get("expires_at"))
-    if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
+    expires_at = call.data.get("expires_at")
+    if (
+        expires_at is not None and (expires_at := dt_util.as_utc(expires_at)) <= dt_util.utcnow()
+    ):  # it would be stored, and never be told
         raise invalid("memory_expired")
     turn = current_turn.get(None)
     taints = sorted(turn.record.taints) if turn else []
@@ -160,7 +156,8 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     if "owner" in call.data:
         changes["owner"] = await _async_owner(call, scope)
     if "expires_at" in call.data:
-        changes["expires_at"] = _in_utc(call.data["expires_at"])
+        expires_at = call.data["expires_at"]
+        changes["expires_at"] = dt_util.as_utc(expires_at) if expires_at else None
     memory = await memories.async_update(memory_id, **changes)
     return _memory_row(memory, await _async_names(call.hass))
 
@@ -172,10 +169,7 @@ async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
-    """Delete the memories of an owner, also while memory is off; return their number.
-
-    Without an owner, administrators and automations delete all memories, others their own.
-    """
+    """Delete an owner's memories, also while memory is off: without one, an administrator's call deletes all."""
     if not call.data["confirm"]:
         raise invalid("memory_confirm")
     memories, scope = await _async_scope(call, also_off=True)
@@ -226,10 +220,7 @@ def _writes_for(memories: Memories, user_id: str | None) -> str | None:
 
 
 async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
-    """Return the owner that an action names: a user, None for the home, `ALL` if it names none.
-
-    Raises for an owner outside the scope, and for an unknown one.
-    """
+    """Return the named owner: None is the home, `ALL` none. Raises for an unknown one, and outside the scope."""
     if (wanted := call.data.get("owner")) is None:
         return ALL
     owner = None if wanted == HOME else wanted
@@ -276,17 +267,12 @@ def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
     }
 
 
-def _in_utc(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC; without a time zone it is in the home's."""
-    return dt_util.as_utc(moment) if moment is not None else None
-
-
 ACTIONS = (
     ServiceAction("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
     ServiceAction("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
-    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
-    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
+    ServiceAction("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA),
+    ServiceAction("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA),
+    ServiceAction("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA),
+    ServiceAction("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA),
     ServiceAction("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
 )

@@ -5,7 +5,7 @@ from functools import partial
 import time
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import ServiceCall, ServiceResponse
 from homeassistant.helpers import config_validation as cv
 import probatio
 
@@ -92,12 +92,8 @@ def _since(began: float) -> int:
 
 
 ACTIONS = (
-    ServiceAction(
-        "reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
-    ),
-    ServiceAction("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
-    ServiceAction("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True),
-    ServiceAction(
-        "remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
-    ),
+    ServiceAction("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, for_admins=True),
+    ServiceAction("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, for_admins=True),
+    ServiceAction("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, for_admins=True),
+    ServiceAction("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, for_admins=True),
 )

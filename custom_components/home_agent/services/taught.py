@@ -20,10 +20,7 @@ FORGET_PHRASE_SCHEMA = probatio.Schema({probatio.Required("phrase"): cv.string})
 
 
 async def _async_list_taught_names(call: ServiceCall) -> ServiceResponse:
-    """Return the taught, proposed and declined names, newest first.
-
-    Administrators and automations see all, others their own proposals and the taught names of things that they may see.
-    """
+    """Return the names, newest first: to administrators and automations all, to others their own and known ones."""
     hass, user, sees_all = call.hass, await async_user(call), await async_may_see_all(call)
     rows: list[JsonValueType] = []
     for row in reversed(taught_names_of(hass).rows()):
@@ -105,12 +102,8 @@ async def _async_forget_learned_phrase(call: ServiceCall) -> ServiceResponse:
 
 
 ACTIONS = (
-    ServiceAction("list_taught_names", _async_list_taught_names, probatio.Schema({}), SupportsResponse.ONLY),
-    ServiceAction(
-        "forget_taught_name", _async_forget_taught_name, FORGET_NAME_SCHEMA, SupportsResponse.OPTIONAL, for_admins=True
-    ),
-    ServiceAction("list_learned_phrases", _async_list_learned_phrases, probatio.Schema({}), SupportsResponse.ONLY),
-    ServiceAction(
-        "forget_learned_phrase", _async_forget_learned_phrase, FORGET_PHRASE_SCHEMA, SupportsResponse.OPTIONAL
-    ),
+    ServiceAction("list_taught_names", _async_list_taught_names, response=SupportsResponse.ONLY),
+    ServiceAction("forget_taught_name", _async_forget_taught_name, FORGET_NAME_SCHEMA, for_admins=True),
+    ServiceAction("list_learned_phrases", _async_list_learned_phrases, response=SupportsResponse.ONLY),
+    ServiceAction("forget_learned_phrase", _async_forget_learned_phrase, FORGET_PHRASE_SCHEMA),
 )

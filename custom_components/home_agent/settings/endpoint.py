@@ -19,27 +19,19 @@ class EndpointPreset:
     """What the set-up fills in for a kind of endpoint."""
 
     key: str
-    base_url: str
-    """Suggested address, or empty."""
-    example: str = "http://192.168.1.20:8000/v1"
-    """An address as people enter it."""
+    base_url: str  # suggested address, or empty
+    example: str = "http://192.168.1.20:8000/v1"  # an address as people enter it
     needs_key: bool = False
-    service: str = ""
-    """Name of a service that needs a key."""
-    keys_at: str = ""
-    """Page where its keys are created."""
-    embeds: bool = True
-    """Whether it has embedding models."""
-    remote: bool = False
-    """Whether data leaves the home, by default."""
-    context_window: int = 16384
-    """Tokens of prompt and answer together."""
-    key_check: str | None = None
-    """Path that refuses a wrong key, if the list of models is public."""
+    service: str = ""  # name of a service that needs a key
+    keys_at: str = ""  # page where its keys are created
+    embeds: bool = True  # whether it has embedding models
+    remote: bool = False  # whether data leaves the home, by default
+    context_window: int = 16384  # tokens of prompt and answer together
+    key_check: str | None = None  # path that refuses a wrong key, if the list of models is public
 
 
 def _cloud(
-    key: str, service: str, base_url: str, keys_at: str, window: int, *, example: str = "", **details: Any
+    key: str, service: str, base_url: str, keys_at: str, window: int = 128_000, *, example: str = "", **details: Any
 ) -> EndpointPreset:
     """Return a service on the internet that is paid for with a key; addresses without `https://`."""
     return EndpointPreset(
@@ -61,11 +53,10 @@ def _local(key: str, port: int, path: str = "", **details: Any) -> EndpointPrese
     return EndpointPreset(key=key, base_url=f"http://localhost:{port}/v1", example=example, **details)
 
 
-_AZURE = "https://my-home.openai.azure.com"
 PRESETS = {
     preset.key: preset
     for preset in (
-        _cloud("openai", "OpenAI", "api.openai.com/v1", "platform.openai.com/api-keys", 128_000),
+        _cloud("openai", "OpenAI", "api.openai.com/v1", "platform.openai.com/api-keys"),
         _cloud(
             "anthropic",
             "Anthropic",
@@ -75,19 +66,13 @@ PRESETS = {
             embeds=False,
         ),
         _cloud(
-            "gemini",
-            "Google Gemini",
-            "generativelanguage.googleapis.com/v1beta/openai",
-            "aistudio.google.com/apikey",
-            128_000,
+            "gemini", "Google Gemini", "generativelanguage.googleapis.com/v1beta/openai", "aistudio.google.com/apikey"
         ),
         _cloud("mistral", "Mistral", "api.mistral.ai/v1", "console.mistral.ai/api-keys", 32_000),
-        _cloud("groq", "Groq", "api.groq.com/openai/v1", "console.groq.com/keys", 128_000, embeds=False),
+        _cloud("groq", "Groq", "api.groq.com/openai/v1", "console.groq.com/keys", embeds=False),
         _cloud("deepseek", "DeepSeek", "api.deepseek.com/v1", "platform.deepseek.com/api_keys", 64_000, embeds=False),
-        _cloud(
-            "openrouter", "OpenRouter", "openrouter.ai/api/v1", "openrouter.ai/settings/keys", 128_000, key_check="/key"
-        ),
-        _cloud("azure", "Azure OpenAI", "", "portal.azure.com", 128_000, example=_AZURE),
+        _cloud("openrouter", "OpenRouter", "openrouter.ai/api/v1", "openrouter.ai/settings/keys", key_check="/key"),
+        _cloud("azure", "Azure OpenAI", "", "portal.azure.com", example="https://my-home.openai.azure.com"),
         _local("ollama", 11434),
         _local("lm_studio", 1234),
         _local("localai", 8080),
@@ -106,11 +91,7 @@ def preset_for(key: str) -> EndpointPreset:
 
 
 def normalize_base_url(url: str, preset: str = "custom") -> str:
-    """Return the address that `/chat/completions` is appended to.
-
-    Accepts an address without a scheme (`http` is assumed), with trailing slashes or `/chat/completions`, only a host
-    (`/v1` is assumed), and for Azure any address of the resource.
-    """
+    """Return the address before `/chat/completions`, also of a host alone (`/v1`), or any address of Azure's."""
     url = url.strip()
     parts = urlsplit(url if "://" in url else f"http://{url}")
     path = parts.path.rstrip("/")
@@ -153,23 +134,16 @@ _BEGINS_INSIDE = re.compile(r"deepseek-r1|qwq|[-:_]thinking|-reasoner?\b", re.IG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """Which parameters an endpoint accepts for a model, as far as this is known in advance.
+    """What is known in advance of an endpoint with a model; `Dialect` (client/chat_completions.py) learns the rest."""
 
-    A wrong guess costs one refused request: `Dialect` in client/chat_completions.py learns from it.
-    """
-
-    max_tokens: str = "max_tokens"
-    """Name of the parameter that limits the answer."""
-    sampling: bool = True
-    """Accepts `temperature` and `top_p`."""
+    max_tokens: str = "max_tokens"  # name of the parameter that limits the answer
+    sampling: bool = True  # accepts `temperature` and `top_p`
     keep_alive: bool = False
-    tool_choice_none: bool = False
-    """Obeys `tool_choice: none`."""
+    tool_choice_none: bool = False  # obeys `tool_choice: none`
     stream_options: bool = True
     response_format: bool = True
     """Obeys a JSON schema in `response_format`; otherwise the prompt describes it."""
-    thinking_back: bool = False
-    """Needs the thinking of an answer with tool calls sent back."""
+    thinking_back: bool = False  # needs the thinking of an answer with tool calls sent back
     signed_calls: bool = False
     """Signs its tool calls (`extra_content`) and refuses them without the signature."""
     strict_order: bool = False
@@ -227,25 +201,19 @@ class EndpointConfig:
     api_key: str = field(default="", repr=False)
     model: str
     preset: str = "custom"
-    api_version: str | None = None
-    """Azure OpenAI only."""
+    api_version: str | None = None  # Azure OpenAI only
     verify_ssl: bool = True
-    temperature: float | None = None
-    """None: not sent."""
+    temperature: float | None = None  # None: not sent
     top_p: float | None = None
-    max_tokens: int | None = None
-    """Tokens of one answer; None: not sent."""
+    max_tokens: int | None = None  # tokens of one answer; None: not sent
     keep_alive: str | None = None
     """How long Ollama keeps the model loaded (`5m`, `-1`); None: not sent."""
     tool_calling: bool = True
     context_window: int | None = None
     """Tokens of prompt and answer together; None: the server is asked."""
-    idle_timeout: float = 120.0
-    """Seconds of silence after which a stream is aborted."""
-    remote: bool = False
-    """Whether requests leave the home."""
-    keep_ready: bool = True
-    """Whether a model in the home reads the prompt in advance."""
+    idle_timeout: float = 120.0  # seconds of silence after which a stream is aborted
+    remote: bool = False  # whether requests leave the home
+    keep_ready: bool = True  # whether a model in the home reads the prompt in advance
 
     @property
     def keeps_ready(self) -> bool:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-CONF_MEMORY = "memory"
-"""Key of the settings within the options."""
+CONF_MEMORY = "memory"  # key of the settings within the options
 EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL = "profile", "external"
 HOME, USER = "home", "user"
 
@@ -14,34 +13,24 @@ HOME, USER = "home", "user"
 class MemorySettings:
     """Switches, limits and times. Field names are the stored keys."""
 
-    enabled: bool = True
-    """Off: memories are neither read nor written; stored ones stay."""
-    extraction: bool = False
-    """Whether a model extracts memories after each answer."""
+    enabled: bool = True  # off: memories are neither read nor written; stored ones stay
+    extraction: bool = False  # whether a model extracts memories after each answer
     extraction_llm: str = EXTRACT_WITH_PROFILE
     """`profile`: the model that answered; `external`: the agent's second model; or the subentry id of a model."""
-    scope: str = HOME
-    """Owner of new memories: the home, or the user who said it."""
-    top_k: int = 5
-    """Most memories that are sent with a question."""
-    min_importance: float = 0.3
-    """Of memories that are used, 0 to 1."""
-    extraction_min_importance: float = 0.4
-    """Of memories that are extracted, 0 to 1."""
-    min_words: int = 3
-    """Least number of words above 2 characters in an extracted memory."""
+    scope: str = HOME  # owner of new memories: the home, or the user who said it
+    top_k: int = 5  # most memories that are sent with a question
+    min_importance: float = 0.3  # of memories that are used, 0 to 1
+    extraction_min_importance: float = 0.4  # of memories that are extracted, 0 to 1
+    min_words: int = 3  # least number of words above 2 characters in an extracted memory
     learning: bool = True
     """Whether phrases that only the model understood are proposed to an administrator."""
     learning_after: int = 2
     """How often the model has to do the same for a phrase before it is proposed."""
-    max_memories: int = 1000
-    """Above it, the least useful extracted memory is deleted."""
-    dedup_threshold: float = 0.85
-    """Similarity from which two memories are the same, 0 to 1."""
+    max_memories: int = 1000  # above it, the least useful extracted memory is deleted
+    dedup_threshold: float = 0.85  # similarity from which two memories are the same, 0 to 1
     importance_decay: float = 0.0
     """Share of its importance that an extracted memory loses per day without use."""
-    fact_ttl: int = 0
-    """Days until a memory of the type expires; 0: never. Also the next three."""
+    fact_ttl: int = 0  # days until a memory of the type expires; 0: never. also the next three
     preference_ttl: int = 0
     context_ttl: int = 14
     event_ttl: int = 365

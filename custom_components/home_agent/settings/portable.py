@@ -1,8 +1,4 @@
-"""A profile's own settings from elsewhere: presets, and YAML that another home can read.
-
-YAML has names instead of ids, and no secrets; models and servers are only named. Each key that is read is checked.
-Presets (presets.json) have names and instructions in several languages.
-"""
+"""A profile's own settings from elsewhere: presets, and YAML with names instead of ids, and no secrets."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -43,8 +39,7 @@ _REFERENCES = {
     "delegates": SUBENTRY_PROFILE,
 }
 """Kinds of settings that store ids of subentries."""
-_WORDS = (LLM_DEFAULT, LLM_NONE)
-"""Values of such settings that are no ids."""
+_WORDS = (LLM_DEFAULT, LLM_NONE)  # values of such settings that are no ids
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
 
 
@@ -64,10 +59,7 @@ def _read_presets() -> Mapping[str, Any]:
 
 
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
-    """Raise `YAMLError` for references (a few lines can stand for gigabytes), duplicate keys, tags, and control characters.
-
-    Home Assistant's `!secret` and `!include` work in its own files only. YAML accepts control characters as escapes.
-    """
+    """Raise `YAMLError` for references, which may stand for gigabytes, duplicate keys, tags and control characters."""
 
     def refused(problem: str, at: yaml.Node) -> yaml.MarkedYAMLError:
         return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
@@ -130,10 +122,7 @@ def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
 
 
 def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
-    """Return the name (or ""), the settings as they are stored, and all problems.
-
-    Settings with a problem, that are null, or that this version does not use any more are left out.
-    """
+    """Return name (or ""), settings as stored, without wrong, removed and null ones, and all problems."""
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
     try:
@@ -203,10 +192,7 @@ def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], An
 
 
 def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Return settings with ids of areas and labels, which may be given by name, and problems with those that are missing.
-
-    A setting with a missing item is left out as a whole: without the item, an agent would know more than was written.
-    """
+    """Return settings with ids of areas and labels, without settings of which an item is missing, and problems."""
     found, problems = dict(settings), list[Problem]()
     areas, labels = ar.async_get(hass), lr.async_get(hass)
     for key in ("exposed_areas", "exposed_labels", "exposed_entities"):

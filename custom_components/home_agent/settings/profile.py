@@ -1,7 +1,4 @@
-"""The settings of one agent: built-in defaults, then the home's, then the profile's own, merged when the entry is loaded.
-
-Subentry and options store only what was set; an absent key, or None, inherits.
-"""
+"""The settings of one agent: built-in defaults, the home's and its own, merged. Only what was set is stored."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -26,8 +23,7 @@ from ..support.const import (
 class ContextEntity:
     """One row of the list of entities in the context."""
 
-    pattern: str
-    """An entity id, also with wildcards (`climate.*`)."""
+    pattern: str  # an entity id, also with wildcards (`climate.*`)
     attributes: tuple[str, ...] = ()
     """Attributes to send besides the state; empty: those of the domain's record."""
 
@@ -36,23 +32,18 @@ class ContextEntity:
 class Narrowing:
     """The part of the home that a profile knows: the union of these. For the profile, the rest does not exist."""
 
-    areas: frozenset[str]
-    """Ids; the area of an entity, or of its device."""
-    labels: frozenset[str]
-    """Ids; of an entity, its device or its area."""
-    entities: tuple[str, ...]
-    """Entity ids and domains, also with wildcards."""
+    areas: frozenset[str]  # ids; the area of an entity, or of its device
+    labels: frozenset[str]  # ids; of an entity, its device or its area
+    entities: tuple[str, ...]  # entity ids and domains, also with wildcards
 
 
-ALL = "all"
-"""In a list of names: all of them."""
+ALL = "all"  # in a list of names: all of them
 
 
 class FormSection(StrEnum):
     """A section of the form of an agent; the values are keys of translations."""
 
-    BASICS = ""
-    """Outside of any."""
+    BASICS = ""  # outside of any
     PROMPT = "prompt"
     CONTEXT = "context"
     EXPOSURE = "exposure"
@@ -68,8 +59,7 @@ class FormSection(StrEnum):
 class Part(StrEnum):
     """A part of the stored defaults and of an agent's YAML; the values are keys there."""
 
-    OWN = ""
-    """At the top: of one agent alone, without a default."""
+    OWN = ""  # at the top: of one agent alone, without a default
     PROCESSING = "processing_config"
     TOOLS = "tools_config"
 
@@ -113,10 +103,7 @@ def _choice(section: FormSection, *options: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One agent. Field names are the keys of a `profile` subentry and of the defaults in the entry's options.
-
-    Forms show them in this order. What each one means to a person is in the translations.
-    """
+    """One agent. Field names are the keys of stored settings; forms show them in this order."""
 
     subentry_id: str = ""
     name: str = ""
@@ -146,8 +133,7 @@ class Profile:
     """Whether the history in a prompt lists tool calls."""
     system_documents: tuple[str, ...] = _setting((), FormSection.PROMPT, "documents")
     """Names of documents in the system prompt (search/user_documents.py), in this order."""
-    timezone: str = _setting("", FormSection.PROMPT, "text")
-    """Empty: Home Assistant's."""
+    timezone: str = _setting("", FormSection.PROMPT, "text")  # empty: Home Assistant's
 
     context_mode: str = _choice(FormSection.CONTEXT, "auto", "direct", "retrieved", "both", "off")
     """A `ContextMode`, or `auto`: direct if everything fits, else retrieved."""
@@ -187,8 +173,7 @@ class Profile:
     custom_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "custom_tools")
     llm_apis: tuple[str, ...] = _setting((), FormSection.TOOLS, "llm_apis")
     """Ids of LLM APIs in Home Assistant's registry (Assist, its MCP integration)."""
-    mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")
-    """Subentry ids."""
+    mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")  # subentry ids
     allowed_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "tool_names")
     """Limits what the other settings offer, by name or wildcard."""
     documentation_tool: bool = _switch(False, FormSection.TOOLS)
@@ -252,8 +237,7 @@ class Profile:
 
     within: tuple[Narrowing, ...] = ()
     """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
-    changes_within: tuple[tuple[str, ...], ...] = ()
-    """The same for `may_change`."""
+    changes_within: tuple[tuple[str, ...], ...] = ()  # the same for `may_change`
 
     def __post_init__(self) -> None:
         """Derive the fields that are not settings."""
@@ -285,17 +269,12 @@ class SettingOrigin(StrEnum):
     """Where the value of a setting comes from; the values are keys of translations."""
 
     BUILT_IN = "built_in"
-    DEFAULTS = "defaults"
-    """The home's defaults of all agents."""
-    PROFILE = "profile"
-    """The agent itself."""
+    DEFAULTS = "defaults"  # the home's defaults of all agents
+    PROFILE = "profile"  # the agent itself
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return layers of settings as one, key by key, later ones over earlier ones; the layers are not changed.
-
-    Mappings are merged at every depth. A list, also an empty one, or a single value replaces the one below. None inherits.
-    """
+    """Return layers of settings as one, later ones over earlier ones: mappings are merged, the rest replaces."""
     result: dict[str, Any] = {}
     for key, value in chain.from_iterable(layer.items() for layer in layers):
         if isinstance(value, Mapping):
@@ -377,10 +356,7 @@ def with_one_description(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
-    """Return the profile of a subentry with this `data`; unknown keys are ignored.
-
-    `defaults` are those of all agents, by key (`default_settings`).
-    """
+    """Return a profile from the `data` of its subentry and the `defaults` of all agents; unknown keys are ignored."""
     settings = {key: value for key, value in merged(defaults, settings_of(data)).items() if key in SETTINGS}
     for key, value in settings.items():
         if SETTINGS[key].kind == "number":
@@ -395,10 +371,7 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
 
 
 def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the ids of profiles, each given as its chosen id (or "") and its name.
-
-    An id that was not chosen is made from the name, with a number if it is taken.
-    """
+    """Return the ids of profiles, given as chosen id or "" and name; others are made from the name, with a number."""
     listed = list(profiles)
     used = {own for own, _ in listed if own}
     found: list[str] = []
@@ -414,12 +387,9 @@ def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
 class ContextMode(StrEnum):
     """Which states a conversation sends to the model; `auto` becomes one of these in its first turn."""
 
-    DIRECT = "direct"
-    """All exposed or listed entities, then changes."""
-    RETRIEVED = "retrieved"
-    """Entities that match the request."""
-    BOTH = "both"
-    """Listed entities, and others that match the request."""
+    DIRECT = "direct"  # all exposed or listed entities, then changes
+    RETRIEVED = "retrieved"  # entities that match the request
+    BOTH = "both"  # listed entities, and others that match the request
     OFF = "off"
 
     def __init__(self, value: str) -> None:

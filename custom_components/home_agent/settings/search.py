@@ -8,8 +8,7 @@ from typing import Any, Self
 from .endpoint import is_public, normalize_base_url, preset_for
 from .memory import MemorySettings
 
-CONF_RETRIEVAL = "retrieval"
-"""Key of the settings within the options."""
+CONF_RETRIEVAL = "retrieval"  # key of the settings within the options
 EMBEDDED, CHROMA = "embedded", "chroma"
 LEXICAL, ENDPOINT = "lexical", "endpoint"
 OLLAMA = "ollama"
@@ -29,10 +28,8 @@ class RetrievalSettings:
     chroma_token: str = field(default="", repr=False)
     chroma_tenant: str = "default_tenant"
     chroma_database: str = "default_database"
-    collection: str = "home_entities"
-    """Of the entities of the home."""
-    top_k: int = 5
-    """Most entities that are found by vector, besides those found by words."""
+    collection: str = "home_entities"  # of the entities of the home
+    top_k: int = 5  # most entities that are found by vector, besides those found by words
     similarity_threshold: float = 0.2
     """Least cosine of a match. It suits models whose unrelated texts are near 0 (`scripts/eval meaning`)."""
     embedding: str = LEXICAL
@@ -41,13 +38,10 @@ class RetrievalSettings:
     embedding_key: str = field(default="", repr=False)
     embedding_verify_ssl: bool = True
     embedding_model: str = "text-embedding-3-small"
-    embedding_keep_alive: str = "5m"
-    """For Ollama: a duration, seconds, or `-1` (forever)."""
-    embedding_batch: int = 64
-    """Texts per request."""
+    embedding_keep_alive: str = "5m"  # for Ollama: a duration, seconds, or `-1` (forever)
+    embedding_batch: int = 64  # texts per request
     additional_collections: tuple[str, ...] = ()
-    additional_top_k: int = 5
-    """Most matches in all additional collections together."""
+    additional_top_k: int = 5  # most matches in all additional collections together
     additional_l2_threshold: float = 250.0
     """Greatest distance of a match in collections with L2 distance; ours use the cosine."""
 
@@ -102,7 +96,6 @@ class DocumentMatch:
     id: str
     text: str
     metadata: Metadata
-    distance: float
-    """In the metric of the collection; smaller is nearer."""
+    distance: float  # in the metric of the collection; smaller is nearer
     similarity: float | None
     """Cosine, at most 1; None if the collection has another metric (`l2`, `ip`)."""

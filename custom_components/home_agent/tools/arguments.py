@@ -1,8 +1,4 @@
-"""Reads arguments as small models write them into the form of the schema, before it validates them.
-
-They write a list or `a, b` for one id, JSON in a string, a parameter at the wrong level, `light.turn_on` for `turn_on`. What is
-unambiguous is accepted; the rest stays an error.
-"""
+"""Arguments as small models write them, in the form of the schema; only what is unambiguous is accepted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, override

@@ -1,8 +1,4 @@
-"""`delegate_to_service`: hand a request to another agent, and get its answer.
-
-The other agent answers in its own conversation and sees the request only. It acts for the same user, under its own rules and those
-of the delegating agent; its confirmations are asked by the user's own turn.
-"""
+"""`delegate_to_service`: hand a request to another agent, in its own conversation, for the same user."""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,8 +58,7 @@ _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 class Target:
     """An agent that may be asked."""
 
-    id: str
-    """Name for the model: the id of a profile, the entity id of another agent."""
+    id: str  # name for the model: the id of a profile, the entity id of another agent
     name: str
     description: str = ""
     profile_id: str = ""
@@ -170,10 +165,7 @@ class DelegateToService(HomeAgentTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the other agent's answer. Raises `ToolRefusal` if it fails, or waits for a confirmation.
-
-        Its words stream as progress, in the form of thinking: they are no part of the user's answer.
-        """
+        """Return the other agent's answer; its words stream as thinking. Raises `ToolRefusal` if it fails or asks."""
         target = self._target(args[TARGET])
         entity_id = target.entity_id(hass)
         request = TurnRequest(delegated_by=turn) if target.profile_id else None

@@ -80,10 +80,7 @@ class QueryExternalLLM(HomeAgentTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with the error.
-
-        Personal data is masked if the model is outside the home and the profile says so.
-        """
+        """Return the answer, whose tokens count for the turn. Personal data is masked if the profile says so."""
         turn.record.used_external_llm = True
         prompt, context = args["prompt"], args.get("context")
         if mask := mask_for(turn.profile.mask_personal_data, remote=self._model.client.config.remote):

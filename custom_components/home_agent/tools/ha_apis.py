@@ -1,7 +1,4 @@
-"""The tools of Home Assistant's LLM APIs that a profile names.
-
-Intents, lists, scripts and actions are planned; others are judged by their annotations.
-"""
+"""The tools of Home Assistant's LLM APIs. Intents, lists, scripts and actions are planned, others are annotated."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -97,15 +94,8 @@ class ApiTool(HomeAgentTool):
         self._tool = tool
         self._instance = instance
         made = type(getattr(tool, "tool", tool))  # inside of Home Assistant's namespace
-        described = (
-            made.__module__,
-            made.__qualname__,
-            tool.name,
-            tool.title,
-            tool.description,
-            self.wire_parameters,
-            tool.annotations,
-        )
+        said = (tool.name, tool.title, tool.description, self.wire_parameters, tool.annotations)
+        described = (made.__module__, made.__qualname__, *said)
         self._version = sha256(repr(described).encode(errors="replace")).hexdigest()[:16]
 
     @override
@@ -137,7 +127,9 @@ class ApiTool(HomeAgentTool):
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Call the tool for the turn's user. Raises `ToolRefusal` with the error that it reports."""
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
-        return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+        context = self._instance.llm_context
+        asks = replace(context, context=turn.context, language=turn.language, device_id=turn.device_id)
+        return plain_result(await self._tool.async_call(hass, tool_input, asks))
 
     def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
         """Raise if the user may not use the API or read all that the tool reads, or for invalid arguments."""
@@ -148,11 +140,6 @@ class ApiTool(HomeAgentTool):
         ):
             raise ToolPermissionError(target=self.name)
         self._tool.parameters(deepcopy(args))
-
-    def _asked_by(self, turn: Turn) -> llm.LLMContext:
-        return replace(
-            self._instance.llm_context, context=turn.context, language=turn.language, device_id=turn.device_id
-        )
 
 
 class ApiIntent(ApiTool):
@@ -168,10 +155,7 @@ class ApiIntent(ApiTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the entities that the intent will find, and the calls if its handler tells them.
-
-        Raises `ToolRefusal` if it finds none, or one that is not exposed or hidden from the user.
-        """
+        """Return the entities that the intent will find, and the calls. Raises `ToolRefusal` without a known entity."""
         slots = _filled(args)
         self.check(hass, slots, turn)
         try:
@@ -203,11 +187,7 @@ class ApiIntent(ApiTool):
 
 
 class ApiList(ApiTool):
-    """A tool that reads one calendar or one to-do list by its name.
-
-    Its schema lists all that Home Assistant exposes, also what is hidden from the user or not shared with us, so the list goes
-    neither to a model nor into an error.
-    """
+    """Reads one calendar or list by name. Its schema lists what is not exposed as well: no model is shown that."""
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
         """Wrap a tool of `PARAMETERS`."""
@@ -261,8 +241,7 @@ class ApiScript(ApiTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Run the script. A response counts as text from outside."""
-        tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
-        result = plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+        result = await super().run(hass, args, plan, turn)
         answer = result.get("result") if isinstance(result, dict) else result
         if answer:
             turn.record.taints.add(self.name)
@@ -307,10 +286,7 @@ class ApiAction(ApiTool):
 
 
 class ApiRemoteTool(ApiTool):
-    """A tool of Home Assistant's own MCP integration, judged like one of our servers.
-
-    Of its annotations only `read_only` is believed: what it does then, it does on the server.
-    """
+    """A tool of Home Assistant's MCP integration: of its annotations only `read_only` is believed."""
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
         """Keep `read_only` of the annotations."""

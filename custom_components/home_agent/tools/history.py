@@ -1,7 +1,4 @@
-"""History of entities from the recorder, or from long-term statistics for what it has purged.
-
-All reading and computing runs in the recorder's executor.
-"""
+"""History of entities from the recorder, in its executor, or from long-term statistics for what it has purged."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,10 +74,7 @@ def changes(points: Sequence[Point]) -> int:
 
 
 def growth(points: Iterable[Point], *, resets: bool) -> float | None:
-    """Return the growth of a meter; None without any value.
-
-    With `resets`, for a meter that only rises, a drop below 0.9 of its value counts as a start at zero.
-    """
+    """Return the growth of a meter, None without any value. With `resets`, a drop is a start at zero."""
     numbers = values(points)
     total = 0.0
     for before, after in pairwise(numbers):
@@ -148,10 +142,7 @@ class _Past:
 async def async_history(
     hass: HomeAssistant, states: Sequence[State], duration: object, aggregate: Aggregate | None
 ) -> JsonObjectType:
-    """Return the history of these entities.
-
-    Raises `ToolRefusal` without a recorder, for an invalid duration, and for more entities than fit an answer.
-    """
+    """Return the history of entities. Raises `ToolRefusal` without a recorder, and for too many entities."""
     asked = read_duration(DEFAULT_PERIOD if duration in (None, "") else duration)
     if "recorder" not in hass.config.components:
         raise ToolRefusal("There is no history: the recorder of Home Assistant is not set up.")

@@ -1,8 +1,4 @@
-"""`store_memory`, `recall_memory`, `forget_memory`: facts about the people and the home, at the user's request.
-
-The owners whose memories a call may read and write are decided at the call (`Memories.scope_of`). Other owners' memories do not
-exist for it: their ids get the same answer as unknown ones.
-"""
+"""`store_memory`, `recall_memory`, `forget_memory`: facts of the owners that a turn may know of."""
 
 import asyncio
 from collections import OrderedDict
@@ -29,8 +25,7 @@ from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import Owner, Turn
 from .arguments import text_list
 
-SAID_IMPORTANCE = 0.8
-"""Importance of what a user asks to keep; higher than of extracted facts."""
+SAID_IMPORTANCE = 0.8  # importance of what a user asks to keep; higher than of extracted facts
 MAX_RECALLED = 20  # memories of one answer
 MAX_CHARACTERS = 6_000  # of one answer
 MAX_FORGOTTEN = 20  # memories that a query may mean
@@ -233,7 +228,6 @@ class RecallMemory(MemoryTool):
             known = [item.memory for item in found]
         rows: list[JsonValueType] = []
         room = MAX_CHARACTERS
-        told: list[Memory] = []
         for memory in known[:MAX_RECALLED]:
             row: JsonObjectType = {
                 "id": memory.id[:SHORT_ID],
@@ -247,11 +241,9 @@ class RecallMemory(MemoryTool):
             if room < 0:
                 break
             rows.append(row)
-            told.append(memory)
-        for memory in told:  # text from outside stays that in memory
-            turn.record.taints |= set(memory.tainted)
-        if told:
-            self._last.note(turn, told)
+            turn.record.taints |= set(memory.tainted)  # text from outside stays that in memory
+        if rows:
+            self._last.note(turn, known[: len(rows)])
         result: JsonObjectType = {"memories": rows}
         if len(known) > len(rows):
             result["more"] = len(known) - len(rows)
@@ -278,10 +270,7 @@ class ForgetMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the memories to delete. Several need a yes, and one that is not surely meant.
-
-        Raises `ToolRefusal` if none is meant.
-        """
+        """Return the memories to delete; several need a yes, or unsure ones. Raises `ToolRefusal` if none is meant."""
         found, sure = await self._async_meant(args, turn)
         going = sorted(found, key=lambda memory: (memory.extracted_at, memory.id))
         asks, tainted = len(going) > 1 or not sure, bool(turn.record.taints)

@@ -17,6 +17,7 @@ from ..home.contents import AUTOMATION
 from ..home.snapshot import Home, HomeSnapshot
 from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
+from ..policy.undo import HaUndo
 from ..settings.profile import Profile
 from ..support.const import ASSISTANT, DOMAIN, LOGGER
 from ..turn.turn import Turn, current_turn
@@ -37,29 +38,26 @@ class ToolProvider(Protocol):
         ...
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tools for a profile; the same objects as long as nothing changed, so that their schemas are cached.
-
-        Raises `HomeAssistantError` when they cannot be had now; the others stay.
-        """
+        """Return a profile's tools, the same objects while nothing changed, or raise `HomeAssistantError`."""
         ...
 
 
 class NativeTools:
-    """`ha_control` and `ha_query`."""
+    """`ha_control`, `ha_query`, and beside them `ha_undo`."""
 
-    names = (HaControl.name, HaQuery.name)
+    names = (HaControl.name, HaQuery.name, HaUndo.name)
 
-    def __init__(self, home: Home) -> None:
-        """Take where the exposed home is read."""
+    def __init__(self, home: Home, *beside: HaUndo) -> None:
+        """Take where the exposed home is read, and the tool beside."""
         self.revision = 0
         self._home = home
         query = HaQuery(home)
-        self._tools = {known: (HaControl(home, automations=known), query) for known in (False, True)}
+        self._tools = {known: (HaControl(home, automations=known), query, *beside) for known in (False, True)}
         self._automations: bool | None = None
         home.async_listen(self._look)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return both, or none when the profile has them switched off."""
+        """Return all, or none when the profile has them switched off."""
         if not profile.native_tools:
             return ()
         if self._automations is None:
@@ -151,8 +149,7 @@ class TurnAPIInstance(llm.APIInstance):
     async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
         """Return the envelope; never raises, so the model always learns how the call ended."""
         async_conversation_trace_append(
-            ConversationTraceEventType.TOOL_CALL,
-            {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
+            ConversationTraceEventType.TOOL_CALL, {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args}
         )
         named = (tool for tool in self.tools if isinstance(tool, HomeAgentTool) and tool.name == tool_input.tool_name)
         return await self.policy.async_call(current_turn.get(), next(named, None), tool_input)

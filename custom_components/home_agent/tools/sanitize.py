@@ -69,10 +69,7 @@ def means_more(name: str) -> bool:
 
 
 def remote_name_from(name: str) -> str:
-    """Return the name of an MCP server's tool, never one of Home Assistant's own; "" if nothing is left.
-
-    The owner's lists name tools, so a server could otherwise choose a name that needs no confirmation.
-    """
+    """Return the name of a server's tool, never one of Home Assistant's own, which may need no yes; or ""."""
     return _SEPARATOR.sub("_", tool_name_from(name)).strip("_")
 
 

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.policy.effects import KINDS
-from custom_components.home_agent.policy.undo import UndoTools
+from custom_components.home_agent.tools.registry import NativeTools
 
 from .notes import NOTES, NoteKind, WriteNote
 
@@ -15,13 +15,13 @@ from .notes import NOTES, NoteKind, WriteNote
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> NoteKind:
     """Register the kind and its tool."""
-    kind, tool, offered = NoteKind(), WriteNote(), UndoTools.async_tools
+    kind, tool, offered = NoteKind(), WriteNote(), NativeTools.async_tools
 
-    async def async_tools(self: UndoTools, *args: Any) -> Any:
+    async def async_tools(self: NativeTools, *args: Any) -> Any:
         return (*await offered(self, *args), tool)
 
     monkeypatch.setitem(KINDS, kind.effect.kind, kind)
-    monkeypatch.setattr(UndoTools, "async_tools", async_tools)
+    monkeypatch.setattr(NativeTools, "async_tools", async_tools)
     return kind
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from custom_components.home_agent.policy.effects import KINDS
 from custom_components.home_agent.policy.effects.name_change import NameChange
-from custom_components.home_agent.policy.undo import Reversal, UndoTools
+from custom_components.home_agent.policy.undo import Reversal
 from custom_components.home_agent.policy.write import EffectTool, async_plan_of
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.tools.registry import NativeTools
 from custom_components.home_agent.turn.plan import Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Outcome, Turn
 from tests.house import say, set_up, speech, state_of
@@ -83,12 +84,12 @@ class NameAndLight(EffectTool):
 async def test_undo_leaves_a_name_that_the_owner_gave(
     hass: HomeAssistant, llm_server: LLMServer, admin: Context, kind: NoteKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tool, offered = NameAndLight(), UndoTools.async_tools
+    tool, offered = NameAndLight(), NativeTools.async_tools
 
-    async def async_tools(self: UndoTools, *args: Any) -> Any:
+    async def async_tools(self: NativeTools, *args: Any) -> Any:
         return (*await offered(self, *args), tool)
 
-    monkeypatch.setattr(UndoTools, "async_tools", async_tools)
+    monkeypatch.setattr(NativeTools, "async_tools", async_tools)
     await set_up(hass, llm_server)
     await hass.services.async_call("light", "turn_off", {"entity_id": BED}, blocking=True)
     llm_server.plan(tool_call("name_and_light", {}))

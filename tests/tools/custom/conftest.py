@@ -13,7 +13,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import set_up
+from tests.house import act, set_up
 from tests.prompt.conftest import add_entity, make_turn
 from tests.tools.custom.rest_server import RestServer
 
@@ -53,15 +53,8 @@ def run(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
     """Return a function that runs a tool as a model would, under the policy, for an administrator."""
 
     async def run(name: str, **parameters: Any) -> dict[str, Any]:
-        response = await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": name, "parameters": parameters},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_admin_user.id),
-        )
-        return dict(response or {})
+        context = Context(user_id=hass_admin_user.id)
+        return await act(hass, "execute_tool", context, tool_name=name, parameters=parameters)
 
     return run
 

@@ -12,6 +12,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
+from tests.house import subentry
 from tests.tools.custom.conftest import Run, WriteYaml, issues
 from tests.tools.custom.rest_server import RestServer
 
@@ -208,15 +209,13 @@ async def test_reload_is_for_admins(hass: HomeAssistant, write_yaml: WriteYaml, 
         await hass.services.async_call(DOMAIN, "reload", blocking=True, context=Context(user_id=hass_read_only_user.id))
 
 
-def subentry(name: str, **more: Any) -> ConfigSubentryDataWithId:
+def in_ui(name: str, **more: Any) -> ConfigSubentryDataWithId:
     data = {"name": name, "description": "Of the UI.", "handler": {"type": "template", "template": "ui"}} | more
-    return ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title=name, unique_id=None, subentry_id=f"tool-{name}"
-    )
+    return subentry("custom_tool", name, f"tool-{name}", data)
 
 
 async def test_yaml_wins_over_the_ui(hass: HomeAssistant, write_yaml: WriteYaml, run: Run) -> None:
-    await write_yaml(yaml(BASE + "handler: {type: template, template: yaml}"), more=[subentry("bad"), subentry("mine")])
+    await write_yaml(yaml(BASE + "handler: {type: template, template: yaml}"), more=[in_ui("bad"), in_ui("mine")])
     assert names(hass) == ["bad", "good", "mine"]
     assert (await run("bad"))["result"] == "yaml"
     assert (await run("mine"))["result"] == "ui"
@@ -227,14 +226,14 @@ async def test_yaml_wins_over_the_ui(hass: HomeAssistant, write_yaml: WriteYaml,
 
 
 async def test_a_wrong_tool_in_yaml_keeps_its_name(hass: HomeAssistant, write_yaml: WriteYaml) -> None:
-    await write_yaml(yaml(BASE + "handler: {type: script}"), more=[subentry("bad")])
+    await write_yaml(yaml(BASE + "handler: {type: script}"), more=[in_ui("bad")])
     assert names(hass) == ["good"]
     assert {"custom_tool_clash", "custom_yaml_tool"} <= set(issues(hass))
 
 
 async def test_a_wrong_tool_of_the_ui_is_told(hass: HomeAssistant, write_yaml: WriteYaml) -> None:
     wrong = {"handler": {"type": "template", "template": "{{ gone_secret }}"}}
-    await write_yaml("home_agent:", more=[subentry("ui", **wrong)])
+    await write_yaml("home_agent:", more=[in_ui("ui", **wrong)])
     told = issues(hass)["custom_tool_wrong"]
     assert told["tool"] == "ui"
     assert "gone_secret" in told["reason"]

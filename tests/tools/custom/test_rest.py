@@ -1,6 +1,5 @@
 """Requests: what is sent, what comes back, and what a model cannot make of it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from homeassistant.core import HomeAssistant
@@ -322,12 +321,7 @@ async def test_errors_tell_status_and_message(server: RestServer, write_yaml: Wr
     pytest.param("method: DELETE", "sensitive", id="DELETE asks"),
 ])  # fmt: skip
 async def test_classes(
-    hass: HomeAssistant,
-    server: RestServer,
-    write_yaml: WriteYaml,
-    make_turn: Callable[..., Any],
-    handler: str,
-    action: str,
+    hass: HomeAssistant, server: RestServer, write_yaml: WriteYaml, make_turn: Any, handler: str, action: str
 ) -> None:
     await write_yaml(tool(server, handler))
     [entry] = hass.config_entries.async_entries("home_agent")

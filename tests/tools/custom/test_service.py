@@ -15,6 +15,8 @@ from tests.house import build_house
 from tests.prompt.conftest import AddEntity
 from tests.tools.custom.conftest import Run, WriteYaml
 
+type Calls = list[ServiceCall]
+
 AUTOMATION = """
 home_agent:
   custom_tools:
@@ -101,7 +103,7 @@ def called(hass: HomeAssistant) -> list[ServiceCall]:
     return async_mock_service(hass, "light", "turn_on")
 
 
-@pytest.mark.parametrize(("handler", "parameters"), [
+@pytest.mark.parametrize(("handler", "args"), [
     pytest.param('target: {entity_id: "{{ a }}"}', {"a": ["light.desk"]}, id="list"),
     pytest.param("target:\n  entity_id:\n    - light.desk\n    - '{{ a }}'", {"a": "light.desk"}, id="owner and model"),
     pytest.param("target: {area_id: '{{ a }}'}", {"a": "study"}, id="area"),
@@ -113,9 +115,9 @@ async def test_targets_are_resolved_to_what_is_exposed(
     add_entity: AddEntity,
     write_yaml: WriteYaml,
     run: Run,
-    called: list[ServiceCall],
+    called: Calls,
     handler: str,
-    parameters: dict[str, Any],
+    args: dict[str, Any],
 ) -> None:
     add_entity("light.desk", area="Study")
     add_entity("light.hidden", area="Study", exposed=False)
@@ -123,11 +125,11 @@ async def test_targets_are_resolved_to_what_is_exposed(
     for entity_id in ("light.desk", "light.hidden", "switch.fan"):
         er.async_get(hass).async_update_entity(entity_id, labels={"mine"})
     await write_yaml(tool("light.turn_on", handler))
-    assert (await run("act", **parameters))["success"]
+    assert (await run("act", **args))["success"]
     assert [call.data for call in called] == [{"entity_id": "light.desk"}]
 
 
-@pytest.mark.parametrize(("handler", "parameters"), [
+@pytest.mark.parametrize(("handler", "args"), [
     pytest.param("target: {area_id: '{{ a }}'}", {"a": "attic"}, id="area of hidden things only"),
     pytest.param("target: {area_id: '{{ a }}'}", {"a": "nowhere"}, id="no such area"),
     pytest.param("target: {area_id: '{{ a }}'}", {"a": "all"}, id="all areas"),
@@ -149,9 +151,9 @@ async def test_targets_that_must_not_be(
     add_entity: AddEntity,
     write_yaml: WriteYaml,
     run: Run,
-    called: list[ServiceCall],
+    called: Calls,
     handler: str,
-    parameters: dict[str, Any],
+    args: dict[str, Any],
 ) -> None:
     add_entity("light.desk", area="Study")
     add_entity("light.hidden", area="Attic", exposed=False)
@@ -159,7 +161,7 @@ async def test_targets_that_must_not_be(
     hass.states.async_set("light.both", "on", {"entity_id": ["light.desk", "light.hidden"]})
     ar.async_get(hass).async_get_or_create("Empty")
     await write_yaml(tool("light.turn_on", handler))
-    assert not (await run("act", **parameters))["success"]
+    assert not (await run("act", **args))["success"]
     assert not called
 
 
@@ -195,7 +197,7 @@ async def test_users_without_permission(
     hass: HomeAssistant,
     add_entity: AddEntity,
     write_yaml: WriteYaml,
-    called: list[ServiceCall],
+    called: Calls,
     hass_read_only_user: MockUser,
     make_turn: Any,
 ) -> None:

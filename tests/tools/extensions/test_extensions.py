@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 import shutil
 from typing import Any, override
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
 from homeassistant.helpers import llm
@@ -20,7 +20,7 @@ from custom_components.home_agent.tools.extensions.extensions import NO_USER, as
 from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte
-from tests.house import build_house, set_up, state_of
+from tests.house import act as call, build_house, set_up, state_of, subentry
 from tests.tools.custom.conftest import issues
 
 type Run = Callable[..., Awaitable[dict[str, Any]]]
@@ -40,14 +40,7 @@ def configuration(hass: HomeAssistant) -> None:
 
 @pytest.fixture
 def act(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
-    async def act(action: str, **data: Any) -> dict[str, Any]:
-        context = data.pop("context", Context(user_id=hass_admin_user.id))
-        response = await hass.services.async_call(
-            DOMAIN, action, data, blocking=True, return_response=True, context=context
-        )
-        return dict(response or {})
-
-    return act
+    return partial(call, hass, context=Context(user_id=hass_admin_user.id))
 
 
 def write(hass: HomeAssistant, tools: str = DOORS, name: str = "Doors", prompt: str = PROMPT) -> Path:
@@ -344,18 +337,9 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
 
 @pytest.mark.usefixtures("home")
 async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -> None:
-    coach = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={
-            "extension_name": "CoachByte",
-            "description": "Plan and track workouts for the user.\nKnows knees.",
-            "native_tools": True,
-            "memory": "off",
-        },
-        title="Coach",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    description = "Plan and track workouts for the user.\nKnows knees."
+    data = {"extension_name": "CoachByte", "description": description, "native_tools": True, "memory": "off"}
+    coach = subentry("profile", "Coach", "profile-2", data)
     entry = await set_up(hass, more=[coach])
     runtime = entry.runtime_data
     [extension] = await runtime.extensions.async_of(runtime.profiles["profile-1"], NO_USER)
@@ -379,14 +363,14 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     # its own yes finds its tools under their names in the domain
     done = await act("execute_tool", tool_name="COACHBYTE_UPDATE_CONTROL", parameters=arguments, profile="Coach")
     assert done["success"], done
-    subentry = entry.subentries["profile-2"]
+    stored = entry.subentries["profile-2"]
     for changed, key in (
         ({"delegation_level": "blocked"}, "takes no requests"),
         ({"description": ""}, "is empty"),
         ({"native_tools": False}, "has no tools"),
         ({"extension_name": "—"}, "not a valid name"),
     ):
-        hass.config_entries.async_update_subentry(entry, subentry, data={**coach["data"], **changed})
+        hass.config_entries.async_update_subentry(entry, stored, data={**coach["data"], **changed})
         await hass.async_block_till_done(wait_background_tasks=True)
         assert key in issues(hass)["extension_wrong"]["reason"]
         assert await names_of(entry) == []

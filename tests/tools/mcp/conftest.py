@@ -16,6 +16,7 @@ from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
 from custom_components.home_agent.tools.mcp import server as server_module
 from custom_components.home_agent.tools.mcp.provider import McpTool
 from custom_components.home_agent.tools.mcp.server import Server
+from tests import house
 from tests.house import set_up
 from tests.tools.custom.conftest import run
 
@@ -67,9 +68,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def subentry(url: str, number: int = 1, *, title: str = "Library", **data: Any) -> ConfigSubentryDataWithId:
-    return ConfigSubentryDataWithId(
-        subentry_type="mcp_server", data={"url": url, **data}, title=title, unique_id=None, subentry_id=f"mcp-{number}"
-    )
+    return house.subentry("mcp_server", title, f"mcp-{number}", {"url": url, **data})
 
 
 def with_key(server: McpServer, number: int = 1, **data: Any) -> ConfigSubentryDataWithId:

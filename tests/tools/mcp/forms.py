@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigEntry
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 
 from tests.flows.forms import Result, go_through
@@ -15,18 +15,6 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
     result = await go_through(hass.config_entries.subentries.async_configure, form, data)
     await hass.async_block_till_done()
     return result
-
-
-async def add(hass: HomeAssistant, entry: ConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "mcp_server"), context={"source": SOURCE_USER}
-    )
-
-
-async def change(hass: HomeAssistant, entry: ConfigEntry) -> Result:
-    return await hass.config_entries.subentries.async_init(
-        (entry.entry_id, "mcp_server"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "mcp-1"}
-    )
 
 
 def stored(entry: ConfigEntry) -> dict[str, Any]:

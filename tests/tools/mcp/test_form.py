@@ -16,12 +16,12 @@ from custom_components.home_agent.diagnostics import async_get_config_entry_diag
 from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.wire import CONNECT_TIMEOUT
 from tests.client.conftest import server_certificate
-from tests.flows.forms import fields, options, shown
+from tests.flows.forms import add, change, fields, options, shown
 from tests.house import set_up
 from tests.tools.custom.conftest import server
 from tests.tools.custom.rest_server import Answer, RestServer, answer, serve_tokens
 from tests.tools.mcp.conftest import tools_of
-from tests.tools.mcp.forms import access, add, change, send, stored
+from tests.tools.mcp.forms import access, send, stored
 
 from .conftest import TOKEN, StartServer, is_connected, server_of, set_up_servers, until, with_key
 from .mcp_server import McpServer
@@ -31,7 +31,7 @@ __all__ = ["server", "server_certificate"]
 
 async def test_a_server_is_added(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass)
-    form = await add(hass, entry)
+    form = await add(hass, entry, "mcp_server")
     assert shown(form) == {"transport": "auto", "auth": "none", "verify_ssl": True}
     assert set(fields(form)) == {"name", "url", "auth", "transport", "verify_ssl"}
     form = await send(hass, form, **access(library, url=f" {library.url} "))
@@ -51,7 +51,7 @@ async def test_a_server_is_added(hass: HomeAssistant, library: McpServer) -> Non
 
 async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library, name=""))
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(library, name=""))
     assert (await send(hass, form))["title"] == "127.0.0.1"
 
 
@@ -72,7 +72,7 @@ async def test_what_is_wrong(
     hass: HomeAssistant, library: McpServer, step: str, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
     entry = await set_up(hass, more=[with_key(library)])
-    form = await send(hass, await add(hass, entry), **access(library, name="Other") | sent)
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(library, name="Other") | sent)
     assert (form["step_id"], form["errors"]) == (step, errors)
     assert shown(form).get("token") in (None, "••••••••")
     assert ("use_anyway" in fields(form)) is bool({"base", "auth"} & errors.keys())
@@ -80,14 +80,16 @@ async def test_what_is_wrong(
 
 async def test_a_key_that_is_entered_is_used(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library))
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(library))
     await send(hass, form, allowed_tools=[])
     assert (stored(entry)["auth"], stored(entry)["token"]) == ("bearer", TOKEN)
 
 
 async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass, more=[with_key(library)])
-    form = await send(hass, await add(hass, entry), **access(library, name="Other", url="http://127.0.0.1:9/mcp"))
+    form = await send(
+        hass, await add(hass, entry, "mcp_server"), **access(library, name="Other", url="http://127.0.0.1:9/mcp")
+    )
     assert (form["step_id"], form["errors"]) == ("user", {"base": "cannot_connect"})
     form = await send(hass, form, **access(library, name="library", url="http://127.0.0.1:9/sse"))
     assert form["errors"] == {"name": "name_taken"}
@@ -99,16 +101,16 @@ async def test_a_form_asks_only_for_what_the_choice_needs(hass: HomeAssistant, l
     entry = await set_up(hass)
     asked = {}
     for auth in ("bearer", "oauth2"):
-        form = await send(hass, await add(hass, entry), name="Library", url=library.url, auth=auth)
+        form = await send(hass, await add(hass, entry, "mcp_server"), name="Library", url=library.url, auth=auth)
         asked[form["step_id"]] = list(fields(form))
     assert asked == {"bearer": ["token"], "oauth2": ["token_url", "client_id", "client_secret", "scope"]}
-    form = await send(hass, await add(hass, entry), name="Library", url=library.url, auth="none")
+    form = await send(hass, await add(hass, entry, "mcp_server"), name="Library", url=library.url, auth="none")
     assert form["errors"] == {"auth": "key_needed"}
 
 
 async def test_a_fresh_key_goes_to_its_server_only(hass: HomeAssistant, library: McpServer, server: RestServer) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library, url="http://127.0.0.1:9/mcp"))
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(library, url="http://127.0.0.1:9/mcp"))
     assert form["errors"] == {"base": "cannot_connect"}
     form = await send(hass, form, **access(library, token="", url=f"{server.url}/mcp"))
     assert form["errors"] == {"token": "missing"}
@@ -121,7 +123,7 @@ async def test_missing_library(hass: HomeAssistant, library: McpServer, monkeypa
 
     monkeypatch.setattr(sdk, "async_process_requirements", refuse)
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library))
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(library))
     assert form["errors"] == {"base": "no_sdk"}
     assert library.requests == 0
 
@@ -136,7 +138,7 @@ async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, serve
     server.answers["/mcp"] = said
     entry = await set_up(hass)
     async with asyncio.timeout(CONNECT_TIMEOUT / 2):  # it is not waited for what never comes
-        form = await send(hass, await add(hass, entry), url=f"{server.url}/mcp")
+        form = await send(hass, await add(hass, entry, "mcp_server"), url=f"{server.url}/mcp")
     assert form["errors"] == {"base": "not_mcp"}
 
 
@@ -149,7 +151,7 @@ async def test_silent_server(hass: HomeAssistant, server: RestServer, monkeypatc
 
     monkeypatch.setattr(sdk, "CONNECT_TIMEOUT", 0.5)
     server.answers["/mcp"] = silence
-    form = await send(hass, await add(hass, await set_up(hass)), url=f"{server.url}/mcp")
+    form = await send(hass, await add(hass, await set_up(hass), "mcp_server"), url=f"{server.url}/mcp")
     over.set()
     assert form["errors"] == {"base": "timeout_connect"}
     assert "use_anyway" in fields(form)
@@ -157,13 +159,15 @@ async def test_silent_server(hass: HomeAssistant, server: RestServer, monkeypatc
 
 async def test_a_bare_host_serves_at_the_usual_path(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library, url=library.url.removesuffix("/mcp")))
+    form = await send(
+        hass, await add(hass, entry, "mcp_server"), **access(library, url=library.url.removesuffix("/mcp"))
+    )
     assert form["step_id"] == "tools"
 
 
 async def test_a_server_that_is_off_can_be_added(hass: HomeAssistant, socket_enabled: None) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), name="Off", url="http://127.0.0.1:9/mcp")
+    form = await send(hass, await add(hass, entry, "mcp_server"), name="Off", url="http://127.0.0.1:9/mcp")
     form = await send(hass, form, name="Off", url="http://127.0.0.1:9/mcp", use_anyway=True)
     assert form["step_id"] == "tools"
     result = await send(hass, form, allowed_tools=["typed"])
@@ -174,7 +178,7 @@ async def test_a_server_that_is_off_can_be_added(hass: HomeAssistant, socket_ena
 
 async def test_a_key_stays_and_is_not_shown(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up_servers(hass, with_key(library, allowed_tools=["lend_book"]))
-    form = await change(hass, entry)
+    form = await change(hass, entry, "mcp_server", "mcp-1")
     assert shown(form) == {
         "name": "Library", "url": library.url, "transport": "auto", "auth": "bearer", "verify_ssl": True,
     }  # fmt: skip
@@ -190,7 +194,9 @@ async def test_a_key_stays_and_is_not_shown(hass: HomeAssistant, library: McpSer
 
 async def test_a_key_goes_to_no_other_server(hass: HomeAssistant, library: McpServer, server: RestServer) -> None:
     entry = await set_up_servers(hass, with_key(library))
-    form = await send(hass, await change(hass, entry), **access(library, token="", url=f"{server.url}/mcp"))
+    form = await send(
+        hass, await change(hass, entry, "mcp_server", "mcp-1"), **access(library, token="", url=f"{server.url}/mcp")
+    )
     assert form["errors"] == {"token": "missing"}
     assert server.asked == []
     assert await hass.config_entries.async_unload(entry.entry_id)
@@ -218,7 +224,7 @@ async def test_a_certificate_that_nobody_vouches_for(
 ) -> None:
     tls = start_server(token=TOKEN, certificate=tmp_path / "server.pem")
     entry = await set_up(hass, profile={"mcp_servers": []})
-    form = await send(hass, await add(hass, entry), **access(tls))
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access(tls))
     assert form["errors"] == {"base": "certificate"}
     form = await send(hass, form, **access(tls, verify_ssl=False))
     assert form["step_id"] == "tools"
@@ -232,7 +238,7 @@ async def test_oauth(hass: HomeAssistant, start_server: StartServer, server: Res
     library = start_server(token="access-token-1")  # the second one that the server gives: the first is refused
     entry = await set_up(hass)
     access = {"url": library.url, "auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
-    form = await send(hass, await add(hass, entry), **access, client_secret="very-secret", scope="books")
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access, client_secret="very-secret", scope="books")
     assert form["step_id"] == "tools"
     assert [item.target for item in server.asked] == ["/token", "/token"]
     assert server.last.form == {"grant_type": ["client_credentials"], "scope": ["books"]}
@@ -246,7 +252,7 @@ async def test_a_token_server_that_gives_none(hass: HomeAssistant, library: McpS
     server.answers["/token"] = answer({"error": "invalid_client"}, 401)
     entry = await set_up(hass)
     access = {"url": library.url, "auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
-    form = await send(hass, await add(hass, entry), **access, client_secret="very-secret")
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access, client_secret="very-secret")
     assert form["errors"] == {"base": "invalid_auth"}
 
 
@@ -255,7 +261,7 @@ async def test_owners_servers_need_no_host(hass: HomeAssistant, start_server: St
     library = start_server(token="access-token-0")
     entry = await set_up(hass, options={"allowed_hosts": ["api.example.com"]})
     access = {"url": library.url, "auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
-    form = await send(hass, await add(hass, entry), **access, client_secret="very-secret")
+    form = await send(hass, await add(hass, entry, "mcp_server"), **access, client_secret="very-secret")
     assert form["step_id"] == "tools"
 
 

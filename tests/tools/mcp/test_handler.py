@@ -8,7 +8,6 @@ from typing import Any
 
 from cryptography import x509
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -20,7 +19,7 @@ from custom_components.home_agent.tools.mcp import wire
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.tools.mcp.server import Server
 from tests.client.conftest import write_certificate
-from tests.house import say, set_up
+from tests.house import say, set_up, subentry
 from tests.llm_server import LLMServer, tool_call
 from tests.tools.custom.conftest import Run, WriteYaml, issues, write_yaml
 
@@ -334,20 +333,9 @@ async def test_a_tool_that_was_added_in_the_ui(hass: HomeAssistant, library: Mcp
     handler = {
         "type": "mcp", "server_url": library.url, "method": "find_book", "auth": {"type": "bearer", "token": TOKEN},
     }  # fmt: skip
-    data = {
-        "name": "look_up",
-        "description": "Looks up.",
-        "parameters": {"properties": {"title": {"type": "string"}}},
-        "handler": handler,
-    }
-    entry = await set_up(
-        hass,
-        more=[
-            ConfigSubentryDataWithId(
-                subentry_type="custom_tool", data=data, title="look_up", unique_id=None, subentry_id="tool-1"
-            )
-        ],
-    )
+    parameters = {"properties": {"title": {"type": "string"}}}
+    data = {"name": "look_up", "description": "Looks up.", "parameters": parameters, "handler": handler}
+    entry = await set_up(hass, more=[subentry("custom_tool", "look_up", "tool-1", data)])
     assert (await run("look_up", title="Emil"))["success"]
     [server] = connections(hass)
     assert hass.config_entries.async_remove_subentry(entry, "tool-1")

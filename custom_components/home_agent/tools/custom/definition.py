@@ -1,8 +1,4 @@
-"""A custom tool as written in YAML or in the form: one schema for both, and the parts that all kinds share.
-
-Each kind has a schema of its handler (`CustomTool.schema`). Authentication and the result of an answer are shared by the kinds that
-ask a server; the simplest kind, a template, is here as well.
-"""
+"""A custom tool from YAML or the form: its schema, credentials, the result of an answer, and the kind `template`."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,14 +28,6 @@ from ..sanitize import bounded, is_reserved, texts_in, values_in
 from .limits import longest_for
 from .templates import SECRETS, Templates, Text, Values
 
-CONF_TITLE = "title"
-CONF_PARAMETERS = "parameters"
-CONF_HANDLER = "handler"
-CONF_TYPE = "type"
-CONF_READ_ONLY = "read_only"
-CONF_DESTRUCTIVE = "destructive"
-CONF_EXAMPLES = "examples"
-
 MAX_EXAMPLES = 20
 MAX_EXAMPLE = 200  # characters
 SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
@@ -51,25 +39,21 @@ SCHEMA = probatio.Schema(
     {
         probatio.Required(CONF_NAME): str,
         probatio.Required(CONF_DESCRIPTION): probatio.All(str, probatio.Length(min=1, max=2000)),
-        probatio.Optional(CONF_TITLE): str,
-        probatio.Optional(CONF_PARAMETERS): dict,
-        probatio.Optional(CONF_EXAMPLES): probatio.All(
+        probatio.Optional("title"): str,
+        probatio.Optional("parameters"): dict,
+        probatio.Optional("examples"): probatio.All(
             [probatio.All(str, str.strip, probatio.Length(min=1, max=MAX_EXAMPLE))], probatio.Length(max=MAX_EXAMPLES)
         ),
-        probatio.Optional(CONF_READ_ONLY): bool,
-        probatio.Optional(CONF_DESTRUCTIVE): bool,
-        probatio.Required(CONF_HANDLER): dict,
+        probatio.Optional("read_only"): bool,
+        probatio.Optional("destructive"): bool,
+        probatio.Required("handler"): dict,
     }
 )
 
 AUTH_SCHEMAS = {
     "bearer": probatio.Schema({probatio.Required("type"): "bearer", probatio.Required("token"): str}),
     "basic": probatio.Schema(
-        {
-            probatio.Required("type"): "basic",
-            probatio.Required("username"): str,
-            probatio.Required("password"): str,
-        }
+        {probatio.Required("type"): "basic", probatio.Required("username"): str, probatio.Required("password"): str}
     ),
     "oauth2": probatio.Schema(
         {
@@ -129,8 +113,7 @@ class CustomTool(HomeAgentTool):
 
     schema: ClassVar[probatio.Schema]  # of the mapping `handler`, with its `type`
     judges_calls = True
-    retired = False
-    """It was changed or removed; older conversations may still hold it."""
+    retired = False  # it was changed or removed; older conversations may still hold it
 
     def __init__(
         self,
@@ -195,10 +178,7 @@ class CustomTool(HomeAgentTool):
     @staticmethod
     @contextmanager
     def led_astray(values: Values) -> Iterator[None]:
-        """Suppress a refusal of a plan's template that read an entity: the run will fail in the same way.
-
-        The refusal must not disclose the entity before the policy has checked it.
-        """
+        """Suppress a refusal of a template that read an entity: it must not be told before the policy has checked it."""
         try:
             yield
         except ToolRefusal:
@@ -269,25 +249,25 @@ def definition_from_data(
         raise CustomToolError("custom_tool_name", (CONF_NAME,), name=valid[CONF_NAME])
     if is_reserved(valid[CONF_NAME]):
         raise CustomToolError("custom_tool_reserved", (CONF_NAME,), name=valid[CONF_NAME])
-    kind = str(valid[CONF_HANDLER].get(CONF_TYPE, ""))
+    kind = str(valid["handler"].get("type", ""))
     if kind in SCRIPTS:
-        raise CustomToolError("custom_tool_script", (CONF_HANDLER, CONF_TYPE), type=kind)
+        raise CustomToolError("custom_tool_script", ("handler", "type"), type=kind)
     if kind not in handlers:
         known = ", ".join(sorted(handlers))
-        raise CustomToolError("custom_tool_type", (CONF_HANDLER, CONF_TYPE), type=kind or "-", types=known)
+        raise CustomToolError("custom_tool_type", ("handler", "type"), type=kind or "-", types=known)
     try:
-        handler = handlers[kind].schema(valid[CONF_HANDLER])
+        handler = handlers[kind].schema(valid["handler"])
     except probatio.Invalid as err:
-        err.prepend([CONF_HANDLER])
+        err.prepend(["handler"])
         raise
     return Definition(
         name=str(valid[CONF_NAME]),
-        title=str(valid.get(CONF_TITLE) or valid[CONF_NAME]),
+        title=str(valid.get("title") or valid[CONF_NAME]),
         description=str(valid[CONF_DESCRIPTION]),
-        parameters=_parameters(valid.get(CONF_PARAMETERS) or {}, secrets),
-        examples=tuple(map(str, valid.get(CONF_EXAMPLES) or ())),
-        read_only=valid.get(CONF_READ_ONLY),
-        destructive=valid.get(CONF_DESTRUCTIVE),
+        parameters=_parameters(valid.get("parameters") or {}, secrets),
+        examples=tuple(map(str, valid.get("examples") or ())),
+        read_only=valid.get("read_only"),
+        destructive=valid.get("destructive"),
         type=kind,
         handler=handler,
     )
@@ -298,9 +278,9 @@ def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObje
     whole: JsonObjectType = {"type": "object", "properties": {}, **_plain(schema)}
     properties = whole["properties"]
     if whole["type"] != "object" or not isinstance(properties, dict):
-        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail="type: object, properties")
+        raise CustomToolError("custom_tool_parameters", ("parameters",), detail="type: object, properties")
     for name in properties:
-        at = (CONF_PARAMETERS, "properties", name)
+        at = ("parameters", "properties", name)
         if not _PARAMETER.fullmatch(name) or name == SECRETS:
             raise CustomToolError("custom_tool_parameter_name", at, name=name)
         if name in secrets:
@@ -308,10 +288,10 @@ def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObje
     try:
         probatio.from_json_schema(whole)
     except probatio.SchemaError as err:
-        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail=str(err)) from err
+        raise CustomToolError("custom_tool_parameters", ("parameters",), detail=str(err)) from err
     required = whole.get("required")
     if missing := [str(name) for name in (required if isinstance(required, list) else ()) if name not in properties]:
-        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS, "required"), detail=f"required: {missing[0]}")
+        raise CustomToolError("custom_tool_parameters", ("parameters", "required"), detail=f"required: {missing[0]}")
     return whole
 
 

@@ -1,7 +1,4 @@
-"""Limits on the size and time of the owner's templates and patterns with values of a model or a server.
-
-They run on the event loop and cannot be interrupted, so what would take too long is refused before it starts.
-"""
+"""Limits on size and time of the owner's templates and patterns, which run on the event loop to their end."""
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from functools import lru_cache, wraps
@@ -47,10 +44,7 @@ type Function = Callable[..., Any]
 
 
 def limit(environment: SandboxedEnvironment) -> None:
-    """Make the templates of an environment raise `ToolRefusal` before they create something huge.
-
-    A model's number must neither fill the memory nor take minutes.
-    """
+    """Make the templates of an environment raise `ToolRefusal` before they create something huge or take minutes."""
     environment.intercepted_binops = frozenset({"+", "*", "**", "%"})
     environment.binop_table |= {"+": _plus, "*": _times, "**": _power, "%": _remainder}
     environment.concat = _concat  # type: ignore[method-assign]

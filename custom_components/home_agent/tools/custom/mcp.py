@@ -79,10 +79,7 @@ class McpCallTool(CustomTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return whether the call only reads: by the owner's word, else by the server's.
-
-        Raises `ToolRefusal` if the server cannot be asked or has no such tool.
-        """
+        """Return whether the call only reads, by the owner or the server. Raises `ToolRefusal` without such a tool."""
         self.check_current()
         values = Values(args)
         with self.led_astray(values):

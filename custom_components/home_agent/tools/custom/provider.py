@@ -58,10 +58,7 @@ class CustomTools:
         self.has_examples = False  # whether any tool has example sentences
 
     async def async_load(self) -> None:
-        """Read all tools again; errors become issues in Repairs, and the other tools work.
-
-        Unchanged tools stay the same objects; until all are read, the previous ones are offered.
-        """
+        """Read all tools again; errors become issues in Repairs. Unchanged tools stay the same objects."""
         async with self._loading:
             section = section_from(self._hass)
             tool_context = self._tool_context(section)
@@ -88,12 +85,9 @@ class CustomTools:
 
     def check(self, data: Mapping[str, object]) -> None:
         """Raise `CustomToolError` or `probatio.Invalid` if a tool of the UI is invalid."""
-        section = section_from(self._hass)
-        tool_context = self._tool_context(section)
-        definition = definition_from_data(data, HANDLERS, tool_context.secrets.values)
-        if any(written.name == definition.name for written in section.tools):
-            raise CustomToolError("custom_tool_twice", ("name",), name=definition.name)
-        build(definition, tool_context)
+        name = self.made_from(data).name
+        if any(written.name == name for written in section_from(self._hass).tools):
+            raise CustomToolError("custom_tool_twice", ("name",), name=name)
 
     def made_from(self, data: Mapping[str, object]) -> CustomTool:
         """Return a tool that is not offered by itself. Raises `CustomToolError` or `probatio.Invalid`."""

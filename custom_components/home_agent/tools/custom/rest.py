@@ -48,8 +48,7 @@ _BLANKS = re.compile(r".*\b(csv|yaml|yml)|multipart/.*|text/tab-separated-values
 """Content types in which a blank separates nothing."""
 _TEMPLATES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _COOKIE = "cookie"
-_QUERY = "query"
-"""The key of a GraphQL query in JSON; its values belong into `variables`."""
+_QUERY = "query"  # the key of a GraphQL query in JSON; its values belong into `variables`
 _SERVER = re.compile(r"(https?://[^/?#{}\s\\]+)(?:$|(?=[/?#]))", re.IGNORECASE)
 _OUTSIDE_MARKS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|([?#])", re.DOTALL)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -71,11 +70,7 @@ LIMITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTemplate:
-    """A request with templates.
-
-    Scheme, host, port, the segments of the path and the names of headers, parameters and keys are the owner's text. A model's
-    arguments become values in them, each encoded for its place (encoding.py).
-    """
+    """A request; arguments become values in it, each encoded for its place. The rest is the owner's text."""
 
     path: Text
     query_in_url: Text

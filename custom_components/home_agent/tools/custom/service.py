@@ -1,8 +1,4 @@
-"""Handler `service`: a Home Assistant action.
-
-The action is the owner's; a model's arguments become its data and targets. All entities in them must be exposed, and the user must
-be allowed to control them: `automation.trigger`, scripts and scenes reach far.
-"""
+"""Handler `service`: an action of Home Assistant, whose data and targets a model's arguments become."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -157,11 +153,7 @@ class ServiceTool(CustomTool):
         if self._names_targets and not called:
             raise ToolRefusal("No target is named.")
         call = ServiceCall(
-            domain=self._domain,
-            service=self._service,
-            entity_ids=called,
-            data=data,
-            returns_response=returns_response,
+            domain=self._domain, service=self._service, entity_ids=called, data=data, returns_response=returns_response
         )
         judged, besides = judge(hass, call), judge_named(hass, named)
         # What unlocks or opens always needs a yes, even if the owner says that the tool is harmless.

@@ -303,10 +303,7 @@ class ToldStates:
 
 
 def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsWritten) -> None:
-    """Guard functions that read registries, wherever a template can call them.
-
-    Entities in their arguments count as read; unless the owner wrote the arguments, they list exposed entities only.
-    """
+    """Guard functions that read registries: entities in arguments count as read, lists have exposed ones only."""
 
     def noting(function: TemplateFunction) -> TemplateFunction:
         @wraps(function)

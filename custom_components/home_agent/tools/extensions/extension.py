@@ -1,8 +1,4 @@
-"""An extension: a domain with its prompt and its tools, and the Light Schema that is derived from several.
-
-A tool of an extension is an alias of another tool, under a name of the domain. It has its own name, texts and fixed arguments; plan,
-permission, confirmation, verification and undo are those of the tool beneath, and the owner's lists hold by either name.
-"""
+"""An extension: a domain with a prompt and tools, which are aliases of others, and the Light Schema of several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,10 +47,7 @@ def domain_of(name: str) -> str:
 
 
 def check_names(name: str, prompt: str, tools: Iterable[str], *, most: int | None = MAX_TOOLS) -> None:
-    """Raise `ExtensionError` for an invalid name, a prompt without a summary, or invalid names of tools.
-
-    Also for more than `most` tools; None: no limit.
-    """
+    """Raise `ExtensionError` for an invalid name, prompt or name of a tool, and for more than `most` tools."""
     domain = domain_of(name)
     fits = len(name) <= MAX_EXTENSION_NAME and _EXTENSION_NAME.fullmatch(name) is not None
     if not fits or not domain[:1].isalpha() or domain in _WORDS:
@@ -105,6 +98,13 @@ class _Fixed(probatio.Schema):
         return self._whole({**data, **self._fixed} if isinstance(data, Mapping) else data, **kwargs)
 
 
+_SAME = (
+    *("title", "annotations", "guide_is_default", "entity_id", "stands_alone", "asks_key", "fails_in_own_words"),
+    *("answers", "timed_out"),
+)
+"""Attributes that an alias has from the tool beneath."""
+
+
 class ExtensionTool(HomeAgentTool):
     """An alias of another tool."""
 
@@ -120,10 +120,7 @@ class ExtensionTool(HomeAgentTool):
         domains: Iterable[str] = (),
         guide: str | None = None,
     ) -> None:
-        """Wrap `tool` with fixed `arguments`; with `domains`, calls reach entities of these domains only.
-
-        Raises `ExtensionError` if the tool has no such argument.
-        """
+        """Wrap `tool` with fixed `arguments`, for entities of `domains` if given. Raises `ExtensionError`."""
         fixed = dict(arguments or {})
         self.tool = tool  # the tool beneath
         self.name = name
@@ -133,18 +130,11 @@ class ExtensionTool(HomeAgentTool):
         self.domains = tuple(domains)
         self.stands_for = tool.name if tool.name != name else ""
         self.description = "\n".join(filter(None, (self.summary, self.example, self.notes)))
-        self.title = tool.title
-        self.annotations = tool.annotations
+        for attribute in _SAME:
+            setattr(self, attribute, getattr(tool, attribute))
         self.wire_parameters = _without(tool.wire_parameters, fixed, name)
         self.parameters = _Fixed(tool.parameters, fixed) if fixed else tool.parameters
         self.guide = guide
-        self.guide_is_default = tool.guide_is_default
-        self.entity_id = tool.entity_id
-        self.stands_alone = tool.stands_alone
-        self.asks_key = tool.asks_key
-        self.fails_in_own_words = tool.fails_in_own_words
-        self.answers = tool.answers
-        self.timed_out = tool.timed_out
 
     @property
     @override
@@ -210,8 +200,7 @@ class Extension:
     """A domain that requests are sent to; without tools while its entities are not exposed, or the tools are unavailable."""
 
     name: str  # in the Light Schema and for a router
-    prompt: str
-    """The first line that is not empty is its summary; the rest is for its own agent."""
+    prompt: str  # the first line that is not empty is its summary; the rest is for its own agent
     tools: tuple[ExtensionTool, ...]  # in the order of the Light Schema
     source: ExtensionSource = ExtensionSource.FOLDER
     profile_id: str = ""

@@ -1,11 +1,8 @@
-"""All extensions of the home: the known ones, those that a profile may route to, and the refused ones with the reason.
-
-They come from the owner's folders, from profiles that are a domain, from other integrations, and from this one. The first with a
-name keeps it, in this order. An error in one refuses that one only.
-"""
+"""All extensions of the home. The first with a name keeps it: of a folder, a profile, an integration, shipped."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from inspect import cleandoc
 from pathlib import Path
@@ -15,8 +12,10 @@ from typing import override
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, CoreState, HomeAssistant, callback
 from homeassistant.helpers import intent, llm
+from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.signal_type import SignalType
 import probatio
 
 from ...home.snapshot import Home, HomeSnapshot
@@ -55,42 +54,27 @@ class RegisteredExtension:
 
     name: str
     """Letters, digits and blanks; its tools have it as a prefix in capitals: `CHEFBYTE_GET_INVENTORY` for `ChefByte`."""
-    prompt: str
-    """The first line is its summary; the rest is for the agent that answers."""
+    prompt: str  # the first line is its summary; the rest is for the agent that answers
     tools: Sequence[llm.Tool]
     """Line 1 of each description is its summary, line 2 an example sentence of a user, the rest are notes. The annotations
     are believed: `destructive` needs a yes, `open_world` brings text from outside."""
 
 
-@dataclass(slots=True)
-class _Registered:
-    extensions: list[RegisteredExtension] = field(default_factory=list)
-    listeners: list[Callable[[], None]] = field(default_factory=list)
-
-    def tell(self) -> None:
-        for listener in list(self.listeners):
-            listener()
-
-
-_REGISTERED: HassKey[_Registered] = HassKey(f"{DOMAIN}_extensions")
+_REGISTERED: HassKey[list[RegisteredExtension]] = HassKey(f"{DOMAIN}_extensions")
+_CHANGED: SignalType[()] = SignalType(f"{DOMAIN}_extensions")
 
 
 @callback
 def async_register_extension(hass: HomeAssistant, extension: RegisteredExtension) -> CALLBACK_TYPE:
-    """Offer an extension to the agents of the home; return a function that removes it.
-
-    May be called at any time, also before Home Agent is set up; it survives a reload. Errors in it are not raised, but shown in
-    Repairs and by `home_agent.list_extensions`.
-    """
-    registered = hass.data.setdefault(_REGISTERED, _Registered())
-    registered.extensions.append(extension)
-    registered.tell()
+    """Offer an extension, at any time; return a function that removes it. Its errors are shown in Repairs."""
+    registered = hass.data.setdefault(_REGISTERED, [])
+    registered.append(extension)
+    async_dispatcher_send(hass, _CHANGED)
 
     @callback
     def unregister() -> None:
-        if any(other is extension for other in registered.extensions):
-            registered.extensions[:] = [other for other in registered.extensions if other is not extension]
-            registered.tell()
+        registered[:] = [other for other in registered if other is not extension]
+        async_dispatcher_send(hass, _CHANGED)
 
     return unregister
 
@@ -122,10 +106,7 @@ async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension
             raise ExtensionError("extension_tool_schema", tool=tool.name)
         tools.append(ExtensionTool(ours, name=tool.name, summary=summary, example=example, notes=notes))
     return Extension(
-        name=registered.name,
-        prompt=registered.prompt.strip(),
-        tools=tuple(tools),
-        source=ExtensionSource.INTEGRATION,
+        name=registered.name, prompt=registered.prompt.strip(), tools=tuple(tools), source=ExtensionSource.INTEGRATION
     )
 
 
@@ -158,16 +139,6 @@ turn needs them more than once. Each call is planned and checked anew."""
 MOST_LENT = 50
 
 
-@dataclass(frozen=True, slots=True)
-class _Lent:
-    """Cached tools of an LLM API."""
-
-    api: llm.API
-    snapshot: HomeSnapshot
-    since: float
-    tools: Sequence[HomeAgentTool]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Originals:
     """The tools that can have an alias."""
@@ -177,8 +148,10 @@ class Originals:
     tools: Tools  # ours and the owner's
     apis: ApiTools
     mcp: McpTools
-    _lent: dict[tuple[str | None, ...], _Lent] = field(default_factory=dict)
-    """By API, user, device and language."""
+    _lent: dict[tuple[str | None, ...], tuple[llm.API, HomeSnapshot, float, Sequence[HomeAgentTool]]] = field(
+        default_factory=dict
+    )
+    """Tools of APIs with the home and the time of asking, by API, user, device and language."""
 
     def forget(self) -> None:
         """Drop the cached tools of LLM APIs."""
@@ -214,14 +187,14 @@ class Originals:
         user_id = llm_context.context.user_id if llm_context.context else None
         key = (api.id, user_id, llm_context.device_id, llm_context.language)
         snapshot, known = await self.home.async_get(), self._lent.get(key)
-        if known is not None and known.api is api and known.snapshot is snapshot:
-            if time.monotonic() - known.since < LENT_SECONDS:
-                return known.tools
+        if known is not None and known[0] is api and known[1] is snapshot:
+            if time.monotonic() - known[2] < LENT_SECONDS:
+                return known[3]
         tools = await self.apis.async_of((api.id,), llm_context)
         if len(self._lent) >= MOST_LENT:
             self._lent.clear()
         if tools:
-            self._lent[key] = _Lent(api, snapshot, time.monotonic(), tools)
+            self._lent[key] = api, snapshot, time.monotonic(), tools
         return tools
 
     async def _async_of_server(self, written: FolderTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
@@ -254,6 +227,14 @@ class RefusedExtension:
         return f"{self.source}_{sha256(self.name.encode(errors='replace')).hexdigest()[:12]}"
 
 
+@lru_cache(maxsize=64)
+def _widened(profile: Profile) -> Profile:
+    """Return a profile with all of our tools and the owner's, as the same object for an equal one."""
+    return replace(
+        profile, native_tools=True, custom_tools=(ALL,), documentation_tool=True, llm_apis=(), mcp_servers=()
+    )
+
+
 class Extensions:
     """The extensions of the entry."""
 
@@ -278,7 +259,7 @@ class Extensions:
         self._home = home
         self._offers = offers
         self._off = frozenset(map(domain_of, off))
-        self._registered = hass.data.setdefault(_REGISTERED, _Registered())
+        self._registered = hass.data.setdefault(_REGISTERED, [])
         self._written: list[tuple[ExtensionSource, WrittenExtension]] = []
         self._unreadable: list[RefusedExtension] = []
         self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
@@ -288,16 +269,12 @@ class Extensions:
         self._others: dict[int, tuple[RegisteredExtension, Extension | ExtensionError]] = {}
         self._extensions: dict[str, Extension] = {}
         """By domain, the same object while its tools are the same."""
-        self._wide: dict[str, tuple[Profile, Profile]] = {}
         self._schemas: dict[str, tuple[tuple[Extension, ...], str]] = {}
         """By profile: the Light Schema and its extensions."""
         self._told: frozenset[str] | None = None
 
     async def async_load(self) -> None:
-        """Read the folders again; an invalid extension is refused alone, with an issue in Repairs.
-
-        While Home Assistant starts, the check is left for later, so that the start does not wait for files and integrations.
-        """
+        """Read the folders again and check them; while Home Assistant starts, the check is left for later."""
         folder = Path(self._hass.config.path(*FOLDER))
         written: list[tuple[ExtensionSource, WrittenExtension]] = []
         unreadable: list[RefusedExtension] = []
@@ -338,15 +315,14 @@ class Extensions:
         def look_again(_hass: HomeAssistant | None = None) -> None:
             entry.async_create_background_task(self._hass, self.async_check(), "home_agent look at the extensions")
 
-        self._registered.listeners.append(look_again)
-        entry.async_on_unload(lambda: self._registered.listeners.remove(look_again))
+        entry.async_on_unload(async_dispatcher_connect(self._hass, _CHANGED, look_again))
         entry.async_on_unload(async_at_started(self._hass, look_again))
 
     @property
     def names(self) -> list[str]:
         """Return the names of all extensions, also of disabled and refused ones, sorted."""
         found = {profile.extension_name for profile in self._profiles.values()} - {""}
-        found |= {registered.name for registered in self._registered.extensions}
+        found |= {registered.name for registered in self._registered}
         found |= {item.name for _, item in self._written} | {refused.name for refused in self._unreadable}
         return sorted(found)
 
@@ -354,7 +330,7 @@ class Extensions:
     def tool_names(self) -> set[str]:
         """Return the names of all tools of folders and integrations, which servers must not use."""
         written = {tool.name for _, item in self._written for tool in item.tools}
-        return written | {tool.name for registered in self._registered.extensions for tool in registered.tools}
+        return written | {tool.name for registered in self._registered for tool in registered.tools}
 
     async def async_check(self) -> list[RefusedExtension]:
         """Return the refused extensions, and update their issues."""
@@ -367,10 +343,7 @@ class Extensions:
         return [found[domain] for domain in sorted(found)]
 
     async def async_of(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[Extension, ...]:
-        """Return the extensions that a profile may route to, sorted by name for the router's prompt.
-
-        Extensions without exposed entities of their domains, and unavailable tools, are left out.
-        """
+        """Return the extensions that a profile may route to, sorted by name, without those that have no tool now."""
         wanted = None if ALL in profile.extensions else set(map(domain_of, profile.extensions))
         offered: list[Extension] = []
         for extension in await self.async_known(profile, llm_context):
@@ -444,7 +417,7 @@ class Extensions:
                 except ExtensionError as err:
                     made = err
                 yield role.extension_name, ExtensionSource.PROFILE, made
-        for registered in list(self._registered.extensions):
+        for registered in list(self._registered):
             yield registered.name, ExtensionSource.INTEGRATION, await self._async_registered(registered)
         for source, written in list(self._written):
             if source is ExtensionSource.SHIPPED:
@@ -458,10 +431,7 @@ class Extensions:
         profile: Profile,
         llm_context: llm.LLMContext,
     ) -> Extension | ExtensionError:
-        """Return the extension of a folder with its available tools, or its error.
-
-        Tools for other domains than the exposed `kinds` are left out: they may not exist.
-        """
+        """Return the extension of a folder, or its error; tools for others than the exposed `kinds` are left out."""
         tools: list[ExtensionTool] = []
         is_about = not written.needs or any(kind in kinds for kind in written.needs)
         for tool in written.tools if is_about else ():
@@ -470,7 +440,7 @@ class Extensions:
             original: HomeAgentTool | None = self._own.get((source, written.name, tool.name))
             if tool.alias:
                 try:
-                    original = await self._originals.async_find(tool, self._widened(profile), llm_context)
+                    original = await self._originals.async_find(tool, _widened(profile), llm_context)
                 except ExtensionError as err:
                     if not tool.optional:
                         return err
@@ -494,16 +464,6 @@ class Extensions:
             tools.append(known)
         return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools), source=source)
 
-    def _widened(self, profile: Profile) -> Profile:
-        """Return a profile with all of our tools and the owner's."""
-        known = self._wide.get(profile.subentry_id)
-        if known is None or known[0] is not profile:
-            wide = replace(
-                profile, native_tools=True, custom_tools=(ALL,), documentation_tool=True, llm_apis=(), mcp_servers=()
-            )
-            known = self._wide[profile.subentry_id] = profile, wide
-        return known[1]
-
     async def _async_registered(self, registered: RegisteredExtension) -> Extension | ExtensionError:
         """Return an extension of another integration in our form, or its error."""
         if (known := self._others.get(id(registered))) is None:
@@ -515,7 +475,7 @@ class Extensions:
             except Exception as err:  # noqa: BLE001 - code of another integration, which must not end a turn
                 LOGGER.error("The extension %s could not be read: %s", registered.name, where_of(err))
                 made = ExtensionError("extension_broken", name=registered.name, detail=type(err).__name__)
-            there = {id(other) for other in self._registered.extensions}
+            there = {id(other) for other in self._registered}
             self._others = {key: one for key, one in self._others.items() if key in there}
             known = self._others[id(registered)] = registered, made  # kept, so that no other object gets its id
         return known[1]

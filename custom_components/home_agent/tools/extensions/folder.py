@@ -1,14 +1,9 @@
-"""Extensions from folders with `prompt.md` and `tools.yaml`.
-
-These functions are slow: call them in the executor. They read nothing outside the folder and follow no links; an invalid extension
-is refused as a whole.
-"""
+"""Extensions from folders with `prompt.md` and `tools.yaml`, read in the executor; no links, nothing outside."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-import os
 from pathlib import Path
 import re
 from typing import Any, override
@@ -106,12 +101,8 @@ def read_extensions(folder: Path) -> tuple[list[WrittenExtension], list[tuple[st
     found: list[WrittenExtension] = []
     wrong: list[tuple[str, ExtensionError]] = []
     try:
-        with os.scandir(folder) as entries:
-            folders = sorted(
-                (entry.name, entry.is_symlink())
-                for entry in entries
-                if not entry.name.startswith(".") and (entry.is_symlink() or entry.is_dir(follow_symlinks=False))
-            )
+        shown = (item for item in folder.iterdir() if not item.name.startswith("."))
+        folders = sorted((item.name, item.is_symlink()) for item in shown if item.is_symlink() or item.is_dir())
     except OSError:  # such as no folder
         return found, wrong
     for number, (name, is_link) in enumerate(folders):
@@ -156,10 +147,7 @@ def _text(folder: Path, name: str, file: str) -> str:
 
 @lru_cache(maxsize=MAX_EXTENSIONS)  # parsing is slow, and a reload of the entry finds most files unchanged
 def written_from_yaml(text: str) -> WrittenExtension:
-    """Return the extension of a `tools.yaml`, without name and prompt; the same object for the same text.
-
-    Raises `ExtensionError`.
-    """
+    """Return the extension of a `tools.yaml`, without name and prompt. Raises `ExtensionError`."""
     try:
         valid = _SCHEMA(_parsed(text))
     except probatio.Invalid as err:

@@ -40,14 +40,6 @@ from .sdk import McpResult, RemoteTool
 from .server import Server, ServerConfig
 from .wire import AUTO, Address
 
-CONF_TRANSPORT = "transport"
-CONF_AUTH = "auth"
-CONF_TOKEN = "token"  # noqa: S105 - the name of a field
-CONF_TOKEN_URL = "token_url"  # noqa: S105 - the name of a field
-CONF_CLIENT_ID = "client_id"
-CONF_CLIENT_SECRET = "client_secret"  # noqa: S105 - the name of a field
-CONF_SCOPE = "scope"
-CONF_ALLOWED_TOOLS = "allowed_tools"
 BEARER, OAUTH2, NO_AUTH = "bearer", "oauth2", "none"
 MAX_DESCRIPTION = 1000  # characters
 MAX_TOLD = 100_000  # characters of all names, descriptions and schemas of one server
@@ -130,7 +122,7 @@ class McpTools:
                 subentry_id=subentry.subentry_id,
                 title=subentry.title,
                 address=address_from(subentry.data, self._http, subentry.title),
-                allowed=frozenset(subentry.data.get(CONF_ALLOWED_TOOLS) or ()),
+                allowed=frozenset(subentry.data.get("allowed_tools") or ()),
             )
             self.servers[subentry.subentry_id] = Server(hass, config, self._changed)
 
@@ -205,20 +197,20 @@ class McpTools:
 def address_from(data: Mapping[str, Any], http: Http, title: str = "") -> Address:
     """Return the address of a server; the list of allowed hosts does not apply to it."""
     auth: Auth | None = None
-    match data.get(CONF_AUTH, NO_AUTH):
+    match data.get("auth", NO_AUTH):
         case "bearer":
-            auth = bearer(data[CONF_TOKEN])
+            auth = bearer(data["token"])
         case "oauth2":
             client = OAuthClient(
-                token_url=URL(data[CONF_TOKEN_URL]),
-                client_id=data[CONF_CLIENT_ID],
-                client_secret=data[CONF_CLIENT_SECRET],
-                scope=data.get(CONF_SCOPE, ""),
+                token_url=URL(data["token_url"]),
+                client_id=data["client_id"],
+                client_secret=data["client_secret"],
+                scope=data.get("scope", ""),
             )
             auth = ClientCredentials(http, client)
     return Address(
         url=data[CONF_URL],
-        transport=data.get(CONF_TRANSPORT, AUTO),
+        transport=data.get("transport", AUTO),
         verify_ssl=data.get(CONF_VERIFY_SSL, True),
         auth=auth,
         name=title,

@@ -1,7 +1,4 @@
-"""The official MCP SDK in Home Assistant's own version; its two generations differ in names and errors.
-
-Only this module imports it, and returns our own values and errors.
-"""
+"""The official MCP SDK in Home Assistant's own version. Only this module knows its two generations."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -145,10 +142,7 @@ class McpSession:
                 raise
 
     async def async_call(self, name: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Return a tool's result. Raises `McpError`.
-
-        The SDK's own method would validate the result by the server's schema, whose references may lead anywhere.
-        """
+        """Return a tool's result, not validated by the server's schema, as the SDK would. Raises `McpError`."""
         types = self._types
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         request = types.CallToolRequest(params=params)
@@ -183,10 +177,7 @@ async def async_connect(
     on_change: Callable[[], None] = lambda: None,
     watch: ConnectionWatch | None = None,
 ) -> AsyncGenerator[McpSession]:
-    """Connect; must be left by the task that entered. `on_change` is called when the server says that its tools changed.
-
-    Raises `McpError`, also if the connection breaks off meanwhile.
-    """
+    """Connect; the task that entered must leave. `on_change`: the server's tools changed. Raises `McpError`."""
     sdk = await async_load(hass)
     watch = watch or ConnectionWatch()
     kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]

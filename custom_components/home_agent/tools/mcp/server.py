@@ -88,10 +88,7 @@ class Server:
         issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
 
     async def async_ready(self) -> None:
-        """Wait until its tools can be called; a server in its pause after a failure is tried at once.
-
-        Raises the `McpError` of that attempt.
-        """
+        """Wait until its tools can be called, at once after a failed attempt. Raises the `McpError` of that attempt."""
         if self._session is not None:
             return
         attempt = self._attempt
@@ -107,11 +104,7 @@ class Server:
         return [tool for tool in self.tools if tool.read_only or tool.name in self.config.allowed]
 
     async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> McpResult:
-        """Return a tool's result. Raises `McpError`.
-
-        A `repeatable` call is repeated once if the connection was lost: a restarted server does not know its old sessions.
-        Other calls may have had an effect.
-        """
+        """Return a result. Raises `McpError`. A `repeatable` call is repeated once after a lost connection."""
         async with self._free:
             watch = self._watch
             try:

@@ -1,19 +1,16 @@
-"""The HTTP transport below the SDK: guards addresses and sizes, and records failures.
-
-The SDK's own errors tell little and differ between its generations.
-"""
+"""The HTTP transport below the MCP SDK: guards addresses and sizes, and records failures."""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from ipaddress import ip_address
 import math
 import ssl
 from typing import Any, Self
 
 from aiohttp import hdrs
+from homeassistant.util.network import is_ip_address
 from homeassistant.util.ssl import client_context, client_context_no_verify
 from yarl import URL
 
@@ -47,8 +44,7 @@ class ConnectionWatch:
     without_key: bool = False
     answered: bool = False
     foreign: bool = False
-    listens: bool = False
-    """A stream of events was opened first: answers to posts come there."""
+    listens: bool = False  # a stream of events was opened first: answers to posts come there
     connected: str = ""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -175,7 +171,7 @@ class WatchedTransport:
     async def _async_route(self, request: Any) -> Any:
         """Send a request to an allowed address of its host. Raises `AddressRefused`."""
         host, resolver = request.url.host, self._address.resolver
-        found = [] if resolver is None or _is_address(host) else await resolver.resolve(host)
+        found = [] if resolver is None or is_ip_address(host) else await resolver.resolve(host)
         requests = [  # with certificate and `Host` header of the name
             self._httpx.Request(
                 request.method,
@@ -213,11 +209,3 @@ class WatchedTransport:
         self._watch.failure = failure
         error: Exception = self._httpx.RequestError(failure, request=request)
         return error
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
