@@ -87,7 +87,7 @@ async def test_service_call_of_an_intent(
     result = plan(hass, make_turn(), name, **slots)
     assert [(item.domain, item.service, item.entity_ids, item.data) for item in result.effects] == [call]
     assert result.targets == call[2]
-    assert result.reason == reason
+    assert next(iter(result.reasons), None) == reason
     assert result.action is (ActionClass.SENSITIVE if reason else ActionClass.WRITE)
 
 
@@ -135,7 +135,11 @@ async def test_a_group_that_reaches_what_is_not_exposed_is_refused(hass: HomeAss
 async def test_deleting_is_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     added = plan(hass, make_turn(), "HassListAddItem", name="Errands", item="milk")
     removed = plan(hass, make_turn(), "HassListRemoveItem", name="Errands", item="milk")
-    assert (added.action, removed.action, removed.reason) == (ActionClass.WRITE, ActionClass.SENSITIVE, "destructive")
+    assert (added.action, removed.action, removed.reasons) == (
+        ActionClass.WRITE,
+        ActionClass.SENSITIVE,
+        ("destructive",),
+    )
 
 
 async def test_intent_of_somebody_else_may_mean_another_name(hass: HomeAssistant, make_turn: MakeTurn) -> None:

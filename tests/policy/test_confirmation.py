@@ -50,9 +50,7 @@ class Opener(HomeAgentTool):
 
 
 def call(*reasons: str, target: str = "lock.front", place: int = 1) -> Call:
-    plan = Plan(
-        action=ActionClass.SENSITIVE, targets=(target,), reason=reasons[0] if reasons else None, reasons=reasons
-    )
+    plan = Plan(action=ActionClass.SENSITIVE, targets=(target,), reasons=reasons)
     return Call(tool=Opener(), arguments={}, plan=plan, place=place)
 
 

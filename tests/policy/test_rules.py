@@ -29,13 +29,13 @@ UNLOCK = Plan(
         ServiceCall(domain="lock", service="unlock", entity_ids=("lock.door",)),
         ServiceCall(domain="light", service="turn_off", entity_ids=("light.bed",)),
     ),
-    reason="unlock",
+    reasons=("unlock",),
     sensitive=("lock.door",),
 )
 RESTART = Plan(
     action=ActionClass.SENSITIVE,
     effects=(ServiceCall(domain="homeassistant", service="restart", entity_ids=()),),
-    reason="restart",
+    reasons=("restart",),
 )
 REMOTE = Plan(action=ActionClass.SENSITIVE, subject="Shop", outside=True)
 
@@ -125,7 +125,7 @@ def test_text_from_outside_asks_for_what_is_sensitive_and_says_why(make_turn: Ma
 
 
 def test_all_reasons_of_a_plan_are_told(make_turn: MakeTurn) -> None:
-    plan = Plan(action=ActionClass.SENSITIVE, reason="unlock", reasons=("unlock", "open_door"))
+    plan = Plan(action=ActionClass.SENSITIVE, reasons=("unlock", "open_door"))
     assert Rules().decide(make_turn(), TOOL, plan) == ask("unlock", "open_door")
 
 

@@ -68,7 +68,7 @@ class SlashCommandTool(HomeAgentTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return that it needs a yes; what the agent does is planned there."""
         said = f"/{self.command.name} {self.command.text}"
-        return Plan(action=ActionClass.SENSITIVE, subject=self.to.name, reason=DESTRUCTIVE, texts=(said,))
+        return Plan(action=ActionClass.SENSITIVE, subject=self.to.name, reasons=(DESTRUCTIVE,), texts=(said,))
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:

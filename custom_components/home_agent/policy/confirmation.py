@@ -21,7 +21,7 @@ from ..support.bounds import without_surplus
 from ..support.const import LOGGER
 from ..support.errors import ToolError
 from ..turn import events
-from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Plan
+from ..turn.plan import DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Plan
 from ..turn.turn import Turn
 from .pins import Pins
 from .tool import HomeAgentTool
@@ -103,7 +103,7 @@ class Call:
     @property
     def reasons(self) -> tuple[str, ...]:
         """What it does that needs a yes."""
-        return self.plan.reasons or (self.plan.reason or "destructive",)
+        return self.plan.reasons or (DESTRUCTIVE,)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -234,7 +234,6 @@ def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str])
     shown = [state for entity_id in found if (state := hass.states.get(entity_id)) and is_exposed(hass, entity_id)]
     return Plan(
         action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
-        reason=next(iter(reasons), None),
         reasons=tuple(reasons),
         sensitive=tuple(found) if reasons and UNFORESEEN not in {item.service for item in inside} else (),
         inside=tuple(inside),

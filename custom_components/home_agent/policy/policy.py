@@ -89,7 +89,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict and its reasons, most telling first: what is done (`Plan.reason`), `always_ask`, `tainted`."""
+    """A verdict and its reasons, most telling first: what is done (`Plan.reasons`), `always_ask`, `tainted`."""
 
     action: Verdict
     why: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class Rules:
             if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)
         why = (
-            *((plan.reasons or (plan.reason or DESTRUCTIVE,)) if sensitive or plan.insists else ()),
+            *((plan.reasons or (DESTRUCTIVE,)) if sensitive or plan.insists else ()),
             *((LISTED,) if listed else ()),
             *((TAINTED,) if tainted else ()),
         )

@@ -112,7 +112,7 @@ class TeachName(HomeAgentTool):
             action=ActionClass.SENSITIVE if asks else ActionClass.WRITE,
             targets=() if target.startswith((AREA, FLOOR)) else (target,),
             effects=(NameChange(service=ADD_NAME if decides else PROPOSE_NAME, data={"target": target, "name": name}),),
-            reason=NAMING if asks else None,
+            reasons=(NAMING,) if asks else (),
         )
 
     @override

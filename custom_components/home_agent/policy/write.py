@@ -73,7 +73,6 @@ class PlanBuilder:
             action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
             targets=tuple(self.targets),
             effects=tuple(replace(effect, entity_ids=tuple(items)) for effect, items in self._merged.values()),
-            reason=next(iter(reasons), None),
             reasons=reasons,
             sensitive=tuple(self._sensitive or (self.targets if reasons else ())),
             inside=tuple(self._inside),

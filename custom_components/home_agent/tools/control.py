@@ -139,7 +139,6 @@ class HaControl(EffectTool):
             plan,
             action=ActionClass.SENSITIVE if reasons else plan.action,
             targets=tuple(dict.fromkeys((*plan.targets, *named))),
-            reason=next(iter(reasons), None),
             reasons=reasons,
             sensitive=tuple(dict.fromkeys((*plan.sensitive, *(named if judged.reasons else ())))),
             inside=(*plan.inside, *judged.inside),

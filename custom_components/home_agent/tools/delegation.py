@@ -156,7 +156,7 @@ class DelegateToService(HomeAgentTool):
         asks = args[CONFIRM] or target.level != UNRESTRICTED
         return Plan(
             action=ActionClass.READ,
-            reason=DELEGATED if asks else None,
+            reasons=(DELEGATED,) if asks else (),
             subject=target.name,
             version=target.id,
             texts=(args[REQUEST],),

@@ -102,11 +102,12 @@ class ApiTool(HomeAgentTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return a plan without calls, which only the tool knows. Entities in the arguments are its targets."""
         self.check(hass, args, turn)
-        action, reason = ActionClass.WRITE, None
+        action, reasons = ActionClass.WRITE, tuple[str, ...]()
         if self.annotations.read_only:
             action = ActionClass.READ
         elif self.annotations.destructive or self._tool.name in _RESTARTS:
-            action, reason = ActionClass.SENSITIVE, RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE
+            reasons = (RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE,)
+            action = ActionClass.SENSITIVE
         outside = self.annotations.open_world or self._tool.integration in _OTHERS_WORDS
         if self._tool.name in _WHOLE_HOUSE:  # titles, or a state that is prose
             outside = outside or any(
@@ -117,7 +118,7 @@ class ApiTool(HomeAgentTool):
         return Plan(
             action=action,
             targets=tuple(dict.fromkeys(entity_ids_in(hass, args))),
-            reason=reason,
+            reasons=reasons,
             subject=self.title or self.name,
             outside=outside,
             version=self._version,
@@ -167,9 +168,9 @@ class ApiIntent(ApiTool):
         if self.annotations.read_only:
             return replace(plan, action=ActionClass.READ)
         if not self.judges_calls:
-            return replace(plan, action=ActionClass.SENSITIVE, reason=DESTRUCTIVE, subject=self.title or self.name)
+            return replace(plan, action=ActionClass.SENSITIVE, reasons=(DESTRUCTIVE,), subject=self.title or self.name)
         if COMMAND in slots:
-            return replace(plan, action=ActionClass.SENSITIVE, reason=DELAYED, subject=str(slots[COMMAND]))
+            return replace(plan, action=ActionClass.SENSITIVE, reasons=(DELAYED,), subject=str(slots[COMMAND]))
         return plan
 
     @override
@@ -231,7 +232,6 @@ class ApiScript(ApiTool):
         return Plan(
             action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
             targets=targets,
-            reason=next(iter(reasons), None),
             reasons=reasons,
             sensitive=(self.entity_id, *(targets[1:] if named.reasons else ())) if reasons else (),
             inside=(*judged.inside, *named.inside),
@@ -275,7 +275,6 @@ class ApiAction(ApiTool):
             action=ActionClass.SENSITIVE,
             targets=tuple(dict.fromkeys((*call.entity_ids, *passed))),
             effects=(call,),
-            reason=reasons[0],
             reasons=reasons,
             sensitive=(*call.entity_ids, *(passed if named.reasons else ())) if by_entities else (),
             inside=(*judged.inside, *named.inside),

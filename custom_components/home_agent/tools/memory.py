@@ -142,7 +142,7 @@ class StoreMemory(MemoryTool):
         tainted = bool(turn.record.taints)
         return Plan(
             action=ActionClass.SENSITIVE if tainted else ActionClass.WRITE,
-            reason=TAINTED if tainted else None,
+            reasons=(TAINTED,) if tainted else (),
             texts=(content,),
         )
 
@@ -276,7 +276,7 @@ class ForgetMemory(MemoryTool):
         asks, tainted = len(going) > 1 or not sure, bool(turn.record.taints)
         return Plan(
             action=ActionClass.SENSITIVE if asks or tainted else ActionClass.WRITE,
-            reason=DESTRUCTIVE if asks else TAINTED if tainted else None,
+            reasons=(DESTRUCTIVE,) if asks else (TAINTED,) if tainted else (),
             texts=tuple(memory.content for memory in going),
             version=" ".join(memory.id for memory in going),
         )

@@ -102,10 +102,8 @@ class Plan:
     effects: tuple[Effect, ...] = ()
     handled: tuple[ServiceCall, ...] = ()
     """Actions that Home Assistant's handler of an intent takes by itself: the rules hold for them, nothing is verified or undone."""
-    reason: str | None = None
-    """Why it is sensitive (`unlock`, `open_door`, `destructive`, ...), for the question and the audit line."""
     reasons: tuple[str, ...] = ()
-    """All of them, when there is more than one: each may have a PIN."""
+    """Why it is sensitive (`unlock`, `open_door`, ...), for the question; each may have a PIN. Empty: `destructive`."""
     sensitive: tuple[str, ...] = ()
     """Those of the entities because of which it is sensitive; empty: all of it is."""
     inside: tuple[ServiceCall, ...] = ()

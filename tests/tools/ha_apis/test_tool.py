@@ -395,7 +395,7 @@ async def test_intents_by_what_is_known_of_them(
     tool = tool_of(hass, made)
     assert isinstance(tool, ApiIntent)
     plan = await tool.plan(hass, args, make_turn())
-    assert (plan.action, plan.reason) == (action, reason)
+    assert (plan.action, next(iter(plan.reasons), None)) == (action, reason)
     assert await tool.run(hass, args, plan, make_turn()) == {
         "response_type": "action_done",
         "data": {"success": [], "failed": []},

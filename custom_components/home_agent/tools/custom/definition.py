@@ -171,7 +171,7 @@ class CustomTool(HomeAgentTool):
         return Plan(
             action=action,
             targets=tuple(sorted(values.entities)),
-            reason=DESTRUCTIVE if action is ActionClass.SENSITIVE else None,
+            reasons=(DESTRUCTIVE,) if action is ActionClass.SENSITIVE else (),
             **{"version": self.version, **fields},
         )
 

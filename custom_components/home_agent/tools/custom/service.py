@@ -167,7 +167,6 @@ class ServiceTool(CustomTool):
             action=ActionClass.SENSITIVE if reasons else self.action,
             targets=tuple(dict.fromkeys((*called, *behind, *named, *script, *sorted(values.entities)))),
             effects=(call,),
-            reason=next(iter(reasons), None),
             reasons=reasons,
             sensitive=() if by_name else (*(called or script), *(named if besides.reasons else ())),
             inside=(*judged.inside, *besides.inside),

@@ -74,7 +74,7 @@ class McpTool(HomeAgentTool):
         reads = self.remote.read_only
         return Plan(
             action=ActionClass.READ if reads else ActionClass.SENSITIVE,
-            reason=None if reads else DESTRUCTIVE,
+            reasons=() if reads else (DESTRUCTIVE,),
             subject=f"{self.title} ({self._server.config.title})",
             version=self.remote.version,
             outside=True,
