@@ -24,6 +24,7 @@ from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
+from tests.prompt.conftest import AddEntity
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -71,6 +72,23 @@ async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: st
     result = await say(hass, sentence)
     assert answer in speech(result)
     assert result.response.error_code is None
+
+
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "is the shield on", "Yes"), ("en", "are the shields on", "Yes"), ("en", "is the shield off", "No, playing"),
+    ("en", "is the shield in the den still on", "Yes"), ("de", "ist der Shield an", "Ja"),
+    ("de", "ist Shield noch an", "Ja"), ("de", "ist der Shield aus", "Nein, playing"),
+])  # fmt: skip
+@pytest.mark.parametrize("other", ["remote", "water_heater"])
+async def test_a_question_about_a_name_of_several_is_about_the_obvious_one(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, sentence: str, answer: str, other: str
+) -> None:
+    add_entity("media_player.shield", "playing", name="Shield", area="Den")
+    add_entity(f"{other}.shield", "off", name="Shield", area="Den")
+    await set_up(hass)
+    assert speech(await say(hass, sentence, language=language)) == answer
+    hass.states.async_remove("media_player.shield")
+    assert speech(await say(hass, "is the shield on")) == "No, off"  # alone it is asked about
 
 
 @pytest.mark.usefixtures("home_agent")

@@ -22,6 +22,7 @@ from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
 from .things import StateOf, Things
 
+_ASKED_LAST = domains_where(lambda record: record.asked_last)
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
 _NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
@@ -190,6 +191,7 @@ class _Asking(SentenceReading):
             numbers = self._before & self.things.in_domains(domains) if self._says_it and not rest else set()
         if self.place_spans:
             numbers = {number for number in numbers if self._is_here(number)}
+        numbers = numbers - self.things.in_domains(_ASKED_LAST) or numbers
         if not numbers:
             return None
         found: list[int] = []
