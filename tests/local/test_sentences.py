@@ -1,13 +1,14 @@
 """The house answers by itself: in its languages, under the policy, in the chat log; and knows when it cannot."""
 
+import asyncio
 from unittest.mock import patch
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.intent import TIMER_DATA
-from homeassistant.const import EVENT_CALL_SERVICE
-from homeassistant.core import HomeAssistant
+from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED
+from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import intent
 from homeassistant.setup import async_setup_component
 import pytest
@@ -104,6 +105,28 @@ async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     await hass.async_block_till_done()
     assert len(calls) == 1
     assert state_of(hass, "light.bed_light") == "on"
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_what_is_cancelled_is_watched_no_more(hass: HomeAssistant) -> None:
+    begun = asyncio.Event()
+
+    async def cook(call: ServiceCall) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    hass.services.async_register("test", "cook", cook)
+    assert await async_setup_component(hass, "script", {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}})
+    async_expose_entity(hass, ASSISTANT, "script.dinner", True)
+    await say(hass, "turn on the bed light")  # from then on Home Assistant listens for its sentences
+    watching = hass.bus.async_listeners()[EVENT_STATE_CHANGED]
+    saying = hass.async_create_task(say(hass, "run dinner"))
+    await begun.wait()
+    assert hass.bus.async_listeners()[EVENT_STATE_CHANGED] > watching
+    saying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await saying
+    assert hass.bus.async_listeners()[EVENT_STATE_CHANGED] == watching
 
 
 @pytest.mark.parametrize(("language", "sentence", "entity_id"), [
