@@ -306,6 +306,7 @@ LANGUAGE_CODE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """What a whole text has to be to be the code of a language: it is a part of names of files."""
 
 
+@lru_cache(maxsize=256)
 def base_of(language: str) -> str:
     """Return the code of a language without a region: `pt` of `pt-BR`."""
     return language.replace("_", "-").partition("-")[0].casefold()

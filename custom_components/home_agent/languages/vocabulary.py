@@ -292,7 +292,7 @@ class Language:
     def has_everything(self, spoken: list[str]) -> bool:
         """Return whether one of the folded words means all of something."""
         return any(
-            word in self.everything or (is_unspaced(word) and any(part in word for part in self.everything))
+            word in self.everything or (any(part in word for part in self.everything) and is_unspaced(word))
             for word in spoken
         )
 
