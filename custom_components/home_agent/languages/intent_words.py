@@ -71,7 +71,6 @@ class _Intents:
 
 @cache
 def _intents() -> _Intents:
-    """Reads a file."""
     found: dict[str, list[str]] = {}
     asked, ordered = set[str](), set[str]()
     for intent, described in (get_intents(ENGLISH) or {})["intents"].items():

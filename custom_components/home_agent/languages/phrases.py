@@ -208,7 +208,6 @@ def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
 
 @cache
 def _joins(code: str) -> frozenset[str]:
-    """Return folded words that may stand between two numbers."""
     listed = (data_of(name) for name in (ENGLISH, code))
     return frozenset(fold(word) for data in listed for word in (*data.pin_words, *data.claims.joins))
 

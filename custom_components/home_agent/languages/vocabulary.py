@@ -456,24 +456,18 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
 def _things(base: str, home: str) -> dict[str, frozenset[str]]:
     """Return what devices are called, with what the same is called in the other languages: single words that say enough."""
     tables = {code: data.things for code, data in all_data().items()}
-    for code in {
-        ENGLISH,
-        base,
-        home,
-    } & tables.keys():  # with the words that tell each from the others: "coffee machine"
+    for code in {ENGLISH, base, home} & tables.keys():  # words that tell each from the others: "coffee machine"
         usual = {
             key: [word for word in phrase_of(names[0]).split() if len(word) >= _TELLING]
             for key, names in tables[code].items()
         }
         often = Counter(word for words in usual.values() for word in words)
-        telling = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
-        tables[code] = {key: [*names, *telling[key]] for key, names in tables[code].items()}
-    return {
-        name: frozenset(
-            other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
-        )
-        for name, others in _other_names(base, home, tables).items()
-    }
+        own = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
+        tables[code] = {key: [*names, *own[key]] for key, names in tables[code].items()}
+    found = _other_names(base, home, tables)
+    plain = {other for others in found.values() for other in others if " " not in other}
+    telling = {other for other in plain if len(other) >= _LONG_ENOUGH or is_unspaced(other)}
+    return {name: others & telling for name, others in found.items()}
 
 
 def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
@@ -542,7 +536,6 @@ def _rows(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _phrases(listed: Iterable[str]) -> Iterator[str]:
-    """Yield the words of each phrase, folded."""
     return filter(None, map(phrase_of, listed))
 
 
