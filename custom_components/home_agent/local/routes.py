@@ -19,7 +19,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import ChatLog, ConversationTraceEventType, async_conversation_trace_append
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -140,17 +140,10 @@ class RouteRegistry:
         self._before = _SaidBefore()
 
     @callback
-    def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
-        """Add routes of another room, asked for again when the home or the tools change. Returns how to remove them."""
+    def async_offer(self, source: RouteSource) -> None:
+        """Add routes of another room, asked for again when the home or the tools change."""
         self._sources.append(source)
         self._kept.clear()
-
-        @callback
-        def take_back() -> None:
-            self._sources.remove(source)
-            self._kept.clear()
-
-        return take_back
 
     async def async_warm(self, profile: Profile, language: Language, home: HomeSnapshot) -> None:
         """Read the routes of a profile, and have their vectors made, before the first turn."""
@@ -376,7 +369,6 @@ def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
 
 
 def _tell(turn: Turn, choice: RouteChoice) -> None:
-    """Keep what came of it with the turn, beside what the local brain made of it."""
     turn.record.understanding = replace(turn.record.understanding or Understanding(), route=choice)
     async_conversation_trace_append(ConversationTraceEventType.AGENT_DETAIL, {"route": choice.as_dict()})
 
@@ -470,7 +462,6 @@ def _turn_on(entity_id: str, values: Mapping[str, Any], _text: str) -> dict[str,
 def _of_home(
     hass: HomeAssistant, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]
 ) -> Iterator[Route]:
-    """Yield the scripts, scenes and automations that are exposed."""
     for entity in home.entities.values():
         if not DOMAINS.get(entity.domain, UNKNOWN).has_members:
             yield Route(
