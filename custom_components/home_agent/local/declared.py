@@ -1,7 +1,7 @@
 """Arguments as they are declared: by a JSON schema, by selectors of Home Assistant, or directly."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 import re
@@ -218,13 +218,11 @@ def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
         return tuple(arguments)
     kinds = {starts[0].name: ArgumentKind.RANGE_START} | {one.name: ArgumentKind.RANGE_END for one in ends}
     return tuple(
-        Argument(
-            name=one.name, kind=kinds[one.name], required=one.required, labels=one.labels, form=one.form, whole=one.kind is ArgumentKind.DATE,
-        )
+        replace(one, kind=kinds[one.name], several=False, ahead=False, whole=one.kind is ArgumentKind.DATE)
         if one.name in kinds
         else one
         for one in arguments
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=256)

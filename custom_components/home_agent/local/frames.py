@@ -188,7 +188,6 @@ async def async_tell_states(
 
 
 def _note(sentence: Sentence, frame: Frame, response: intent.IntentResponse) -> None:
-    """Leave the intent and its result in the chat log."""
     agent_id = sentence.turn.agent_id
     call = llm.ToolInput(tool_name=frame.intent, tool_args=frame.slots, external=True)
     result = llm.ToolResult(data=llm.IntentResponseDict(response), error=response.error_code is not None)

@@ -262,7 +262,6 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         self._unhear(rows)
 
     def _unhear(self, rows: Iterable[LearnedPhrase]) -> None:
-        """Forget when phrases were said."""
         keys = {row.key for row in rows}
         self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] not in keys}
 
@@ -451,7 +450,6 @@ def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) ->
 
 
 def _parted(home: HomeSnapshot, subjects: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the ids of the areas and of the entities among what has a name."""
     listed = list(subjects)
     areas = [one.removeprefix(AREA) for one in listed if one.startswith(AREA)]
     return areas, [one for one in listed if one in home.entities]
@@ -469,7 +467,6 @@ def _called(home: HomeSnapshot, words: Sequence[str], language: str) -> Mapping[
 
 
 def _named_in(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[str, ...]:
-    """Return the entities and areas of which a name stands among the words."""
     called = _called(home, words, language).values()
     areas, things = _parted(home, {subject for subjects in called for subject in subjects})
     return tuple(sorted((*areas, *things)))
@@ -494,7 +491,6 @@ def _with_slot(home: HomeSnapshot, words: Sequence[str], language: str, effects:
 
 
 def _of_kind(home: HomeSnapshot, area_id: str | None, effect: Effect) -> list[str]:
-    """Return the entities of an area that are of the domains of an effect."""
     domains = {item.partition(".")[0] for item in effect.entity_ids}
     return [item for item in home.by_area.get(area_id or "", ()) if item.partition(".")[0] in domains]
 

@@ -85,7 +85,6 @@ class _Asking(SentenceReading):
         return None
 
     def _begins(self, phrases: Sequence[str]) -> int:
-        """Return how many words the longest phrase has that the sentence begins with."""
         begins = [spots for spots in self._spots(phrases) if 0 in spots]
         return max(map(len, begins), default=0)
 
@@ -110,7 +109,6 @@ class _Asking(SentenceReading):
         return self._answered(kind, state, rest, {name for name, found in quantities.items() if found})
 
     def _spots(self, phrases: Sequence[str]) -> list[set[int]]:
-        """Return where phrases stand in the sentence."""
         return [set(spots) for text in phrases for spots in self._stands(words_of(text))]
 
     def _is_preposition(self, spots: Collection[int]) -> bool:
@@ -129,7 +127,6 @@ class _Asking(SentenceReading):
         return words is not None and any(at in spots for spots in self._spots(words.beside))
 
     def _answered(self, kind: str, state: str, rest: Sequence[int], quantities: Collection[str]) -> Question | None:
-        """Return the answer about the things that the rest of the words name."""
         whole = {"anything", "everything"} & set(quantities)
         kinds = [at for at in rest if at in self.kinds]
         if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds:

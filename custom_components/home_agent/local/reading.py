@@ -166,7 +166,6 @@ class SentenceReading:
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
 
     def _stands(self, phrase: Words) -> list[range]:
-        """Return where a phrase stands in the sentence."""
         said, length = tuple(self.words), len(phrase)
         return [range(at, at + length) for at in range(len(said) - length + 1) if said[at : at + length] == phrase]
 
@@ -221,7 +220,6 @@ class SentenceReading:
                 self.in_places |= dict.fromkeys(spots, self.things.levels[name])
 
     def _find_kinds(self) -> None:
-        """Find the words that name a kind of things."""
         words, language = self.words, self.language
         self.kinds: dict[int, Kinds] = {}
         for start, length, kinds in sorted(language.phrases(words), key=lambda phrase: -phrase[1]):
@@ -273,11 +271,9 @@ class SentenceReading:
 
     @cached_property
     def _says_it(self) -> bool:
-        """Return whether the sentence says "it"."""
         return not {fold(word) for word in self.things.data.follow_ups.it}.isdisjoint(self.words)
 
     def _is_here(self, number: int) -> bool:
-        """Return whether a thing is in a place that was said."""
         area = self.things.things[number].entity.area_id
         return all(area in areas for _, _, areas in self.place_spans)
 

@@ -185,7 +185,6 @@ class Things:
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
-        """The words of names by their first letter."""
         found: dict[str, list[str]] = {}
         for word in self.by_word:
             if word.isalpha():
@@ -224,7 +223,6 @@ class Things:
 
     @cached_property
     def _by_look(self) -> Mapping[tuple[str, int], list[str]]:
-        """The words that are known here by their first letter and their length."""
         found: dict[tuple[str, int], list[str]] = {}
         for word in self.by_word.keys() | self.routes.words | self.routes.harmless | self.place_words:
             found.setdefault((word[:1], len(word)), []).append(word)

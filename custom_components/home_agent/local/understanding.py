@@ -80,7 +80,6 @@ class _PhrasingReading(SentenceReading):
     """A sentence, and how it says the phrasings of a language."""
 
     def _likely(self) -> Iterator[Phrasing]:
-        """Yield the phrasings of which a word was said."""
         numbers = dict.fromkeys(self.routes.without)
         for word in dict.fromkeys(self.words):
             numbers |= dict.fromkeys(self.routes.by_word.get(word, ()))
@@ -182,7 +181,6 @@ class _MeantReading(_PhrasingReading):
     """A sentence, and which things are meant by the words that say nothing of what is to be done."""
 
     def _meant(self, route: Phrasing, rest: Sequence[int], told: set[int]) -> _Meant:
-        """Return the things that are meant: those that explain every word that is left."""
         found = self.things.in_domains(route.domains)
         for at in rest:
             found = found & self._explained[at]
@@ -516,7 +514,6 @@ class Commanding(_MeantReading):
 
 
 def _fits(name: str, token: Token) -> bool:
-    """Return whether a number can be a value of a list."""
     assert token.value is not None
     match name:
         case "color_temperature":
