@@ -251,7 +251,7 @@ class LanguageData:
     events: EventWords = EventWords()
     concepts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     times: Mapping[str, Any] = field(default_factory=dict)
-    questions: QuestionWords | None = None
+    questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)
@@ -261,7 +261,6 @@ class LanguageData:
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
     **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
-    "questions": QuestionWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()

@@ -13,7 +13,7 @@ import re
 import unicodedata
 
 from ..support.text import MAX_TEXT, fold, runs, spoken_words, written_digits
-from .data import ENGLISH, QuestionWords, base_of, code_of, data_of, digit_words, letters, number_words
+from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, number_words
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
@@ -389,7 +389,6 @@ def _phrases_of(code: str) -> _PhraseWords:
         (SelfQuestion.UNDO, own.undo.phrases),
     ):
         asked |= dict.fromkeys(_split(listed), what)
-    asks = own.questions or QuestionWords()
     kinds = {word for listed in (*own.verbs.values(), *own.synonyms.values()) for word in listed}
     return _PhraseWords(
         answers=answers,
@@ -400,8 +399,12 @@ def _phrases_of(code: str) -> _PhraseWords:
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
         orders=frozenset(own.orders),
         doings=frozenset(own.orders) & kinds,
-        states=frozenset(_split([state for listed in asks.states.values() for state in listed])),
-        beside=sorted({" ".join(words) for words in _split((*asks.beside, *asks.definite))}, key=len, reverse=True),
+        states=frozenset(_split([state for listed in own.questions.states.values() for state in listed])),
+        beside=sorted(
+            {" ".join(words) for words in _split((*own.questions.beside, *own.questions.definite))},
+            key=len,
+            reverse=True,
+        ),
         polite=frozenset(data.courtesies),
         niceties=sorted({*_split(own.polite), *_split({*own.courtesies} & {*own.harmless})}, key=len, reverse=True),
         requests=re.compile(own.claims.requests) if own.claims.requests else None,

@@ -199,11 +199,8 @@ class SpanReader(PointReader):
             start = self.calendar.back(number, of)
             return ((start, self.calendar.now), behind) if start is not None and start < self.calendar.now else None
         if part := self.text.says("parts", at):
-            return (
-                (self.calendar.part(self.calendar.today, part[0]), part[1])
-                if name == "this" and part[0] != "night"
-                else None
-            )
+            is_this = name == "this" and part[0] != "night"
+            return (self.calendar.part(self.calendar.today, part[0]), part[1]) if is_this else None
         if month := self.text.says("months", at):
             return self.calendar.month(month[0], ahead=name == "next"), month[1]
         unit = self.text.says("units", at)

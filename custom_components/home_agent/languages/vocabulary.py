@@ -84,14 +84,12 @@ class Forms:
         seen: set[str] = set()
         for stem in sorted(self._said(self._base, spoken[start])):
             for phrase, stems in self._by_stem.get(stem, ()):
-                if phrase not in seen and self._says(spoken[start : start + len(stems)], stems):
+                said = zip(spoken[start : start + len(stems)], stems, strict=False)
+                if phrase in seen or start + len(stems) > len(spoken):
+                    continue
+                if not any(wanted.isdisjoint(self._said(self._base, word)) for word, wanted in said):
                     seen.add(phrase)
                     yield len(stems), phrase
-
-    def _says(self, spoken: Sequence[str], stems: Stems) -> bool:
-        return len(spoken) == len(stems) and not any(
-            wanted.isdisjoint(self._said(self._base, word)) for word, wanted in zip(spoken, stems, strict=True)
-        )
 
 
 @lru_cache(maxsize=16384)

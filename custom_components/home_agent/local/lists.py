@@ -82,8 +82,7 @@ class _Listing(SentenceReading):
         rest = said[start + max(begins) :]
         ends = [len(one) for one in map(words_of, words.ends) if rest[-len(one) :] == one]
         rest = rest[: len(rest) - max(ends)] if ends else rest
-        questions = self.things.data.questions
-        nothing = harmless.union(*map(words_of, questions.beside if questions else ()))
+        nothing = harmless.union(*map(words_of, self.things.data.questions.beside))
         left = tuple(word for word in rest if word not in nothing)
         meant = [
             thing.entity.entity_id

@@ -76,10 +76,9 @@ class _Asking(SentenceReading):
 
     def read(self) -> Question | None:
         """Return what is asked."""
-        words = self.things.data.questions
-        if words is None or self._declined() not in ("", "question", "altered"):
+        if self._declined() not in ("", "question", "altered"):
             return None
-        for kind, phrases in sorted(words.begins.items(), key=lambda row: -max(map(len, row[1]))):
+        for kind, phrases in sorted(self.things.data.questions.begins.items(), key=lambda row: -max(map(len, row[1]))):
             if (length := self._begins(phrases)) and (found := self._asked(kind, set(range(length)))) is not None:
                 return found
         return None
@@ -90,7 +89,6 @@ class _Asking(SentenceReading):
 
     def _asked(self, kind: str, used: set[int]) -> Question | None:
         words = self.things.data.questions
-        assert words is not None
         states = [(name, spots) for name, said in words.states.items() for spots in self._spots(said)]
         states = [(name, spots) for name, spots in states if not self._is_preposition(spots)] or states
         if kind in _MEASURES or kind == "value":
@@ -123,16 +121,14 @@ class _Asking(SentenceReading):
 
     def _is_beside(self, at: int) -> bool:
         """Return whether a word changes nothing about a question: "still", "right now"."""
-        words = self.things.data.questions
-        return words is not None and any(at in spots for spots in self._spots(words.beside))
+        return any(at in spots for spots in self._spots(self.things.data.questions.beside))
 
     def _answered(self, kind: str, state: str, rest: Sequence[int], quantities: Collection[str]) -> Question | None:
         whole = {"anything", "everything"} & set(quantities)
         kinds = [at for at in rest if at in self.kinds]
         if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds:
-            words = self.things.data.questions
-            assert words is not None  # else nothing was asked
-            if not all(self._says_nothing(at) for at in range(self._begins(words.begins[kind]), kinds[0])):
+            begin = self._begins(self.things.data.questions.begins[kind])
+            if not all(self._says_nothing(at) for at in range(begin, kinds[0])):
                 return None  # "what is on TV"
         is_whole = bool(whole) or (kind == QuestionMode.WHICH and not kinds)
         asked = self._things(state, rest, is_whole=is_whole)
@@ -168,8 +164,7 @@ class _Asking(SentenceReading):
 
     def _has_article(self) -> bool:
         """Return whether an article stands in front of a kind: "the windows" are all of them."""
-        words = self.things.data.questions
-        definite = {words_of(word)[0] for word in words.definite} if words is not None else set[str]()
+        definite = {words_of(word)[0] for word in self.things.data.questions.definite}
         return any(at and self.words[at - 1] in definite for at in self.kinds)
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
@@ -224,7 +219,6 @@ class _Asking(SentenceReading):
     def _detected(self, used: set[int]) -> Question | None:
         """Return whether there is something that sensors are there for: motion in a room, smoke anywhere."""
         words = self.things.data.questions
-        assert words is not None
         used = used.union(*self._spots((*words.any, *words.anything)))
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]

@@ -47,11 +47,6 @@ _HARMLESS = 0.2  # weight of a word that changes nothing
 _LEADING = 3  # words in front of a value that say what it is
 
 
-def no_arguments() -> Sequence[Argument]:
-    """Return the arguments of what takes none."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """Something that a sentence can mean as a whole."""
@@ -64,7 +59,7 @@ class Route:
     """What users say who want it: names, aliases, examples."""
     described: Sequence[str] = ()
     """What it is about. That alone runs nothing."""
-    declared: Callable[[], Sequence[Argument]] = no_arguments
+    declared: Callable[[], Sequence[Argument]] = tuple
     """Returns the arguments as they are now."""
     call: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     """Returns the tool's arguments for values by name and what was said; None: only a model can call it."""

@@ -48,7 +48,7 @@ from ..support.localize import async_error_text, async_text
 from ..support.text import fold, words
 from ..turn.turn import Answer, RouteChoice, Turn, Understanding, Zone, async_zone
 from .declared import Argument, arguments_of_fields, arguments_of_schema
-from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance, no_arguments
+from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance
 
 MAX_ROUTES = 6000
 MAX_VECTORS = 4000  # phrases that are embedded; the rest is compared by words alone
@@ -468,7 +468,7 @@ def _of_home(
                 id=entity.entity_id,
                 tool=_CONTROL,
                 said=entity.names,
-                declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else no_arguments,
+                declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else tuple,
                 entity_id=entity.entity_id,
                 call=partial(_turn_on, entity.entity_id),
                 is_named=True,

@@ -413,7 +413,7 @@ class Commanding(_MeantReading):
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
         """Return the wish to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
         data, spoken = self.things.data, self.words
-        if data.questions is None or not self.place_spans or self._declined():
+        if not data.questions.begins or not self.place_spans or self._declined():
             return None
         joins = {word for text in data.follow_ups.joins for word in words_of(text)}
         offs = {word for text in data.questions.states.get("off", ()) for word in words_of(text)[:1]}
