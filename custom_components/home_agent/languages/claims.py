@@ -62,7 +62,6 @@ class _Claims:
     """The patterns of a language."""
 
     said: Sequence[re.Pattern[str]]
-    """Anywhere in a sentence."""
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]

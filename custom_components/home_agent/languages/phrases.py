@@ -223,7 +223,6 @@ class SelfQuestion(Enum):
     """What a whole sentence asks of the agent itself."""
 
     UNDO = "undo"
-    """To take back what was done last."""
     ABILITIES = "abilities"
     LAST_ACTION = "last_action"
 
@@ -357,11 +356,9 @@ class _PhraseWords:
     doings: frozenset[str]
     """Those orders that are only for things of some kind: "heat", "water", not "turn"."""
     states: frozenset[tuple[str, ...]]
-    """How things are: "on"."""
     beside: Sequence[str]
     """What changes nothing about a question; the longest first."""
     polite: frozenset[str]
-    """Single words that change nothing."""
     niceties: Sequence[tuple[str, ...]]
     """What changes nothing about a command wherever it stands, and what only makes it polite; the longest first."""
     requests: re.Pattern[str] | None
@@ -426,7 +423,6 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Re
         return phrases.answers.get(said) or (ReplyKind.OTHER if said in repeated else None)
 
     found: list[set[ReplyKind] | None] = [set(), *([None] * len(words))]
-    """By number of words from the first on."""
     said: set[ReplyKind] = set()
     for position, kinds in enumerate(found):
         for end in range(position + 1, min(position + longest, len(words)) + 1):

@@ -26,7 +26,6 @@ class Span:
     first: int = 0
     """The first of the words that say so."""
     behind: int = 0
-    """The word behind the last of them."""
 
 
 def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) -> list[Span]:

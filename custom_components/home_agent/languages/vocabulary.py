@@ -160,11 +160,9 @@ class Language:
     asking: Mapping[str, float] = field(default_factory=dict)
     """How much a word asks (1) rather than orders (-1)."""
     fillers: frozenset[str] = frozenset()
-    """Words that say nothing about what is meant."""
     common: frozenset[str] = frozenset()
     """Words of everyday requests: each means itself, never a name that looks like it."""
     everything: frozenset[str] = frozenset()
-    """Words for all of something."""
     places: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A room as it is called, to what else it is called, in this language and in others."""
     any_room: frozenset[str] = frozenset()
@@ -174,11 +172,9 @@ class Language:
     forms: Forms = field(default_factory=Forms, repr=False)
     """Names of kinds and words for what they do, in all forms."""
     place_forms: Forms = field(default_factory=Forms, repr=False)
-    """The rooms, in all forms."""
     things: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A thing as it is called, to the single words of what else it is called, in this language and in others."""
     thing_forms: Forms = field(default_factory=Forms, repr=False)
-    """The things, in all forms."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:

@@ -45,7 +45,6 @@ class Extracted:
     places: Mapping[str, Places]
     """By name: the part of the text that was used."""
     missing: tuple[str, ...] = ()
-    """Required arguments without a value."""
     unclear: tuple[str, ...] = ()
     """Arguments for which the text has several values."""
 

@@ -43,7 +43,6 @@ class Form(StrEnum):
     PYTHON = "python"
     """As `datetime`, `date`, `time`, `timedelta`; a range as `{"start": datetime, "end": datetime}`."""
     JSON = "json"
-    """ISO 8601, as JSON schemas have it."""
     SELECTOR = "selector"
     """As Home Assistant's selectors do."""
 
@@ -56,7 +55,6 @@ class Argument:
     kind: ArgumentKind
     required: bool = False
     several: bool = False
-    """Whether its value is a list."""
     domains: frozenset[str] = frozenset()
     """Of entities; empty: any."""
     classes: frozenset[str] = frozenset()

@@ -120,11 +120,9 @@ class LearnedPhrase(Proposal):
     """By which the model did it: an agent without it does not do it either."""
     effects: Effects
     seen: int
-    """How often the model did just that."""
     used: int = 0
     trust: int = 0
     when: datetime
-    """When it was said last."""
 
     @property
     def key(self) -> PhraseKey:

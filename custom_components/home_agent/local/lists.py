@@ -26,7 +26,6 @@ from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
 from .things import StateOf, Things
 
 MAX_ITEMS = 20
-"""Items of one sentence, or of one answer."""
 _ADDS = frozenset({"HassListAddItem", "HassShoppingListAddItem"})
 
 

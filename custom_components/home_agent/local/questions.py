@@ -37,7 +37,6 @@ _DETECTED = frozenset({
 })  # fmt: skip
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
 _MEASURES = frozenset({"temperature", "humidity", "battery"})
-"""Classes of sensors that a question may name."""
 
 
 class QuestionMode(StrEnum):

@@ -38,7 +38,6 @@ class Wish:
     """How sure the things are, 0 to 1."""
     change: Mapping[str, float] = field(default_factory=dict)
     said: tuple[str, ...] = ()
-    """The words that said what is to be done."""
 
     @property
     def effect(self) -> tuple[str, str, tuple[str, ...]]:
@@ -54,7 +53,6 @@ class Understood:
     reason: str = ""
     """A code; empty where there are wishes."""
     words: str = ""
-    """What was not understood."""
     candidates: tuple[str, ...] = ()
     """Which things might be meant, where they are too many."""
     intents: tuple[str, ...] = ()
@@ -76,7 +74,6 @@ class Said:
 
     text: str
     targets: tuple[str, ...]
-    """Entity ids."""
     candidates: tuple[str, ...] = ()
     """Entity ids of what the user was asked to choose from."""
 

@@ -60,7 +60,6 @@ class Route:
     described: Sequence[str] = ()
     """What it is about. That alone runs nothing."""
     declared: Callable[[], Sequence[Argument]] = tuple
-    """Returns the arguments as they are now."""
     call: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     """Returns the tool's arguments for values by name and what was said; None: only a model can call it."""
     entity_id: str = ""
@@ -80,12 +79,10 @@ class Route:
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     target: int
-    """By its place among the targets."""
     is_said: bool
     text: str
     """With the values of arguments taken out."""
     numbers: tuple[int, ...]
-    """Of its words."""
     weights: tuple[float, ...]
 
 
@@ -108,7 +105,6 @@ class Fit:
     best: float = 0.0
     action: float = 0.0
     phrase: _Phrase | None = None
-    """The nearest that is said."""
     rest: str = ""
     timeless: str = ""
     """What was said without how long it is to last, where that is a value; empty: nothing was taken out."""

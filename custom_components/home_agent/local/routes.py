@@ -81,7 +81,6 @@ class RouteMatch:
     target: Route | None = None
     """Set where it can run."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    """Those of its tool."""
     tool: HomeAgentTool | None = None
     tools: tuple[str, ...] = ()
     """Names of the tools of the best two."""

@@ -58,7 +58,6 @@ class Stage(Enum):
     NO_ANSWER = frozenset({intent.INTENT_RESPOND})
     """The model cannot be asked now; small talk is answered with what is wrong with it."""
     NO_MODEL = frozenset[str]()
-    """The agent has no model."""
 
 
 class LastSaid:
@@ -201,12 +200,10 @@ class Sentence:
     """Home Assistant's own."""
     language: Language
     home: HomeSnapshot
-    """What is exposed."""
     coverage: Coverage
     means: Means
     stage: Stage
     before: Said | None
-    """What the user said right before."""
     earlier: tuple[LeftOut | NotMine, ...] = ()
 
     @property
@@ -277,7 +274,6 @@ class Means:
     routes: RouteRegistry
     phrases: LearnedPhrases
     readers: Sequence[Reader]
-    """In the order in which they are asked."""
     said: LastSaid = field(default_factory=LastSaid)
 
 

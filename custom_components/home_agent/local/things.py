@@ -28,7 +28,6 @@ _ENDING = 2  # letters by which an adjective is longer in another form
 _LINKS = ("", "s", "n", "en", "es", "e")
 
 type StateOf = Callable[[str], State | None]
-"""Returns the state of an entity by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,6 @@ class Things:
         for words in self.levels:
             self.spelled.setdefault(words, set()).add(level_names(language.code)[words])
         self.longest = max(map(len, self.spelled), default=0)
-        """Words of the longest name."""
         self.place_words = {word for words in self.places for word in words}
         self.places_by_word: dict[str, list[Words]] = {}
         """The same by what their first word has in common with its other forms."""
@@ -85,7 +83,6 @@ class Things:
             for name in data.rooms.get(key, ())
             for word in words_of(name)
         }
-        """Words that tell one of two things from the other: "front", "upstairs"."""
         lights = language.nouns_for("light")
         common = {key for noun in lights if noun in language.common for key in self.keys(noun)}
         self.special_lights = {noun for noun in lights if self.keys(noun).isdisjoint(common)} if common else set[str]()

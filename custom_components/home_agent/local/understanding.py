@@ -57,7 +57,6 @@ class _Fitting:
     told: set[int]
     """Words that say what is to be done."""
     kinds: Sequence[int]
-    """Words that name a kind."""
     whole: Mapping[int, int]
     """The things of which a whole name was said, to how many words it has."""
     written: Collection[int]
@@ -65,13 +64,10 @@ class _Fitting:
     group: Sequence[int]
     """The things of which enough was said."""
     kindly: set[int]
-    """The things that are of all the kinds."""
     placed: bool
-    """Whether a place was said."""
     only_place: bool
     """Whether nothing else was said of them."""
     plural: bool
-    """Whether a kind was named as several."""
     everything: bool
     """Whether all of them were said to be meant."""
 
