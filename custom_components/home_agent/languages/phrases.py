@@ -255,10 +255,7 @@ def is_thanks(text: str, language: str) -> bool:
 
 
 def taught_in(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question.
-
-    Whether there is such a thing decides whether it says so.
-    """
+    """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question."""
     said = " ".join(text.split())
     if len(said) > MAX_TAUGHT or _ASKS.search(said):
         return

@@ -1,8 +1,4 @@
-"""What moments and spans of time a text names, in words: "the last two hours", "seit gestern Abend", "с 8 до 10".
-
-Every function reads a text from left to right once and looks a fixed number of words ahead, so that the time taken grows with the
-length of the text.
-"""
+"""What moments and spans of time a text names, in words: "the last two hours", "seit gestern Abend", "с 8 до 10"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

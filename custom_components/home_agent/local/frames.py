@@ -1,7 +1,4 @@
-"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words.
-
-The reader of commands in other words than Home Assistant's is here as well. It leaves what is not certain to the next reader.
-"""
+"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

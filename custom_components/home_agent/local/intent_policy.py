@@ -1,8 +1,4 @@
-"""Home Assistant's intents behind the policy: what one would do may happen, waits for a yes, or is refused.
-
-The readers of the owner's sentence triggers and of Home Assistant's own sentences are here as well: what these do is judged
-between recognising and handling.
-"""
+"""Home Assistant's intents behind the policy: what one would do may happen, waits for a yes, or is refused."""
 
 import asyncio
 from collections.abc import Mapping

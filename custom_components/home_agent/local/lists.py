@@ -1,7 +1,4 @@
-"""Lists without a model: several items of one sentence are added one by one, and what stands on a list is told.
-
-Home Assistant's sentences know how an item is added, one at a time, and have no words for what is on a list.
-"""
+"""Lists without a model: several items of one sentence are added one by one, and what stands on a list is told."""
 
 import asyncio
 from dataclasses import replace

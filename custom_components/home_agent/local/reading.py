@@ -1,8 +1,4 @@
-"""One sentence, read against the home: which of its words are about which things, and which change nothing.
-
-The names, areas, floors and kinds of things of the home are found in it, mistyped words and numbers are read. What the other words say
-is found by those who know what they look for: a command, a question, the answer to one.
-"""
+"""One sentence, read against the home: which of its words are about which things, and which change nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""The words of a home in one language: what things, places and kinds of things are called, and which of them a word may be about.
-
-They are found once for each state of the home. What a sentence says with them is read elsewhere.
-"""
+"""The words of a home in one language: what things, places and kinds of things are called, and which of them a word may be about."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
