@@ -92,43 +92,19 @@ MOST = 2e-5  # seconds for one character, several times what a busy machine take
 PIECE = 16  # characters that a model streams at once
 
 KINDS: Mapping[str, str] = {
-    "a letter": "a",
-    "capitals": "A",
-    "spaces": " ",
-    "line ends": "\n",
-    "tabs and line ends": "\t\r\n",
-    "open brackets": "([{<",
-    "closed brackets": ")]}>",
-    "quotes": "\"'“„«`",
-    "digits": "1",
-    "digits apart": "12 ",
-    "digits with marks": "1.2-3/4,5:",
-    "words": "turn the light on ",
-    "near matches": "lihgt kichen turnd onn ",
-    "combining marks": "a\u0301\u0323",
-    "emoji": "🙂👩\u200d👩\u200d👧❤️",
-    "CJK": "厨房的灯打开了",
-    "right to left": "שלום مرحبا ",
-    "bidi and zero width": "\u202ea\u202c\u200b\u2066b\u2069",
-    "backslashes": "\\",
-    "escaped surrogates": "\\ud83d\\u0000",
-    "half surrogates": "\ud83da",
-    "JSON nests": '{"a":[',
-    "HTML": '<b a="1">x</b><img src=',
-    "Markdown": "**a** [b](c) | d | ~~~ ",
-    "fences and headings": "```\n# a\n> - 1. ",
-    "addresses": "https://a.b/c?d=e&f ",
-    "mail": "a.b+c@d.e-f@",
-    "phones and accounts": "+49 171 234 5678 DE89 3704 0044 0532 0130 00 ",
-    "dates": "2027-01-31T18:30:00, 31.1.27 ",
-    "and-chains": "light and lamp, und Licht, ",
-    "negations": "not never nicht kein no ",
-    "names": "light.kitchen_lights, Kitchen Lights, ",
-    "NULs": "\x00a",
-    "templates": "{{ a }}{% b %}{# c #}",
-    "underscores": "_a_",
-    "everything": "Yes, I've turned on 21 °C! “Ok”? a@b.c <i>1</i> [x](http://y) 🙂 灯\u0301\n",
-}
+    "a letter": "a", "capitals": "A", "spaces": " ", "line ends": "\n", "tabs and line ends": "\t\r\n",
+    "open brackets": "([{<", "closed brackets": ")]}>", "quotes": "\"'“„«`", "digits": "1", "digits apart": "12 ",
+    "digits with marks": "1.2-3/4,5:", "words": "turn the light on ", "near matches": "lihgt kichen turnd onn ",
+    "combining marks": "a\u0301\u0323", "emoji": "🙂👩\u200d👩\u200d👧❤️", "CJK": "厨房的灯打开了",
+    "right to left": "שלום مرحبا ", "bidi and zero width": "\u202ea\u202c\u200b\u2066b\u2069", "backslashes": "\\",
+    "escaped surrogates": "\\ud83d\\u0000", "half surrogates": "\ud83da", "JSON nests": '{"a":[',
+    "HTML": '<b a="1">x</b><img src=', "Markdown": "**a** [b](c) | d | ~~~ ",
+    "fences and headings": "```\n# a\n> - 1. ", "addresses": "https://a.b/c?d=e&f ", "mail": "a.b+c@d.e-f@",
+    "phones and accounts": "+49 171 234 5678 DE89 3704 0044 0532 0130 00 ", "dates": "2027-01-31T18:30:00, 31.1.27 ",
+    "and-chains": "light and lamp, und Licht, ", "negations": "not never nicht kein no ",
+    "names": "light.kitchen_lights, Kitchen Lights, ", "NULs": "\x00a", "templates": "{{ a }}{% b %}{# c #}",
+    "underscores": "_a_", "everything": "Yes, I've turned on 21 °C! “Ok”? a@b.c <i>1</i> [x](http://y) 🙂 灯\u0301\n",
+}  # fmt: skip
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FEW = ("en", "de", "ja")
@@ -782,14 +758,11 @@ def test_every_character_takes_the_same_time(name: str) -> None:
 
 
 METHODS: Mapping[str, Callable[[re.Pattern[str], str], object]] = {
-    "search": re.Pattern.search,
-    "match": re.Pattern.match,
-    "fullmatch": re.Pattern.fullmatch,
-    "split": re.Pattern.split,
-    "findall": re.Pattern.findall,
+    "search": re.Pattern.search, "match": re.Pattern.match, "fullmatch": re.Pattern.fullmatch,
+    "split": re.Pattern.split, "findall": re.Pattern.findall,
     "finditer": lambda pattern, text: list(pattern.finditer(text)),
     "sub": lambda pattern, text: pattern.sub("", text),
-}
+}  # fmt: skip
 SHORT: Mapping[str, int] = {
     "home.parameters._PART": 64, r"local.declared: \\.|\[\^?\]?(?:\\.|[^\]\\])*\]": declared.MAX_PATTERN, "search.request._VALUE": 64, "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
     "tools.custom.rest._OUTSIDE_MARKS": 10_000, "tools.custom.rest._TEMPLATES": 10_000,

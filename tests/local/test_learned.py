@@ -339,11 +339,9 @@ async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_ser
 @pytest.mark.parametrize(("language", "one", "other", "said"), [
     ("en", "The Lamp", "The Torch", "{} to the rescue please"),
     ("de", "Die Lampe", "Das Nachtlicht", "Filmabend mit {} bitte"),
-    ("de", "Bitte Lampe", "Leuchte", "Filmabend mit {}"),
-    ("fr", "La Lampe", "Le Phare", "ambiance douce avec {}"),
+    ("de", "Bitte Lampe", "Leuchte", "Filmabend mit {}"), ("fr", "La Lampe", "Le Phare", "ambiance douce avec {}"),
     ("es", "La Lámpara", "El Faro", "ambiente de cine con {}"),
-    ("it", "La Lampada", "Il Faro", "serata cinema con {}"),
-    ("nl", "De Lamp", "Het Licht", "filmavond met {}"),
+    ("it", "La Lampada", "Il Faro", "serata cinema con {}"), ("nl", "De Lamp", "Het Licht", "filmavond met {}"),
     ("pl", "Lampa dla mnie", "Latarnia", "wieczór filmowy {}"),
 ])  # fmt: skip
 async def test_a_name_with_an_article_or_a_nicety(

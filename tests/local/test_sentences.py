@@ -31,6 +31,7 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
+DINNER = {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}}
 
 
 @pytest.mark.parametrize(("language", "sentence", "answer"), [
@@ -95,7 +96,7 @@ async def test_a_question_about_a_name_of_several_is_about_the_obvious_one(
 @pytest.mark.usefixtures("home_agent")
 async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     calls = async_mock_service(hass, "test", "cook")
-    assert await async_setup_component(hass, "script", {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}})
+    assert await async_setup_component(hass, "script", DINNER)
     scene = {"name": "Movie night", "entities": {"light.bed_light": "on"}}
     assert await async_setup_component(hass, "scene", {"scene": [scene]})
     for entity_id in ("script.dinner", "scene.movie_night"):
@@ -116,7 +117,7 @@ async def test_what_is_cancelled_is_watched_no_more(hass: HomeAssistant) -> None
         await asyncio.Event().wait()
 
     hass.services.async_register("test", "cook", cook)
-    assert await async_setup_component(hass, "script", {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}})
+    assert await async_setup_component(hass, "script", DINNER)
     async_expose_entity(hass, ASSISTANT, "script.dinner", True)
     await say(hass, "turn on the bed light")  # from then on Home Assistant listens for its sentences
     watching = hass.bus.async_listeners()[EVENT_STATE_CHANGED]
@@ -134,12 +135,9 @@ async def test_what_is_cancelled_is_watched_no_more(hass: HomeAssistant) -> None
     ("en", "could you please unlock the front door for me", "lock.front_door"),
     ("en", "open the garage door", "cover.garage_door"),
     ("en", "open all the garage doors in the garage", "cover.garage_door"),
-    ("en", "set garage door to 50%", "cover.garage_door"),
-    ("de", "Öffne Garage Door", "cover.garage_door"),
-    ("de", "Front Door entriegeln", "lock.front_door"),
-    ("fr", "Ouvre Garage Door", "cover.garage_door"),
-    ("fr", "Déverrouille Front Door", "lock.front_door"),
-    ("ru", "открой Garage Door", "cover.garage_door"),
+    ("en", "set garage door to 50%", "cover.garage_door"), ("de", "Öffne Garage Door", "cover.garage_door"),
+    ("de", "Front Door entriegeln", "lock.front_door"), ("fr", "Ouvre Garage Door", "cover.garage_door"),
+    ("fr", "Déverrouille Front Door", "lock.front_door"), ("ru", "открой Garage Door", "cover.garage_door"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_sensitive_sentence_asks(hass: HomeAssistant, language: str, sentence: str, entity_id: str) -> None:
