@@ -279,18 +279,10 @@ async def test_only_administrators_see_and_decide(
     everything = (await act(hass, "list_learned_phrases", admin))["phrases"]
     assert [row["text"] for row in everything] == ["reading corner", "film evening"]
     assert everything[0] == {
-        "id": everything[0]["id"],
-        "text": "reading corner",
-        "language": "en",
-        "status": "proposed",
-        "seen": 1,
-        "used": 0,
-        "user_id": admin.user_id,
-        "when": everything[0]["when"],
-        "also_for": None,
-        "area_id": None,
+        "id": everything[0]["id"], "text": "reading corner", "language": "en", "status": "proposed", "seen": 1, "used": 0,
+        "user_id": admin.user_id, "when": everything[0]["when"], "also_for": None, "area_id": None,
         "actions": [{"action": "light.turn_on", "entity_id": [BED], "data": {"brightness_pct": 30}}],
-    }
+    }  # fmt: skip
     with pytest.raises(Exception, match="There is no learned phrase reading corner"):
         await act(hass, "forget_learned_phrase", alice, phrase="reading corner")
     gone = await act(hass, "forget_learned_phrase", admin, phrase="Reading corner, please")
