@@ -215,7 +215,7 @@ async def _async_put_in_words(sentence: Sentence, frame: Frame, response: intent
 async def answer_by_brain(sentence: Sentence) -> Result:
     """Do what is understood for certain."""
     started = time.perf_counter()
-    return await async_do(sentence, await sentence.async_read(understand), started)
+    return await async_do(sentence, await sentence.means.brain.async_read(understand, sentence), started)
 
 
 async def async_do(sentence: Sentence, understood: Understood, started: float) -> Done | Refused | NotMine:

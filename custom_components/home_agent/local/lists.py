@@ -14,7 +14,7 @@ from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..support.localize import async_text
 from ..support.text import words_of
-from .coverage import as_said
+from .coverage import LeftOut, as_said
 from .frames import Frame, async_carry_out, async_tell_states
 from .intent_policy import against_reading, report
 from .parts import parts_of
@@ -28,8 +28,8 @@ _ADDS = frozenset({"HassListAddItem", "HassShoppingListAddItem"})
 
 async def add_items(sentence: Sentence) -> Result:
     """Add each of several items that Home Assistant's sentence took for one, all of them or none."""
-    left_out = sentence.left_out
-    if left_out is None or (recognised := left_out.recognised) is None or recognised.name not in _ADDS:
+    known = [each.recognised for each in sentence.earlier if isinstance(each, LeftOut)]
+    if not known or (recognised := known[-1]) is None or recognised.name not in _ADDS:
         return NotMine()
     said = as_said(str(recognised.slots.get(ATTR_ITEM, "")), sentence.turn.text)
     frames: list[Frame] = []
@@ -91,7 +91,7 @@ class _Listing(SentenceReading):
 async def read_list(sentence: Sentence) -> Result:
     """Tell what is still to be done on a list that the user may know."""
     started, hass, turn = time.perf_counter(), sentence.hass, sentence.turn
-    entity_id = await sentence.async_read(understand_list)
+    entity_id = await sentence.means.brain.async_read(understand_list, sentence)
     state = hass.states.get(entity_id) if entity_id else None
     call = detail_call(hass, state, []) if state is not None else None
     if state is None or call is None:

@@ -274,7 +274,7 @@ class _Asking(SentenceReading):
 async def answer_question(sentence: Sentence) -> Result:
     """Answer a question about states that the user may know."""
     started, get = time.perf_counter(), sentence.hass.states.get
-    asked = await sentence.async_read(understand_question)
+    asked = await sentence.means.brain.async_read(understand_question, sentence)
     if asked is None:
         return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)

@@ -244,10 +244,6 @@ class Sentence:
         turn, user_input = replace(self.turn, text=text), replace(self.user_input, text=text)
         return replace(self, turn=turn, user_input=user_input, coverage=replace(self.coverage, turn=turn))
 
-    async def async_read[T](self, reader: Callable[..., T]) -> T:
-        """Return what the words say, read against the home by a function such as `understand`."""
-        return await self.means.brain.async_read(reader, self.turn, self.home, self.language, self.before)
-
 
 @dataclass(frozen=True, slots=True)
 class Reader:
