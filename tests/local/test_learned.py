@@ -341,7 +341,7 @@ async def test_a_name_with_an_article_or_a_nicety(
 ) -> None:
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
     for entity_id, name in ((BED, one), (CEILING, other)):
-        er.async_get(hass).async_update_entity(entity_id, name=name)
+        er.async_get(hass).async_update_entity(entity_id, aliases=[er.COMPUTED_NAME, name])
     await hass.async_block_till_done()
     await talk(said.format(one), LIT, language=language)
     [row] = learned_phrases_of(hass).rows()
@@ -359,14 +359,14 @@ async def test_a_name_with_an_article_or_a_nicety(
 async def test_another_thing_of_a_name_with_an_article(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
     """What was done for the words is no longer done when they name something else."""
     await start(hass, llm_server, options={"memory": {"learning_after": 1}})
-    er.async_get(hass).async_update_entity(CEILING, name="The Cinema")
+    er.async_get(hass).async_update_entity(CEILING, aliases=[er.COMPUTED_NAME, "The Cinema"])
     await hass.async_block_till_done()
     await talk("the cinema experience", LIT)
     [row] = learned_phrases_of(hass).rows()
     assert (row.slot, row.named) == (Slot.NONE, (CEILING,))
     await approve(hass)
     await dark(hass)
-    er.async_get(hass).async_update_entity(CEILING, name="Cupola")
+    er.async_get(hass).async_update_entity(CEILING, aliases=[er.COMPUTED_NAME])
     await hass.async_block_till_done()
     await talk("the cinema experience", LIT)  # the model's
 
