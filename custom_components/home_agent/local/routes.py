@@ -13,7 +13,7 @@ from itertools import islice
 import re
 from secrets import token_hex
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import ChatLog, ConversationTraceEventType, async_conversation_trace_append
@@ -65,12 +65,6 @@ SEMANTIC = frozenset({"semantic", "semantic_then_router"})
 
 type RouteSource = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], Iterable[Route]]
 """Returns routes for a profile, given the exposed home and the tools that the profile has. Called when one of them changes."""
-
-
-class Exemplified(Protocol):
-    """Whether the owner gave examples for any tool."""
-
-    has_examples: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,11 +122,11 @@ class RouteRegistry:
         policy: Policy,
         embedder: Embedder,
         offered: Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]],
-        examples: Exemplified,
+        has_examples: Callable[[], bool],
     ) -> None:
-        """Take who returns the tools of a turn's profile. Reads nothing yet."""
+        """Take who returns the tools of a turn's profile, and whether the owner gave examples for any. Reads nothing yet."""
         self._hass, self._entry, self._policy, self._embedder, self._offered = hass, entry, policy, embedder, offered
-        self.examples = examples
+        self.has_examples = has_examples
         self._sources: list[RouteSource] = [partial(_of_home, hass), _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
         """By subentry id of the profile and language, with what it was made from."""
