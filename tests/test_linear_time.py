@@ -24,13 +24,17 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
+import httpx
+import openai
 import probatio
 import pytest
 from yarl import URL
 
+from custom_components.home_agent import ai_task
 from custom_components.home_agent.agent import segments
 from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import messages
+from custom_components.home_agent.client.chat_completions import Dialect
 from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.messages import ModelReply, TokenEstimator
 from custom_components.home_agent.client.stream import (
@@ -48,14 +52,17 @@ from custom_components.home_agent.local import (
     declared,
     lists,
     parts,
+    questions as questions_of_home,
     reading,
+    refusals,
     route_index,
     things as things_of_home,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
 from custom_components.home_agent.memory.record import Draft, MemorySource
-from custom_components.home_agent.policy import audit
+from custom_components.home_agent.policy import audit, questions
 from custom_components.home_agent.policy.pins import Pins
+from custom_components.home_agent.policy.write import WriteRecord
 from custom_components.home_agent.prompt import history_text, providers, template
 from custom_components.home_agent.search import lexical, passages, request
 from custom_components.home_agent.search.model import Query
@@ -64,13 +71,13 @@ from custom_components.home_agent.settings import endpoint, search
 from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.speech import SpeechFilter, speakable_text
-from custom_components.home_agent.support import encoding, http, nearness, text as compared
+from custom_components.home_agent.support import encoding, http, masking, nearness, text as compared
 from custom_components.home_agent.tools import arguments, ha_apis, sanitize
 from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
 from custom_components.home_agent.tools.extensions import extension as extensions
 from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
-from custom_components.home_agent.turn.plan import ServiceCall
+from custom_components.home_agent.turn.plan import ActionClass, Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Turn
 from tests.house import build_house, set_up
 
@@ -85,43 +92,19 @@ MOST = 2e-5  # seconds for one character, several times what a busy machine take
 PIECE = 16  # characters that a model streams at once
 
 KINDS: Mapping[str, str] = {
-    "a letter": "a",
-    "capitals": "A",
-    "spaces": " ",
-    "line ends": "\n",
-    "tabs and line ends": "\t\r\n",
-    "open brackets": "([{<",
-    "closed brackets": ")]}>",
-    "quotes": "\"'“„«`",
-    "digits": "1",
-    "digits apart": "12 ",
-    "digits with marks": "1.2-3/4,5:",
-    "words": "turn the light on ",
-    "near matches": "lihgt kichen turnd onn ",
-    "combining marks": "a\u0301\u0323",
-    "emoji": "🙂👩\u200d👩\u200d👧❤️",
-    "CJK": "厨房的灯打开了",
-    "right to left": "שלום مرحبا ",
-    "bidi and zero width": "\u202ea\u202c\u200b\u2066b\u2069",
-    "backslashes": "\\",
-    "escaped surrogates": "\\ud83d\\u0000",
-    "half surrogates": "\ud83da",
-    "JSON nests": '{"a":[',
-    "HTML": '<b a="1">x</b><img src=',
-    "Markdown": "**a** [b](c) | d | ~~~ ",
-    "fences and headings": "```\n# a\n> - 1. ",
-    "addresses": "https://a.b/c?d=e&f ",
-    "mail": "a.b+c@d.e-f@",
-    "phones and accounts": "+49 171 234 5678 DE89 3704 0044 0532 0130 00 ",
-    "dates": "2027-01-31T18:30:00, 31.1.27 ",
-    "and-chains": "light and lamp, und Licht, ",
-    "negations": "not never nicht kein no ",
-    "names": "light.kitchen_lights, Kitchen Lights, ",
-    "NULs": "\x00a",
-    "templates": "{{ a }}{% b %}{# c #}",
-    "underscores": "_a_",
-    "everything": "Yes, I've turned on 21 °C! “Ok”? a@b.c <i>1</i> [x](http://y) 🙂 灯\u0301\n",
-}
+    "a letter": "a", "capitals": "A", "spaces": " ", "line ends": "\n", "tabs and line ends": "\t\r\n",
+    "open brackets": "([{<", "closed brackets": ")]}>", "quotes": "\"'“„«`", "digits": "1", "digits apart": "12 ",
+    "digits with marks": "1.2-3/4,5:", "words": "turn the light on ", "near matches": "lihgt kichen turnd onn ",
+    "combining marks": "a\u0301\u0323", "emoji": "🙂👩\u200d👩\u200d👧❤️", "CJK": "厨房的灯打开了",
+    "right to left": "שלום مرحبا ", "bidi and zero width": "\u202ea\u202c\u200b\u2066b\u2069", "backslashes": "\\",
+    "escaped surrogates": "\\ud83d\\u0000", "half surrogates": "\ud83da", "JSON nests": '{"a":[',
+    "HTML": '<b a="1">x</b><img src=', "Markdown": "**a** [b](c) | d | ~~~ ",
+    "fences and headings": "```\n# a\n> - 1. ", "addresses": "https://a.b/c?d=e&f ", "mail": "a.b+c@d.e-f@",
+    "phones and accounts": "+49 171 234 5678 DE89 3704 0044 0532 0130 00 ", "dates": "2027-01-31T18:30:00, 31.1.27 ",
+    "and-chains": "light and lamp, und Licht, ", "negations": "not never nicht kein no ",
+    "names": "light.kitchen_lights, Kitchen Lights, ", "NULs": "\x00a", "templates": "{{ a }}{% b %}{# c #}",
+    "underscores": "_a_", "everything": "Yes, I've turned on 21 °C! “Ok”? a@b.c <i>1</i> [x](http://y) 🙂 灯\u0301\n",
+}  # fmt: skip
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FEW = ("en", "de", "ja")
@@ -138,7 +121,7 @@ REQUEST_LANGUAGES = [vocabulary.language_of(code, {}) for code in ("de", "ru", "
 LEXICON = lexical.Lexicon()
 for word in ("kitchen", "kuche", "licht", "schalter", "thermostat", "living", "room", "灯", "厨房"):
     LEXICON.number(word)
-KITCHEN = Query(text="kitchen light", language="en", area_id=None, limit=20)
+INDEX = names.NameIndex().changed({"light.a": ("Kitchen light", "Café"), "area:kitchen": ("Kitchen",)})
 LIGHT_ON = State("light.a", "on")
 STRUCTURE = probatio.Schema({"a": str})
 
@@ -195,6 +178,19 @@ def in_one_piece(text: str, *, begins_inside: bool) -> None:
     stream = DeltaStream(ModelReply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
     stream.feed({"choices": [{"message": {"content": text[:-1]}}]})
     stream.finish()
+
+
+def structured(text: str) -> object:
+    """Read the answer to a task."""
+    return ai_task._structured(SimpleNamespace(config=CONFIG), STRUCTURE, text)  # type: ignore[arg-type]
+
+
+def refused_parameter(text: str) -> None:
+    """Read why a server refused a request."""
+    response = httpx.Response(400, request=httpx.Request("POST", "http://a/"))
+    for body in ({"error": {"message": text}}, {"error": {"message": text, "param": text}}):
+        error = openai.APIStatusError("", response=response, body=body)  # type: ignore[arg-type]
+        Dialect(CONFIG).adapt({"max_tokens": 1, "top_p": 1}, error)
 
 
 def guided(text: str) -> Any:
@@ -259,6 +255,18 @@ def extracted(text: str) -> None:
     """Find values for arguments in a text."""
     for code in REMEMBERED:
         said_arguments.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
+
+
+def asked(text: str, code: str) -> None:
+    """Read a question against a home."""
+    for said in (text, f"Is the kitchen {text} on?"):
+        questions_of_home.understand_question(said, things_of(code), {"light.a": LIGHT_ON}.get)
+
+
+def described(text: str) -> None:
+    """Make the routes of a home with a tool that a server describes."""
+    route = route_index.Route(id="a", tool="a", said=[text], described=[text], declared=tuple, call=None)
+    route_index.RouteIndex([route], vocabulary.language_of("en", {}), home_of("Kitchen"))
 
 
 @cache
@@ -433,6 +441,7 @@ PLACES: Mapping[str, Place] = {
             "passport 12A34B56 ssn 123-45-6789 44051401359 konto 123456 ",
         ),
     ),
+    "masking of values": Place(read=masking.SecretMask(["hunter2!", "aaaaaaaaaa"]).text, words="hunter2 "),
     "answers shown": Place(
         read=lambda text: (encoding.shown(text, tells_addresses=True), encoding.as_markdown(text)),
         words="![a](https://b) <img [c](//d ",
@@ -486,6 +495,7 @@ PLACES: Mapping[str, Place] = {
         read=refusal,
         words="model a is loading, failed: model a not found: context length 4096 exceeds 12 token invalid api key sk-aaaaaa bearer b quota ",
     ),
+    "refused parameters": Place(read=refused_parameter, words="unsupported parameter max_toke "),
     "calls sent again": Place(
         read=lambda text: (messages.messages_from_content([called(text), called(text)]),), words="häma."
     ),
@@ -499,6 +509,9 @@ PLACES: Mapping[str, Place] = {
         words="num_ctx 12\ngpt-5 o1-embed/o3-deepseek-r-00001-of-0.bin",
     ),
     "tokens": Place(read=TokenEstimator().estimate),
+    "structured answers": Place(
+        read=lambda text: (refused(structured, text), refused(structured, f"```{text}")), words="```json\n{} "
+    ),
     "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> "),
     "speech while it comes": Place(read=spoken, words="[a](http://b?c www.a.b/c <a href &lt; 1. ~~~\n"),
     "text that is compared": Place(
@@ -518,6 +531,18 @@ PLACES: Mapping[str, Place] = {
         words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
     ),
     "words of the home": Place(read=names.stems_of),
+    "names in a text": Place(
+        read=lambda text: (
+            INDEX.mentioned_in(text),
+            INDEX.near(text),
+            INDEX.called(text),
+            INDEX.nearly_said(compared.words(text)),
+        ),
+        words="kitchen light kichen ligth, café ",
+    ),
+    "names in the home": Place(
+        read=lambda text: names.NameIndex().changed({"light.a": (text,)}).mentioned_in("kitchen light")
+    ),
     "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n"),
     "front matter": Place(
         read=lambda text: list(passages.sections_of_markdown(f"---\n{text}")), words="--\n..\n---x\n"
@@ -560,6 +585,22 @@ PLACES: Mapping[str, Place] = {
         words="turn on the kitchen and set it to 21.5 °C, 2700k? ",
         more=(" , ", "and  ", "? "),
     ),
+    "questions about states": Place(
+        times=len(FEW), read=in_languages(asked), words="is any light in the kitchen still on and which are they? "
+    ),
+    "words that count": Place(
+        times=len(FEW),
+        read=in_languages(
+            lambda text, code: (
+                phrases.plain_words.__wrapped__(text, code),
+                phrases.is_altered(text, code, [text, "a"], asks=False),
+                phrases.is_remark(text, code),
+                phrases.is_thanks(text, code),
+            )
+        ),
+        words="could you please be so kind, thank you, if not ",
+    ),
+    "names that no sentence knows": Place(read=lambda text: (refusals._is_name(text, text), refusals._nonsense(text))),
     "values for arguments": Place(
         times=len(REMEMBERED),
         read=extracted,
@@ -569,6 +610,7 @@ PLACES: Mapping[str, Place] = {
     "sentences for routes": Place(
         read=announced, words="announce: - the bus is here ", more=("announce", "announce : ")
     ),
+    "descriptions of routes": Place(read=described, words="Turns it on. Is it? "),
     "items of a list": Place(
         read=lambda text: (lists.items_in(text, "en"), lists.items_in(text, "de")),
         words="eggs, butter and bread; 2 l milk & und ",
@@ -635,6 +677,9 @@ PLACES: Mapping[str, Place] = {
     ),
     "answers of a computer": Place(
         read=lambda text: refused(rest.content_of, "a", answer_of(text)), words="application/vnd.a+.json"
+    ),
+    "errors of a computer": Place(
+        read=lambda text: (rest._error(REQUEST, answer_of(text)), rest._error(REQUEST, answer_of(text, b"\xff")))
     ),
     "paths into answers": Place(read=lambda text: refused(definition.path_from_text, text, ()), words=".a[0]['b']"),
     "patterns of templates": Place(read=limits.longest_for.__wrapped__, words="(a|b)*[c]{1,2}%(d)0*{e:", most=100_000),
@@ -713,16 +758,13 @@ def test_every_character_takes_the_same_time(name: str) -> None:
 
 
 METHODS: Mapping[str, Callable[[re.Pattern[str], str], object]] = {
-    "search": re.Pattern.search,
-    "match": re.Pattern.match,
-    "fullmatch": re.Pattern.fullmatch,
-    "split": re.Pattern.split,
-    "findall": re.Pattern.findall,
+    "search": re.Pattern.search, "match": re.Pattern.match, "fullmatch": re.Pattern.fullmatch,
+    "split": re.Pattern.split, "findall": re.Pattern.findall,
     "finditer": lambda pattern, text: list(pattern.finditer(text)),
     "sub": lambda pattern, text: pattern.sub("", text),
-}
+}  # fmt: skip
 SHORT: Mapping[str, int] = {
-    "home.parameters._PART": 64, "search.request._VALUE": 64, "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
+    "home.parameters._PART": 64, r"local.declared: \\.|\[\^?\]?(?:\\.|[^\]\\])*\]": declared.MAX_PATTERN, "search.request._VALUE": 64, "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
     "tools.custom.rest._OUTSIDE_MARKS": 10_000, "tools.custom.rest._TEMPLATES": 10_000,
 }  # fmt: skip
 """Most characters for patterns that are not linear: their modules check the text first, or the owner wrote it."""
@@ -737,15 +779,23 @@ def patterns_of() -> Iterator[tuple[str, re.Pattern[str], str]]:
         name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         if name in ("__init__", TRUSTED):
             continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         used = {
             (node.value.id, node.attr)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(tree)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in METHODS
         }
         room = vars(import_module(f"{PACKAGE}.{name}"))
         for variable, method in sorted(used):
             if isinstance(pattern := room.get(variable), re.Pattern) and isinstance(pattern.pattern, str):
                 yield f"{name}.{variable}", pattern, method
+            if variable == "re":
+                for node in ast.walk(tree):
+                    match node:
+                        case ast.Call(
+                            func=ast.Attribute(ast.Name("re"), attr=called), args=[ast.Constant(str(text)), *_]
+                        ) if called == method:
+                            yield f"{name}: {text}", re.compile(text), method
 
 
 @pytest.mark.parametrize(
@@ -758,16 +808,38 @@ def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: r
         check(place, text)
 
 
-async def test_a_home_is_searched_in_the_same_time_for_every_character(hass: HomeAssistant) -> None:
-    """By a search of its index, and by what a script is given."""
+async def test_what_reads_a_home_takes_the_same_time_for_every_character(hass: HomeAssistant) -> None:
+    """A search of its index, what a script is given, what is asked before something is done, and what is noted of it."""
     await build_house(hass)
-    finder = (await set_up(hass)).runtime_data.finder
+    runtime = (await set_up(hass)).runtime_data
+
+    async def note(text: str) -> None:
+        plan = Plan(action=ActionClass.WRITE, targets=(), effects=(CODE,))
+        said = text.encode(errors="replace").decode()  # Home Assistant takes no half surrogates
+        runtime.journal.async_add(
+            WriteRecord(turn=turn(said), tool_name="a", plan=plan, before={}, outcomes={}, success=True)
+        )
+
+    async def ask(text: str) -> str:
+        data: Mapping[str, Any] = {"item": [text], "a": text, "b": {text: text}, text: 1}
+        removal = ServiceCall(domain="todo", service="remove_item", entity_ids=(), data=data)
+        return await questions.async_done(hass, "en", [removal, replace(removal, service="a")])
+
     readers: Mapping[str, Callable[[str], Awaitable[object]]] = {
-        "a search": lambda text: finder.async_find(Query(text=text, language="en", area_id=None, limit=20)),
+        "a search": lambda text: runtime.finder.async_find(Query(text=text, language="en", area_id=None, limit=20)),
         "variables": partial(variables_of, hass),
+        "the journal": note,
+        "a question": ask,
     }
     slow: set[str] = set()
-    for kind in (*KINDS.values(), "kitchen lights kitchen ", "['light.bed_light', \"b\"]\\x ", "*[a-z]?."):
+    for kind in (
+        *KINDS.values(),
+        "kitchen lights kitchen ",
+        "['light.bed_light', \"b\"]\\x ",
+        "*[a-z]?.",
+        "A1b2 A1b ",
+        "a-b c? “",
+    ):
         for name, read in readers.items():
             took = []
             for size in (LARGE // 80, LARGE // 10):

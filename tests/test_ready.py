@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from copy import copy
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -22,6 +23,7 @@ from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Draft, MemorySource
 from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn import events
+from custom_components.home_agent.turn.turn import Owner
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, silence, text
 from tests.prompt.test_baseline import system, told
@@ -272,6 +274,27 @@ async def test_an_ongoing_conversation_is_read(hass: HomeAssistant, llm_server: 
     assert len(before) == len(after) == 4
     assert before[:3] == after[:3]
     assert after[3]["content"] == before[3]["content"] + "And now?"
+
+
+async def test_nothing_of_what_is_read_is_noted_in_the_conversation(
+    hass: HomeAssistant, llm_server: LLMServer, satellite: str
+) -> None:
+    """Not even where the instructions, with states in them, are written anew for it."""
+    llm_server.respond(lambda _body: text("ok"))
+    prompt = {"use_default_prompt": False, "custom_prompt": "{{ entityContext }}"}
+    entry = await set_up(hass, llm_server, llm=KEPT, profile=prompt)
+    await read(hass)
+    await speak(hass, satellite, "hello")
+    transcripts = entry.runtime_data.transcripts
+    transcripts.async_renew_instructions()
+    found = transcripts.of_owner(Owner(profile_id="profile-1", user_id=None, device_id=satellite))
+    assert found is not None
+    transcript = found[1]
+    before, asked = copy(transcript), len(llm_server.requests)
+    await listen(hass)
+    assert len(llm_server.requests) == asked + 1
+    assert "light.bed_light" in system(llm_server)
+    assert transcript == before
 
 
 async def test_another_conversation_has_its_own(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:

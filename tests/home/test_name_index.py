@@ -63,17 +63,6 @@ def test_what_is_called_so(names: list[str], text: str, found: list[int]) -> Non
     assert index_of(names).called(text) == [f"light.n{n}" for n in found]
 
 
-def test_what_is_spelled_without_its_marks_is_not_called_exactly_so() -> None:
-    assert index_of(["Tür"]).called("tur", exactly=True) == []
-    assert index_of(["Tür"]).called("tür", exactly=True) == ["light.n0"]
-
-
-def test_names_that_are_spelled_in_words() -> None:
-    index = index_of(["Bad", "Bad Lampe", "Küche"])
-    found = sorted(index.spelled_in(["bad", "lampe", "kuche", "bad"]))
-    assert found == [(0, 1, "light.n0"), (0, 2, "light.n1"), (3, 1, "light.n0")]
-
-
 @pytest.mark.parametrize(("text", "best"), [
     ("light.kitchn ligt", "light.kitchen"), ("light.kichen_light", "light.kitchen"),
     ("switch.kitchen_ligth", "switch.kitchen"), ("hall_lamp", "light.e2"), ("Deckenlampe Buro", "light.e3"),
@@ -108,7 +97,6 @@ def test_names_of_several_words_that_are_mistyped(said: str, found: list[str]) -
 def test_a_name_without_end_is_looked_at_up_to_a_bound() -> None:
     name = " ".join(f"word{n}" for n in range(MAX_WORDS + 5))
     assert index_of([name]).called(name) == []
-    assert index_of([name]).spelled_in(name.split()) is not None
 
 
 HOUSE: Mapping[str, Sequence[str]] = {
@@ -153,7 +141,6 @@ def test_the_time_for_a_text_does_not_grow_with_the_home() -> None:
             start = time.perf_counter()
             for _ in range(20):
                 index.mentioned_in("I have turned on room 7 lamp 107 for you, the thing 33 and the hall")
-                list(index.spelled_in(["make", "it", "cosy", "in", "room", "7", "with", "lamp", "107"]))
                 index.called("room 7 lamp 107")
             best = min(best, time.perf_counter() - start)
         return best

@@ -123,19 +123,17 @@ def test_a_claim_among_other_sentences() -> None:
     assert not claims_action("", "en")
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "did you turn off the light?"), ("en", "What did you do yesterday?"), ("en", "thanks"), ("en", "is the light on?"),
-        ("en", "tell me a story about a house"), ("en", "bedroom light?"), ("de", "hast du das Licht ausgemacht?"), ("de", "Danke!"),
-        ("de", "ist das Licht an"), ("fr", "merci"), ("es", "¿está encendida la luz?"), ("it", "hai chiuso la porta?"),
-        ("en", "status of the front door"), ("en", "check the door"), ("en", "great, thanks"), ("de", "zeig die offenen Fenster"),
-        ("nl", "waarom is het licht aan"), ("ru", "ты выключил свет?"), ("ru", "что ты сделал"),
-        ("en", "when did you lock the door"), ("en", "what did you do"), ("en", "tell me what you did"), ("cs", "co jsi udělal"),
-        ("da", "tak"), ("fi", "suljitko oven"), ("hu", "becsuktad az ajtót"), ("ja", "ドアを閉めましたか"), ("tr", "kapıyı kapattın mı"),
-        ("zh", "谢谢"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("language", "text"), [
+    ("en", "did you turn off the light?"), ("en", "What did you do yesterday?"), ("en", "thanks"),
+    ("en", "is the light on?"), ("en", "tell me a story about a house"), ("en", "bedroom light?"),
+    ("de", "hast du das Licht ausgemacht?"), ("de", "Danke!"), ("de", "ist das Licht an"), ("fr", "merci"),
+    ("es", "¿está encendida la luz?"), ("it", "hai chiuso la porta?"), ("en", "status of the front door"),
+    ("en", "check the door"), ("en", "great, thanks"), ("de", "zeig die offenen Fenster"),
+    ("nl", "waarom is het licht aan"), ("ru", "ты выключил свет?"), ("ru", "что ты сделал"),
+    ("en", "when did you lock the door"), ("en", "what did you do"), ("en", "tell me what you did"),
+    ("cs", "co jsi udělal"), ("da", "tak"), ("fi", "suljitko oven"), ("hu", "becsuktad az ajtót"),
+    ("ja", "ドアを閉めましたか"), ("tr", "kapıyı kapattın mı"), ("zh", "谢谢"),
+])  # fmt: skip
 def test_what_looks_back(language: str, text: str) -> None:
     assert looks_back(text, language)
 
@@ -169,13 +167,11 @@ def test_a_request_behind_a_lead_in(language: str, text: str) -> None:
     assert asks_for_action(text, language)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "did you turn off the light and close the door"), ("en", "thanks"), ("en", "thank you, great"), ("en", ""),
-        ("en", "when I left, was the door locked?"), ("de", "hast du, wie immer, die Tür abgeschlossen?"), ("cs", "díky moc"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("language", "text"), [
+    ("en", "did you turn off the light and close the door"), ("en", "thanks"), ("en", "thank you, great"), ("en", ""),
+    ("en", "when I left, was the door locked?"), ("de", "hast du, wie immer, die Tür abgeschlossen?"),
+    ("cs", "díky moc"),
+])  # fmt: skip
 def test_no_request_in_any_part(language: str, text: str) -> None:
     assert not asks_for_action(text, language) or not text
 

@@ -110,24 +110,13 @@ async def test_files_are_read_once(hass: HomeAssistant) -> None:
 
 
 ANSWERED = {
-    "cs": {"to", "je", "a"},
-    "da": {"den", "det", "og"},
-    "de": {"gern", "dann", "und", "ihn", "home agent"},
-    "en": {"then", "oh", "that", "home agent", "sir", "ma'am", "and"},
-    "es": {"lo", "y", "señor", "señora"},
-    "fi": {"se", "ja"},
-    "fr": {"et", "monsieur", "madame"},
-    "fy": {"tank"},
-    "hu": {"azt", "és"},
-    "it": {"e", "signore", "signora"},
-    "nb": {"den", "det", "og"},
-    "nl": {"hem", "en", "meneer", "mevrouw"},
-    "pl": {"to", "je", "i"},
-    "pt": {"a", "o", "e", "senhor", "senhora"},
-    "ru": {"ну", "уж", "его", "её", "и"},
-    "sv": {"den", "det", "och"},
-    "uk": {"його", "її", "і"},
-}
+    "cs": {"to", "je", "a"}, "da": {"den", "det", "og"}, "de": {"gern", "dann", "und", "ihn", "home agent"},
+    "en": {"then", "oh", "that", "home agent", "sir", "ma'am", "and"}, "es": {"lo", "y", "señor", "señora"},
+    "fi": {"se", "ja"}, "fr": {"et", "monsieur", "madame"}, "fy": {"tank"}, "hu": {"azt", "és"},
+    "it": {"e", "signore", "signora"}, "nb": {"den", "det", "og"}, "nl": {"hem", "en", "meneer", "mevrouw"},
+    "pl": {"to", "je", "i"}, "pt": {"a", "o", "e", "senhor", "senhora"}, "ru": {"ну", "уж", "его", "её", "и"},
+    "sv": {"den", "det", "och"}, "uk": {"його", "її", "і"},
+}  # fmt: skip
 """Courtesies that change nothing beside a yes alone: they stand for something, or join."""
 
 

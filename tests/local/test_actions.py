@@ -102,10 +102,8 @@ async def test_one_door_among_others_makes_the_whole_sensitive(hass: HomeAssista
     ("HassClimateSetTemperature", {"area": "Hall", "temperature": 20}, ("climate.hall",)),
     ("HassClimateSetTemperature", {"temperature": 20}, ("climate.kitchen",)),  # where the question comes from
     ("HassVacuumCleanArea", {"area": "Kitchen"}, ("vacuum.robi",)),
-    ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()),
-    ("HassGetState", {"name": "Lamp"}, ()),
-    ("HassNevermind", {}, ()),
-    ("HassShoppingListAddItem", {"item": "milk"}, ()),
+    ("HassStartTimer", {"name": "Lamp", "minutes": 5}, ()), ("HassGetState", {"name": "Lamp"}, ()),
+    ("HassNevermind", {}, ()), ("HassShoppingListAddItem", {"item": "milk"}, ()),
     ("HassInventedByTheOwner", {"name": "Lamp"}, ()),
     ("HassSetPosition", {"name": "Lamp", "position": 5}, ("light.lamp",)),
 ])  # fmt: skip

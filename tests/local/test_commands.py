@@ -15,18 +15,11 @@ type MakeTurn = Callable[..., Turn]
 
 
 @pytest.mark.parametrize(("language", "text", "fulfilled"), [
-    ("en", "turn on the bed light", False),
-    ("en", "turn off the bed light", True),
-    ("en", "great, turn on the bed light", False),
-    ("en", "turn on the bed light and tell me a joke", False),
-    ("en", "turn off the bed light, turn on the bed light", False),
-    ("de", "toll, schalte Bed Light ein", False),
-    ("cs", "zapni Bed Light", False),
-    ("fi", "sytytä Bed Light", False),
-    ("hu", "kapcsold be a Bed Light", False),
-    ("en", "is the bed light on?", None),
-    ("en", "thanks", None),
-    ("en", "", None),
+    ("en", "turn on the bed light", False), ("en", "turn off the bed light", True),
+    ("en", "great, turn on the bed light", False), ("en", "turn on the bed light and tell me a joke", False),
+    ("en", "turn off the bed light, turn on the bed light", False), ("de", "toll, schalte Bed Light ein", False),
+    ("cs", "zapni Bed Light", False), ("fi", "sytytä Bed Light", False), ("hu", "kapcsold be a Bed Light", False),
+    ("en", "is the bed light on?", None), ("en", "thanks", None), ("en", "", None),
 ])  # fmt: skip
 async def test_commands(
     hass: HomeAssistant, make_turn: MakeTurn, language: str, text: str, fulfilled: bool | None

@@ -31,13 +31,9 @@ async def players(hass: HomeAssistant, demo_house: None) -> None:
 
 
 WRONG = [
-    ("en", "is any window open?", ["Hall Window", "Kitchen Window"]),
-    ("en", "are all windows closed?", ["Hall Window", "Kitchen Window"]),
-    ("en", "which windows are open?", ["Hall Window", "Kitchen Window"]),
-    ("de", "Ist ein Fenster offen?", ["Hall Window", "Kitchen Window"]),
-    ("fr", "Y a-t-il une fenêtre ouverte ?", ["Hall Window", "Kitchen Window"]),
-    ("sv", "Är något fönster öppet?", ["Hall Window", "Kitchen Window"]),
-]
+    ("en", "is any window open?"), ("en", "are all windows closed?"), ("en", "which windows are open?"),
+    ("de", "Ist ein Fenster offen?"), ("fr", "Y a-t-il une fenêtre ouverte ?"), ("sv", "Är något fönster öppet?"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "answer"), [
@@ -51,15 +47,15 @@ async def test_a_partly_understood_question_is_answered_whole(hass: HomeAssistan
     assert speech(await say(hass, sentence)) == answer
 
 
-@pytest.mark.parametrize(("language", "sentence", "names"), [row for row in WRONG if row[0] != "en"])
-async def test_what_leaves_out_is_not_done(hass: HomeAssistant, language: str, sentence: str, names: list[str]) -> None:
+@pytest.mark.parametrize(("language", "sentence"), [row for row in WRONG if row[0] != "en"])
+async def test_what_leaves_out_is_not_done(hass: HomeAssistant, language: str, sentence: str) -> None:
     await set_up(hass)
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, sentence, language=language)
     assert not called
     assert result.response.error_code is not None
     if language != "sv":  # where there is no sentence of ours, Home Assistant's says that it was not understood
-        assert ", ".join(names) in speech(result)
+        assert "Hall Window, Kitchen Window" in speech(result)
 
 
 @pytest.mark.parametrize(("sentence", "targets"), [
@@ -77,9 +73,9 @@ async def test_everything_in_a_room_is_what_is_on_there(hass: HomeAssistant, sen
     assert {item for item in targets if item.startswith("light.") and state_of(hass, item) != "off"} == set()
 
 
-@pytest.mark.parametrize(("language", "sentence", "_names"), WRONG)
+@pytest.mark.parametrize(("language", "sentence"), WRONG)
 async def test_it_is_left_to_the_model(
-    hass: HomeAssistant, llm_server: LLMServer, language: str, sentence: str, _names: list[str]
+    hass: HomeAssistant, llm_server: LLMServer, language: str, sentence: str
 ) -> None:
     await set_up(hass, llm_server, profile={"local_first": True})
     llm_server.plan(text("I will see."))

@@ -128,14 +128,10 @@ async def test_a_value_that_cannot_be_is_named(hass: HomeAssistant) -> None:
 
 
 @pytest.mark.parametrize(("language", "sentence", "answered"), [
-    ("en", "It is dark in the kitchen.", False),
-    ("en", "the kitchen is dark", False),
-    ("en", "it's too dark in here", False),
-    ("de", "Es ist dunkel in der Kitchen", False),
-    ("de", "Die Kitchen ist zu dunkel", False),
-    ("fr", "Il fait trop sombre dans la Kitchen", False),
-    ("en", "how is the kitchen?", True),
-    ("en", "could you tell me what the kitchen is doing", True),
+    ("en", "It is dark in the kitchen.", False), ("en", "the kitchen is dark", False),
+    ("en", "it's too dark in here", False), ("de", "Es ist dunkel in der Kitchen", False),
+    ("de", "Die Kitchen ist zu dunkel", False), ("fr", "Il fait trop sombre dans la Kitchen", False),
+    ("en", "how is the kitchen?", True), ("en", "could you tell me what the kitchen is doing", True),
     ("en", "the bed light is on", True),
 ])  # fmt: skip
 async def test_a_remark_asks_for_no_state(hass: HomeAssistant, language: str, sentence: str, answered: bool) -> None:
@@ -203,37 +199,19 @@ async def test_a_room_in_a_longer_sentence_tells_nothing_either(hass: HomeAssist
 
 
 NO_COMMANDS = [
-    "who turned on the bed light?",
-    "was the bed light on yesterday?",
-    "should I turn on the bed light?",
-    "I turned on the bed light",
-    "mom has turned on the bed light",
-    "did you turn on the bed light?",
-    "why is the bed light turned on",
-    "turn on the bed light tomorrow at 7",
-    "turn on the bed light at 7 pm",
-    "turn on the bed light at half past seven",
-    "turn on the bed light tonight",
-    "turn on the bed light every morning",
-    "turn on the bed light on Mondays",
-    "turn on the bed light for 10 minutes",
-    "turn on the bed light when I come home",
-    "turn on the bed light unless it is day",
-    "if it is dark turn on the bed light",
-    "don't turn on the bed light",
-    "don’t turn on the bed light",
-    "dont turn on the bed light",
-    "do not turn the bed light on please",
-    "never turn on the bed light",
-    "turn on all the lights but not the bed light",
-    "turn on all the lights except the bed light if it is dark",
-    "turn on all the lights except the porch light",
-    "turn on only the bed light",
-    "turn on the bed light or the ceiling lights",
-    "he said turn on the bed light",
-    "I forgot to turn on the bed light",
-    "what happens when I turn on the bed light",
-]
+    "who turned on the bed light?", "was the bed light on yesterday?", "should I turn on the bed light?",
+    "I turned on the bed light", "mom has turned on the bed light", "did you turn on the bed light?",
+    "why is the bed light turned on", "turn on the bed light tomorrow at 7", "turn on the bed light at 7 pm",
+    "turn on the bed light at half past seven", "turn on the bed light tonight",
+    "turn on the bed light every morning", "turn on the bed light on Mondays", "turn on the bed light for 10 minutes",
+    "turn on the bed light when I come home", "turn on the bed light unless it is day",
+    "if it is dark turn on the bed light", "don't turn on the bed light", "don’t turn on the bed light",
+    "dont turn on the bed light", "do not turn the bed light on please", "never turn on the bed light",
+    "turn on all the lights but not the bed light", "turn on all the lights except the bed light if it is dark",
+    "turn on all the lights except the porch light", "turn on only the bed light",
+    "turn on the bed light or the ceiling lights", "he said turn on the bed light",
+    "I forgot to turn on the bed light", "what happens when I turn on the bed light",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

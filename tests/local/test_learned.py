@@ -10,7 +10,12 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant, ServiceCall as ServiceCallOfHass
-from homeassistant.helpers import area_registry as ar, device_registry as dr, issue_registry as ir
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    issue_registry as ir,
+)
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
@@ -274,18 +279,10 @@ async def test_only_administrators_see_and_decide(
     everything = (await act(hass, "list_learned_phrases", admin))["phrases"]
     assert [row["text"] for row in everything] == ["reading corner", "film evening"]
     assert everything[0] == {
-        "id": everything[0]["id"],
-        "text": "reading corner",
-        "language": "en",
-        "status": "proposed",
-        "seen": 1,
-        "used": 0,
-        "user_id": admin.user_id,
-        "when": everything[0]["when"],
-        "also_for": None,
-        "area_id": None,
+        "id": everything[0]["id"], "text": "reading corner", "language": "en", "status": "proposed", "seen": 1, "used": 0,
+        "user_id": admin.user_id, "when": everything[0]["when"], "also_for": None, "area_id": None,
         "actions": [{"action": "light.turn_on", "entity_id": [BED], "data": {"brightness_pct": 30}}],
-    }
+    }  # fmt: skip
     with pytest.raises(Exception, match="There is no learned phrase reading corner"):
         await act(hass, "forget_learned_phrase", alice, phrase="reading corner")
     gone = await act(hass, "forget_learned_phrase", admin, phrase="Reading corner, please")
@@ -329,6 +326,49 @@ async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_ser
     for words in ("It is film night in the garden", "Kitchen lights and company"):
         await say_as(hass, words, None, context=Context(user_id=talk.who.user_id))
     assert state_of(hass, BED) == state_of(hass, CEILING) == "off"
+
+
+@pytest.mark.parametrize(("language", "one", "other", "said"), [
+    ("en", "The Lamp", "The Torch", "{} to the rescue please"),
+    ("de", "Die Lampe", "Das Nachtlicht", "Filmabend mit {} bitte"),
+    ("de", "Bitte Lampe", "Leuchte", "Filmabend mit {}"), ("fr", "La Lampe", "Le Phare", "ambiance douce avec {}"),
+    ("es", "La Lámpara", "El Faro", "ambiente de cine con {}"),
+    ("it", "La Lampada", "Il Faro", "serata cinema con {}"), ("nl", "De Lamp", "Het Licht", "filmavond met {}"),
+    ("pl", "Lampa dla mnie", "Latarnia", "wieczór filmowy {}"),
+])  # fmt: skip
+async def test_a_name_with_an_article_or_a_nicety(
+    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, language: str, one: str, other: str, said: str
+) -> None:
+    await start(hass, llm_server, options={"memory": {"learning_after": 1}})
+    for entity_id, name in ((BED, one), (CEILING, other)):
+        er.async_get(hass).async_update_entity(entity_id, aliases=[er.COMPUTED_NAME, name])
+    await hass.async_block_till_done()
+    await talk(said.format(one), LIT, language=language)
+    [row] = learned_phrases_of(hass).rows()
+    assert (row.slot, row.words.count("{}")) == (Slot.THING, 1)
+    await approve(hass)
+    for name, entity_id in ((one, BED), (other, CEILING)):
+        await dark(hass)
+        bed = hass.states.get(BED)
+        assert bed is not None
+        hass.states.async_set(CEILING, "off", {**bed.attributes, "friendly_name": other})  # it can do the same
+        await talk(said.format(name), language=language)
+        assert state_of(hass, entity_id) == "on"
+
+
+async def test_another_thing_of_a_name_with_an_article(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:
+    """What was done for the words is no longer done when they name something else."""
+    await start(hass, llm_server, options={"memory": {"learning_after": 1}})
+    er.async_get(hass).async_update_entity(CEILING, aliases=[er.COMPUTED_NAME, "The Cinema"])
+    await hass.async_block_till_done()
+    await talk("the cinema experience", LIT)
+    [row] = learned_phrases_of(hass).rows()
+    assert (row.slot, row.named) == (Slot.NONE, (CEILING,))
+    await approve(hass)
+    await dark(hass)
+    er.async_get(hass).async_update_entity(CEILING, aliases=[er.COMPUTED_NAME])
+    await hass.async_block_till_done()
+    await talk("the cinema experience", LIT)  # the model's
 
 
 async def test_rooms_in_a_row_are_no_repetition(hass: HomeAssistant, llm_server: LLMServer, talk: Talk) -> None:

@@ -46,12 +46,8 @@ async def _listed(hass: HomeAssistant) -> list[str]:
 
 @pytest.mark.parametrize(("said", "items"), [
     ("Eggs, oat milk and Bread", ["Eggs", "oat milk", "Bread"]),
-    ("eggs, butter, and bread", ["eggs", "butter", "bread"]),
-    ("eggs, eggs and butter", ["eggs", "butter"]),
-    ("mac and cheese", []),
-    ("milk, two litres", []),
-    ("milk", []),
-    ("eggs, butter and turn on the bed light", []),
+    ("eggs, butter, and bread", ["eggs", "butter", "bread"]), ("eggs, eggs and butter", ["eggs", "butter"]),
+    ("mac and cheese", []), ("milk, two litres", []), ("milk", []), ("eggs, butter and turn on the bed light", []),
     (", ".join(map(str, range(30))) + " and more", []),
 ])  # fmt: skip
 def test_an_enumeration_has_commas_and_an_and(said: str, items: list[str]) -> None:

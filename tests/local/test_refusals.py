@@ -95,15 +95,10 @@ async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) 
 
 
 @pytest.mark.parametrize(("language", "sentence", "words"), [
-    ("en", "what is the meaning of life", "add a model"),
-    ("en", "qwertz", "add a model"),
-    ("en", "is it on?", "add a model"),
-    ("de", "Schalte es wieder aus", "ein Modell hinzu"),
-    ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),
-    ("de-AT", "qwertz", "ein Modell hinzu"),
-    ("fr", "bla bla", "pas compris"),
-    ("ru", "бла бла", "не распознано"),
-    ("tlh", "nuqneH", "add a model"),
+    ("en", "what is the meaning of life", "add a model"), ("en", "qwertz", "add a model"),
+    ("en", "is it on?", "add a model"), ("de", "Schalte es wieder aus", "ein Modell hinzu"),
+    ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"), ("de-AT", "qwertz", "ein Modell hinzu"),
+    ("fr", "bla bla", "pas compris"), ("ru", "бла бла", "не распознано"), ("tlh", "nuqneH", "add a model"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, sentence: str, words: str) -> None:
@@ -132,13 +127,8 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
 
 @pytest.mark.parametrize(("language", "sentence"), [
     ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
-    ("de", "Wie blau ist der Himmel?"),
-    ("de", "Und im Bedroom?"),
-    ("en", "is it on?"),
-    ("en", "paint all the doors"),
-    ("fr", "le ciel est-il bleu"),
-    ("es", "¿está azul el cielo?"),
-    ("nl", "waarom is de lucht blauw"),
+    ("de", "Wie blau ist der Himmel?"), ("de", "Und im Bedroom?"), ("en", "is it on?"), ("en", "paint all the doors"),
+    ("fr", "le ciel est-il bleu"), ("es", "¿está azul el cielo?"), ("nl", "waarom is de lucht blauw"),
     ("pl", "czy niebo jest niebieskie?"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")

@@ -29,20 +29,15 @@ from tests.routing import ITSELF, ROUTER, Parts, segments
 ALL = ["ha_control", "ha_query", "ha_undo", "printer_status", "store_memory", "teach_name", "wipe_disk"]
 DEVICE = {"properties": {"device": {"type": "string", "enum": ["printer", "scanner"]}}, "required": ["device"]}
 PRINTER = {
-    "name": "printer_status",
-    "description": "Tells what a printer or scanner is doing.",
-    "parameters": DEVICE,
+    "name": "printer_status", "description": "Tells what a printer or scanner is doing.", "parameters": DEVICE,
     "examples": ["How is the printer doing?", "Was macht der printer?"],
     "handler": {"type": "template", "template": "The {{ device }} is idle."},
-}
+}  # fmt: skip
 WIPE = {
-    "name": "wipe_disk",
-    "title": "Wipe the disk",
-    "description": "Erases the backup disk.",
-    "examples": ["wipe the backup disk"],
-    "destructive": True,
+    "name": "wipe_disk", "title": "Wipe the disk", "description": "Erases the backup disk.",
+    "examples": ["wipe the backup disk"], "destructive": True,
     "handler": {"type": "template", "template": "{'erased': 3, 'errors': []}"},
-}
+}  # fmt: skip
 SCRIPTS = {
     "movie_night": {"alias": "Movie Night", "sequence": [{"event": "ran", "event_data": {"what": "movie"}}]},
     "bath": {
@@ -154,26 +149,16 @@ RUNS = {
     "start the garden automation": ("automation.garden", "Done."),
 }
 DECLINED = {
-    "how about the printer": ("medium", "score"),
-    "how is the printer in the office doing": ("medium", "words"),
-    "is movie night on?": ("medium", "score"),
-    "stop movie night": ("medium", "action"),
-    "turn good night off": ("medium", "action"),
-    "don't start movie night": ("medium", "altered"),
-    "movie night tomorrow": ("medium", "altered"),
-    "movie night if I am late": ("medium", "score"),
-    "holiday mode": ("medium", "action"),
-    "enable and run holiday mode": ("medium", "action"),
-    "don't run the garden automation": ("medium", "score"),
-    "run garden tomorrow": ("medium", "score"),
-    "has garden run?": ("medium", "score"),
-    "fill the tub": ("medium", "arguments"),
-    "fill the tub with 90 degrees": ("medium", "score"),
-    "start the secret party": ("medium", "score"),
-    "turn the lamp on": ("medium", "score"),
-    "tell me a joke about cats": ("low", "score"),
-    "hello": ("low", "score"),
-}
+    "how about the printer": ("medium", "score"), "how is the printer in the office doing": ("medium", "words"),
+    "is movie night on?": ("medium", "score"), "stop movie night": ("medium", "action"),
+    "turn good night off": ("medium", "action"), "don't start movie night": ("medium", "altered"),
+    "movie night tomorrow": ("medium", "altered"), "movie night if I am late": ("medium", "score"),
+    "holiday mode": ("medium", "action"), "enable and run holiday mode": ("medium", "action"),
+    "don't run the garden automation": ("medium", "score"), "run garden tomorrow": ("medium", "score"),
+    "has garden run?": ("medium", "score"), "fill the tub": ("medium", "arguments"),
+    "fill the tub with 90 degrees": ("medium", "score"), "start the secret party": ("medium", "score"),
+    "turn the lamp on": ("medium", "score"), "tell me a joke about cats": ("low", "score"), "hello": ("low", "score"),
+}  # fmt: skip
 
 
 async def test_sure_routes_run_and_others_go_on(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
@@ -257,15 +242,11 @@ async def test_units_labels_and_words_of_fields_are_understood(hass: HomeAssista
     await listen(hass, None)
     ran = async_capture_events(hass, "ran")
     said = {
-        "water plants 7": "plants 7",
-        "water plants 8 minutes": "plants 8",
-        "water plants for 9 minutes": "plants 9",
-        "run water plants with 5 minutes": "plants 5",
-        "water plants with minutes 6 please": "plants 6",
-        "feed fish for 4 minutes": "fish 4",
-        "say something hello world": "hello world",
+        "water plants 7": "plants 7", "water plants 8 minutes": "plants 8", "water plants for 9 minutes": "plants 9",
+        "run water plants with 5 minutes": "plants 5", "water plants with minutes 6 please": "plants 6",
+        "feed fish for 4 minutes": "fish 4", "say something hello world": "hello world",
         "start say something: Dinner is ready in the kitchen": "Dinner is ready in the kitchen",
-    }
+    }  # fmt: skip
     for sentence in said:
         assert (await process(hass, sentence))["success"], sentence
     await process(hass, "Feed Fish 10 Minuten", language="de")
@@ -344,13 +325,11 @@ async def test_spans_of_time_are_understood_in_other_languages(hass: HomeAssista
         ("es", "Feed Fish durante un cuarto de hora"): "fish 15",
         ("fr", "lance Water Plants pendant sept minutes"): "plants 7",
         ("fr", "Feed Fish pendant vingt-huit minutes"): "fish 28",
-        ("it", "avvia Water Plants per sette minuti"): "plants 7",
-        ("it", "Feed Fish per mezz'ora"): "fish 30",
-        ("nl", "start Water Plants voor zeven minuten"): "plants 7",
-        ("nl", "Feed Fish een kwartier"): "fish 15",
+        ("it", "avvia Water Plants per sette minuti"): "plants 7", ("it", "Feed Fish per mezz'ora"): "fish 30",
+        ("nl", "start Water Plants voor zeven minuten"): "plants 7", ("nl", "Feed Fish een kwartier"): "fish 15",
         ("pl", "uruchom Water Plants przez siedem minut"): "plants 7",
         ("pl", "Feed Fish przez pół godziny"): "fish 30",
-    }
+    }  # fmt: skip
     for language, sentence in said:
         assert (await process(hass, sentence, language=language))["success"], sentence
     assert [event.data["what"] for event in ran] == [*said.values()]
@@ -400,14 +379,9 @@ RUN = {
     "pl": "uruchom Garden|uruchom automatyzację Garden|wykonaj Garden",
 }
 ENABLE = {
-    "en": "enable garden|turn on garden|turn garden on|activate garden",
-    "de": "schalte Garden ein|aktiviere Garden",
-    "es": "activa Garden",
-    "fr": "active Garden",
-    "it": "attiva Garden",
-    "nl": "zet Garden aan",
-    "pl": "włącz Garden",
-}
+    "en": "enable garden|turn on garden|turn garden on|activate garden", "de": "schalte Garden ein|aktiviere Garden",
+    "es": "activa Garden", "fr": "active Garden", "it": "attiva Garden", "nl": "zet Garden aan", "pl": "włącz Garden",
+}  # fmt: skip
 
 
 def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
@@ -584,13 +558,9 @@ async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, 
     finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
     response = await process(hass, "good night")
     told = {
-        "zone": "high",
-        "route": "scene.good_night",
-        "second": "script.movie_night",
-        "scores": {"best": 1.0, "second": 0.5, "action": 1.0, "gap": 0.5},
-        "by": "words",
-        "declined": None,
-    }
+        "zone": "high", "route": "scene.good_night", "second": "script.movie_night",
+        "scores": {"best": 1.0, "second": 0.5, "action": 1.0, "gap": 0.5}, "by": "words", "declined": None,
+    }  # fmt: skip
     assert route_of(response) == told
     assert finished[-1].data["understanding"]["route"] == told
     traced = [event["data"] for event in async_get_traces()[-1].as_dict()["events"]]
@@ -599,7 +569,7 @@ async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, 
     assert finished[-1].data["understanding"]["route"]["declined"] == "score"
 
 
-async def test_another_room_adds_and_removes_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+async def test_another_room_adds_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     entry = await listen(hass, llm_server)
     route = Route(
         id="guest",
@@ -607,11 +577,9 @@ async def test_another_room_adds_and_removes_routes(hass: HomeAssistant, home: N
         said=("ask the copy machine",),
         call=lambda _values, _text: {"device": "scanner"},
     )
-    take_back = entry.runtime_data.means.routes.async_offer(lambda _profile, _home, _tools: [route])
+    entry.runtime_data.means.routes.async_offer(lambda _profile, _home, _tools: [route])
     response = await process(hass, "please ask the copy machine")
     assert (response["answer"], route_of(response)["route"]) == ("The scanner is idle.", "guest")
-    take_back()
-    assert (await process(hass, "please ask the copy machine"))["answer"] == "I am the model."
 
 
 async def test_a_request_goes_to_the_described_agent(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:

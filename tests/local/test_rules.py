@@ -4,7 +4,7 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from tests.house import say, set_up, speech
+from tests.house import say, set_up, speech, state_of
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -26,19 +26,14 @@ async def test_an_action_is_listed(
     assert listed not in said, "people do not know actions by name"
 
 
-@pytest.mark.parametrize(
-    "may_change", [["light"], ["light.*"], ["light.turn_on"], ["light.bed_light"], ["light.bed_light", "light.turn_on"]]
-)
-async def test_what_may_be_changed_is_changed(hass: HomeAssistant, may_change: list[str]) -> None:
+@pytest.mark.parametrize(("may_change", "state", "answer"), [
+    (["light"], "on", "Turned on"), (["light.*"], "on", "Turned on"), (["light.turn_on"], "on", "Turned on"),
+    (["light.bed_light"], "on", "Turned on"), (["light.bed_light", "light.turn_on"], "on", "Turned on"),
+    *(([listed], "off", "Bed Light") for listed in ("light.kitchen_lights", "light.turn_off", "switch", "ha_query")),
+])  # fmt: skip
+async def test_only_what_may_be_changed_is_changed(
+    hass: HomeAssistant, may_change: list[str], state: str, answer: str
+) -> None:
     await set_up(hass, profile={"may_change": may_change})
-    await say(hass, "turn on the bed light")
-    assert (state := hass.states.get("light.bed_light")) is not None
-    assert state.state == "on"
-
-
-@pytest.mark.parametrize("may_change", [["light.kitchen_lights"], ["light.turn_off"], ["switch"], ["ha_query"]])
-async def test_nothing_else_is_changed(hass: HomeAssistant, may_change: list[str]) -> None:
-    await set_up(hass, profile={"may_change": may_change})
-    assert "Bed Light" in speech(await say(hass, "turn on the bed light"))
-    assert (state := hass.states.get("light.bed_light")) is not None
-    assert state.state == "off"
+    assert answer in speech(await say(hass, "turn on the bed light"))
+    assert state_of(hass, "light.bed_light") == state

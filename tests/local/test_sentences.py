@@ -1,13 +1,14 @@
 """The house answers by itself: in its languages, under the policy, in the chat log; and knows when it cannot."""
 
+import asyncio
 from unittest.mock import patch
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.intent import TIMER_DATA
-from homeassistant.const import EVENT_CALL_SERVICE
-from homeassistant.core import HomeAssistant
+from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED
+from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import intent
 from homeassistant.setup import async_setup_component
 import pytest
@@ -24,11 +25,13 @@ from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
+from tests.prompt.conftest import AddEntity
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
+DINNER = {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}}
 
 
 @pytest.mark.parametrize(("language", "sentence", "answer"), [
@@ -73,10 +76,27 @@ async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: st
     assert result.response.error_code is None
 
 
+@pytest.mark.parametrize(("language", "sentence", "answer"), [
+    ("en", "is the shield on", "Yes"), ("en", "are the shields on", "Yes"), ("en", "is the shield off", "No, playing"),
+    ("en", "is the shield in the den still on", "Yes"), ("de", "ist der Shield an", "Ja"),
+    ("de", "ist Shield noch an", "Ja"), ("de", "ist der Shield aus", "Nein, playing"),
+])  # fmt: skip
+@pytest.mark.parametrize("other", ["remote", "water_heater"])
+async def test_a_question_about_a_name_of_several_is_about_the_obvious_one(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, sentence: str, answer: str, other: str
+) -> None:
+    add_entity("media_player.shield", "playing", name="Shield", area="Den")
+    add_entity(f"{other}.shield", "off", name="Shield", area="Den")
+    await set_up(hass)
+    assert speech(await say(hass, sentence, language=language)) == answer
+    hass.states.async_remove("media_player.shield")
+    assert speech(await say(hass, "is the shield on")) == "No, off"  # alone it is asked about
+
+
 @pytest.mark.usefixtures("home_agent")
 async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     calls = async_mock_service(hass, "test", "cook")
-    assert await async_setup_component(hass, "script", {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}})
+    assert await async_setup_component(hass, "script", DINNER)
     scene = {"name": "Movie night", "entities": {"light.bed_light": "on"}}
     assert await async_setup_component(hass, "scene", {"scene": [scene]})
     for entity_id in ("script.dinner", "scene.movie_night"):
@@ -88,17 +108,36 @@ async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
     assert state_of(hass, "light.bed_light") == "on"
 
 
+@pytest.mark.usefixtures("home_agent")
+async def test_what_is_cancelled_is_watched_no_more(hass: HomeAssistant) -> None:
+    begun = asyncio.Event()
+
+    async def cook(call: ServiceCall) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    hass.services.async_register("test", "cook", cook)
+    assert await async_setup_component(hass, "script", DINNER)
+    async_expose_entity(hass, ASSISTANT, "script.dinner", True)
+    await say(hass, "turn on the bed light")  # from then on Home Assistant listens for its sentences
+    watching = hass.bus.async_listeners()[EVENT_STATE_CHANGED]
+    saying = hass.async_create_task(say(hass, "run dinner"))
+    await begun.wait()
+    assert hass.bus.async_listeners()[EVENT_STATE_CHANGED] > watching
+    saying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await saying
+    assert hass.bus.async_listeners()[EVENT_STATE_CHANGED] == watching
+
+
 @pytest.mark.parametrize(("language", "sentence", "entity_id"), [
     ("en", "unlock the front door", "lock.front_door"),
     ("en", "could you please unlock the front door for me", "lock.front_door"),
     ("en", "open the garage door", "cover.garage_door"),
     ("en", "open all the garage doors in the garage", "cover.garage_door"),
-    ("en", "set garage door to 50%", "cover.garage_door"),
-    ("de", "Öffne Garage Door", "cover.garage_door"),
-    ("de", "Front Door entriegeln", "lock.front_door"),
-    ("fr", "Ouvre Garage Door", "cover.garage_door"),
-    ("fr", "Déverrouille Front Door", "lock.front_door"),
-    ("ru", "открой Garage Door", "cover.garage_door"),
+    ("en", "set garage door to 50%", "cover.garage_door"), ("de", "Öffne Garage Door", "cover.garage_door"),
+    ("de", "Front Door entriegeln", "lock.front_door"), ("fr", "Ouvre Garage Door", "cover.garage_door"),
+    ("fr", "Déverrouille Front Door", "lock.front_door"), ("ru", "открой Garage Door", "cover.garage_door"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_sensitive_sentence_asks(hass: HomeAssistant, language: str, sentence: str, entity_id: str) -> None:

@@ -129,7 +129,8 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
     policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
-    routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, offered.custom)
+    custom = offered.custom
+    routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
     routes.async_offer(agents_as_routes)
     registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
     return RuntimeData(

@@ -255,6 +255,8 @@ class Domain:
     """Words for its states: `on`, `off`, `open`, `closed`, `locked`, `unlocked`, `playing`."""
     not_told_as: frozenset[str] = frozenset()
     """Words for what it can be although its state does not show it: a lock may be open."""
+    asked_last: bool = False
+    """A question is about it if its words mean nothing else: a remote control has the name of its television."""
     alike: tuple[str, ...] = ()
     """Device classes that people use interchangeably."""
     state_is_told: bool = True

@@ -78,12 +78,12 @@ class NameIndex:
             _merged(self._words, _by_gram(unused), _by_gram(known)),
         )
 
-    def called(self, text: str, *, exactly: bool = False) -> list[str]:
-        """Return the subjects of this name; without an exact match those that differ in accents, unless `exactly`."""
+    def called(self, text: str) -> list[str]:
+        """Return the subjects of this name; without an exact match those that differ in accents."""
         said = spoken_words(text) or runs(text)
         found = self._called.get(tuple(map(fold, said)), frozenset())
         exact = [one for one in found if any((spoken_words(name) or runs(name)) == said for name in self.labels[one])]
-        return sorted(exact if exact or exactly else found)
+        return sorted(exact or found)
 
     def standing_in(
         self, said: Sequence[str], forms: Callable[[str, bool], Iterable[str]]
@@ -103,15 +103,6 @@ class NameIndex:
                 for words in begun:
                     for subject in sorted(self._called.get(words, ())):
                         yield start, words, subject
-
-    def spelled_in(self, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the names that stand among words, spelled as they are: from which on, how many, and whose."""
-        called: dict[tuple[int, int], frozenset[str]] = {}
-        for start, own, subject in self.standing_in([fold(word) for word in words], lambda word, _: (word,)):
-            if (place := (start, len(own))) not in called:
-                called[place] = frozenset(self.called(" ".join(words[start : start + len(own)]), exactly=True))
-            if subject in called[place]:
-                yield start, len(own), subject
 
     def beginning_like(self, word: str) -> frozenset[str]:
         """Return the words of names that begin with the same two letters as a folded word."""

@@ -62,7 +62,6 @@ class _Claims:
     """The patterns of a language."""
 
     said: Sequence[re.Pattern[str]]
-    """Anywhere in a sentence."""
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]
@@ -167,10 +166,9 @@ def asks_for_action(text: str, language: str) -> bool:
     "Great, now lock the door" does, though "great" thanks; of a question only what stands last can ask for it, and behind "did
     you lock the door and" nothing does.
     """
-    for part in clauses(text):
-        if not looks_back(part, language) or not looks_back(_joined_parts(part, language)[0], language):
-            return True
-    return False
+    return not all(
+        looks_back(part, language) and looks_back(_joined_parts(part, language)[0], language) for part in clauses(text)
+    )
 
 
 def parts_of(text: str, language: str) -> list[str]:

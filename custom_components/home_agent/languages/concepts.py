@@ -1,8 +1,4 @@
-"""What the words of everyday life are about: "allergic" is about allergies and so about food, "mum" and "mother" are the same.
-
-The words stand in the data of each language (`concepts`). Concepts have the same names in all languages; which words mean the
-same is known within one language only.
-"""
+"""What the words of everyday life are about: "allergic" is about allergies and so about food, "mum" and "mother" are the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,6 +5,7 @@ loop; the caller that asks for one that was not loaded by then waits for a file 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from functools import cache, lru_cache
@@ -62,13 +63,9 @@ class CommandPhrases:
     intent: str
     domains: Sequence[str]
     sentences: Sequence[str]
-    """Without names of things and rooms."""
     slots: Mapping[str, Any] = field(default_factory=dict)
-    """Values that are always the same."""
     change: Mapping[str, float] = field(default_factory=dict)
-    """Values that are so much more than they are now."""
     alone: bool = False
-    """Whether it says enough without naming anything."""
     response: str = "default"
 
 
@@ -77,19 +74,12 @@ class FollowUpWords:
     """How a sentence goes on from the one before."""
 
     again: Sequence[str] = ()
-    """Beginnings of one that says the same of something else: "and", "what about"."""
     too: Sequence[str] = ()
-    """Ends of one: "too", "as well"."""
     one: Sequence[str] = ()
-    """Words that stand for the kind of what the one before was about: "the right one"."""
     it: Sequence[str] = ()
-    """Words for what the one before was about."""
     joins: Sequence[str] = ()
-    """What stands between two wishes."""
     then: Sequence[str] = ()
-    """What says that one wish comes after the other, and may undo it: "then", "again"."""
     both: Sequence[str] = ()
-    """Words for two things and no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +87,11 @@ class ChoiceWords:
     """Answers to the question which of several things is meant, besides parts of names and rooms."""
 
     ordinals: Sequence[Sequence[str]] = ()
-    """Words for the first, the second and so on."""
     last: Sequence[str] = ()
     all: Sequence[str] = ()
     none: Sequence[str] = ()
     other: Sequence[str] = ()
-    """Words for the one that is left."""
     beside: Sequence[str] = ()
-    """Words that may stand with any of them: "the one on"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +140,7 @@ class ListWords:
     """How what stands on a list is asked for."""
 
     reads: Sequence[str] = ()
-    """Beginnings: "what is on", "read"."""
     ends: Sequence[str] = ()
-    """What may stand behind the name of the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +148,6 @@ class QuestionWords:
     """How the state of things is asked for."""
 
     begins: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Beginnings, by what they ask: `is`, `detects`, `which`, `how_many`, `value`, or what is measured."""
     states: Mapping[str, Sequence[str]] = field(default_factory=dict)
     any: Sequence[str] = ()
     all: Sequence[str] = ()
@@ -171,7 +155,6 @@ class QuestionWords:
     everything: Sequence[str] = ()
     definite: Sequence[str] = ()
     beside: Sequence[str] = ()
-    """Words that change nothing about a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,19 +193,15 @@ class PromptWords:
 
     history_empty: str
     user: str
-    """What stands before a message, with its blank; so `assistant` and `system`."""
     assistant: str
     system: str
     unknown_user: str
     unknown_household: str
     events: str
-    """The line above events."""
     events_none: str
     events_not_asked: str
     context_lines: Sequence[str]
-    """A block for prompts, with placeholders."""
     moment: str
-    """How a moment is written (`strftime`)."""
     day: str
 
     def written(self, when: date) -> str:
@@ -244,32 +223,22 @@ class LanguageData:
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pin_words: Sequence[str] = ()
     remark: str = ""
-    """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
     orders: Sequence[str] = ()
     commands: Sequence[CommandPhrases] = ()
     runs: Sequence[str] = ()
-    """Commands to run an automation now, as in `commands`: "run". Not to turn it on."""
     harmless: Sequence[str] = ()
-    """Words that change nothing about a command, wherever they stand."""
     prepositions: Sequence[str] = ()
-    """Words that change nothing in front of an article or a place, and much elsewhere."""
     polite: Sequence[str] = ()
-    """The same, also of several words that stand together."""
     lasting: Sequence[str] = ()
-    """Words in front of how long something lasts: "for" 7 minutes."""
     units: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Words for what numbers are of, by its sign: `%`, `°`, `k`."""
     plurals: Sequence[str] = ()
-    """Endings of several things; `s` and `es` where there are none."""
     follow_ups: FollowUpWords = FollowUpWords()
     exceptions: Sequence[str] = ()
-    """What stands between all of some things and those that are not meant: "except"."""
     choices: ChoiceWords = ChoiceWords()
     alters: AlteringWords = AlteringWords()
     undo: UndoWords = UndoWords()
     asks: AskedWords = AskedWords()
     teaches: Sequence[str] = ()
-    """Regular expressions for sentences that give a `thing` a `name`."""
     claims: ClaimWords = ClaimWords()
     everything: Sequence[str] = ()
     fillers: Sequence[str] = ()
@@ -281,21 +250,17 @@ class LanguageData:
     inflection: Inflection = Inflection()
     events: EventWords = EventWords()
     concepts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Words of everyday life by subject; each text has words for the same thing."""
     times: Mapping[str, Any] = field(default_factory=dict)
-    """How moments and spans of time are said: lists of phrases, or such lists by what they mean."""
-    questions: QuestionWords | None = None
+    questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)
-    """How personal data is written; lists of regular expressions, and the parts that they name."""
     prompt: PromptWords | None = None
 
 
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
     **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
-    "questions": QuestionWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()
@@ -306,6 +271,7 @@ LANGUAGE_CODE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """What a whole text has to be to be the code of a language: it is a part of names of files."""
 
 
+@lru_cache(maxsize=256)
 def base_of(language: str) -> str:
     """Return the code of a language without a region: `pt` of `pt-BR`."""
     return language.replace("_", "-").partition("-")[0].casefold()
@@ -399,15 +365,12 @@ def number_words(language: str) -> Mapping[str, int]:
         return number_words(code)
     words = {} if code == ENGLISH else dict(number_words(ENGLISH))
     spelled: dict[int, set[str]] = {}
-    try:
+    with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)
         for number in (*range(10, 100), *range(100, 1000, 100), *range(1000, 10_000, 1000)):
             forms = engine.format_number(number).text_by_ruleset
             spelled[number] = {letters(word) for rule, word in forms.items() if rule in _NUMBERS}
-    except ValueError:  # a language without rules of its own
-        spelled = {}
-    for number, listed in spelled.items():
-        words |= dict.fromkeys(listed, number)
+            words |= dict.fromkeys(spelled[number], number)
     digits = {letters(word): int(digit) for word, digit in digit_words(code).items()}
     ones = [word for word, digit in digits.items() if digit == 1]
     hundreds = {word for word in spelled.get(100, ()) if not any(word.startswith(one) for one in ones)}
@@ -432,12 +395,10 @@ def digit_words(language: str) -> Mapping[str, str]:
     data = data_of(code)
     words = {} if code == ENGLISH else dict(digit_words(ENGLISH))
     answers = {fold(normalized(word)) for listed in (data.yes, data.no, data.courtesies) for word in listed}
-    try:
+    with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)
-        spelled = [engine.format_number(digit).text_by_ruleset for digit in range(10)]
-    except ValueError:  # a language without rules of its own
-        spelled = []
-    for digit, forms in enumerate(spelled):
-        said = {fold(normalized(word)) for rule, word in forms.items() if rule in _NUMBERS}
-        words |= dict.fromkeys(said - answers, str(digit))
+        for digit in range(10):
+            forms = engine.format_number(digit).text_by_ruleset
+            said = {fold(normalized(word)) for rule, word in forms.items() if rule in _NUMBERS}
+            words |= dict.fromkeys(said - answers, str(digit))
     return words | {fold(normalized(word)): digit for digit, listed in data.digits.items() for word in listed}

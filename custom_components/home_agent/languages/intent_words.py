@@ -71,7 +71,6 @@ class _Intents:
 
 @cache
 def _intents() -> _Intents:
-    """Reads a file."""
     found: dict[str, list[str]] = {}
     asked, ordered = set[str](), set[str]()
     for intent, described in (get_intents(ENGLISH) or {})["intents"].items():
@@ -113,7 +112,38 @@ class _IntentWordsReader:
         for intent, described in self._data.get("intents", {}).items():
             for block in described.get("data", ()) if not intent.startswith(_OTHER) else ():
                 self._block(intent, block)
-        return self._result()
+        kinds: dict[str, Mapping[str, float]] = {}
+        fillers: set[str] = set(_literal(" ".join(self._data.get("skip_words") or ())))
+        for word, counted in sorted(self._seen.items()):  # bags have no order, and each run has to give the same
+            shares = {kind: count / self._blocks[kind] for kind, count in counted.items()}
+            total = sum(shares.values())
+            best = max(shares.values()) / total
+            if best < _FEW and len({kind.partition(".")[0] for kind in shares}) >= _MANY:
+                fillers.add(word)
+            elif word not in fillers and not word.isdigit():
+                sure = min(1.0, best / 0.6)
+                kinds[word] = {
+                    kind: sure * share / total / best * (_RARE + (1 - _RARE) * min(1.0, share / _OFTEN))
+                    for kind, share in shares.items()
+                    if share / total >= 0.2 * best
+                }
+        kinds = {word: known for word, known in kinds.items() if len(word) > 1 or is_unspaced(word)}
+        for phrase, classes in self._classes.items():
+            kinds[phrase] = {**kinds.get(phrase, {}), **classes}
+            fillers.discard(phrase)
+        asking: dict[str, float] = {}
+        for word, modes in self._modes.items():
+            asked, ordered = (of / max(1.0, whole) for of, whole in zip(modes, self._all, strict=True))
+            if not word.isdigit() and abs(asks := (asked - ordered) / (asked + ordered)) > _CLEARLY:
+                asking[word] = asks
+        for word, asks in asking.items():
+            if asks > _ONLY_ASKS and word not in self._classes:
+                kinds[word] = {
+                    kind: sure * (_SAYS_LITTLE if kind in _intents().only_asked else 1.0)
+                    for kind, sure in kinds.get(word, {}).items()
+                }
+        nouns = {word for word, known in kinds.items() if self._is_noun(word, known)}
+        return SentenceWords(kinds, asking, frozenset(nouns), frozenset(fillers))
 
     def _block(self, intent: str, block: Mapping[str, Any]) -> None:
         slots = block.get("slots") or {}
@@ -157,40 +187,6 @@ class _IntentWordsReader:
             else:
                 bag.update(_literal(str(spoken)))
         return bag
-
-    def _result(self) -> SentenceWords:
-        kinds: dict[str, Mapping[str, float]] = {}
-        fillers: set[str] = set(_literal(" ".join(self._data.get("skip_words") or ())))
-        for word, counted in sorted(self._seen.items()):  # bags have no order, and each run has to give the same
-            shares = {kind: count / self._blocks[kind] for kind, count in counted.items()}
-            total = sum(shares.values())
-            best = max(shares.values()) / total
-            if best < _FEW and len({kind.partition(".")[0] for kind in shares}) >= _MANY:
-                fillers.add(word)
-            elif word not in fillers and not word.isdigit():
-                sure = min(1.0, best / 0.6)
-                kinds[word] = {
-                    kind: sure * share / total / best * (_RARE + (1 - _RARE) * min(1.0, share / _OFTEN))
-                    for kind, share in shares.items()
-                    if share / total >= 0.2 * best
-                }
-        kinds = {word: known for word, known in kinds.items() if len(word) > 1 or is_unspaced(word)}
-        for phrase, classes in self._classes.items():
-            kinds[phrase] = {**kinds.get(phrase, {}), **classes}
-            fillers.discard(phrase)
-        asking: dict[str, float] = {}
-        for word, modes in self._modes.items():
-            asked, ordered = (of / max(1.0, whole) for of, whole in zip(modes, self._all, strict=True))
-            if not word.isdigit() and abs(asks := (asked - ordered) / (asked + ordered)) > _CLEARLY:
-                asking[word] = asks
-        for word, asks in asking.items():
-            if asks > _ONLY_ASKS and word not in self._classes:
-                kinds[word] = {
-                    kind: sure * (_SAYS_LITTLE if kind in _intents().only_asked else 1.0)
-                    for kind, sure in kinds.get(word, {}).items()
-                }
-        nouns = {word for word, known in kinds.items() if self._is_noun(word, known)}
-        return SentenceWords(kinds, asking, frozenset(nouns), frozenset(fillers))
 
     def _is_noun(self, word: str, kinds: Mapping[str, float]) -> bool:
         best = max(kinds, key=kinds.__getitem__, default="")

@@ -1,8 +1,9 @@
 """Times of day and days, as words of a text: "half past seven", "am 3. Mai", "2026-05-03"; and the calendar that they are of."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta
 import re
 
 from ..support.text import DASHES
@@ -41,33 +42,27 @@ class Calendar:
         """The day of that moment."""
         return self.now.date()
 
-    @property
-    def _zone(self) -> tzinfo | None:
-        return self.now.tzinfo
-
     def at(self, day: date, hours: float = 0) -> datetime:
         """Return a moment of a day by the clock on the wall; one that a clock leaves out is the one behind the gap."""
         wall = datetime.combine(day, time()) + timedelta(hours=hours)
-        return self._exists(wall.replace(tzinfo=self._zone))
+        return self._exists(wall.replace(tzinfo=self.now.tzinfo))
 
     def _exists(self, moment: datetime) -> datetime:
-        if self._zone is None:
-            return moment
-        return moment.astimezone(UTC).astimezone(self._zone)
+        return moment if self.now.tzinfo is None else moment.astimezone(UTC).astimezone(self.now.tzinfo)
 
     def back(self, number: float, unit: str) -> datetime | None:
         """Return the moment so long ago: hours as they pass, days and more by the calendar."""
         try:
             if unit in CLOCK_UNITS or (not number.is_integer() and unit in SECONDS):
                 passed = timedelta(seconds=number * SECONDS[unit])
-                return (self.now.astimezone(UTC) - passed).astimezone(self._zone)
+                return (self.now.astimezone(UTC) - passed).astimezone(self.now.tzinfo)
             if not number.is_integer():
                 return None
             if unit in SECONDS:
                 wall = self.now.replace(tzinfo=None) - timedelta(seconds=number * SECONDS[unit])
             else:
                 wall = _months_back(self.now.replace(tzinfo=None), int(number) * (12 if unit == "year" else 1))
-            return self._exists(wall.replace(tzinfo=self._zone))
+            return self._exists(wall.replace(tzinfo=self.now.tzinfo))
         except OverflowError, ValueError, OSError:
             return None
 
@@ -112,23 +107,12 @@ class Calendar:
 
     def day(self, day: int, month: int, year: int | None, behind: int) -> ReadAt[date]:
         """Return a day, and the place behind it; None if the calendar has no such day."""
-        try:
-            if year is not None:
-                return date(year, month, day), behind
-            years = (
-                range(self.today.year, self.today.year + 5)
-                if self.ahead
-                else range(self.today.year, self.today.year - 5, -1)
-            )
-            for known in years:  # the 29th of February is not in every year
-                try:
-                    found = date(known, month, day)
-                except ValueError:
-                    continue
-                if found >= self.today if self.ahead else found <= self.today:
+        step, first = 1 if self.ahead else -1, self.today.year
+        for known in (year,) if year is not None else range(first, first + 5 * step, step):
+            with suppress(ValueError):  # the 29th of February is not in every year
+                found = date(known, month, day)
+                if year is not None or (found >= self.today if self.ahead else found <= self.today):
                     return found, behind
-        except ValueError:
-            return None
         return None
 
 
@@ -144,7 +128,7 @@ class PointReader:
 
         It `is_bound` where it may begin or end a span: "from 8 to 10" is not eight minutes to ten.
         """
-        if (alone := self.text.says("moments", at)) is not None:
+        if alone := self.text.says("moments", at):
             return time(_NOON if alone[0] == "noon" else 0), alone[1]
         if (found := self._spoken_time(at, is_bound=is_bound)) is not None:
             hour, minute, behind = found
@@ -152,29 +136,23 @@ class PointReader:
         elif at < len(self.text.words) and (match := _CLOCK.fullmatch(self.text.words[at].word)) is not None:
             hour, minute, behind = int(match[1]), int(match[2]), at + 1
             is_told = told or ":" in match[0]
-            if (word := self.text.says("clock", behind)) is not None:
+            if word := self.text.says("clock", behind):
                 is_told, behind = True, word[1]
         elif (number := self.text.number(at)) is not None and number[0].is_integer() and 0 <= number[0] <= 2 * HALF_DAY:
             hour, minute, behind = int(number[0]), 0, number[1]
             is_told = told
-            if (word := self.text.says("clock", behind)) is not None:
-                if (
-                    not told
-                    and self.text.says("units", behind) is not None
-                    and self.text.says("halves", word[1]) is None
-                ):
+            if word := self.text.says("clock", behind):
+                if not told and self.text.says("units", behind) and self.text.says("halves", word[1]) is None:
                     return None  # in Russian "7 часов" is how long, unless more is said
                 is_told, behind = True, word[1]
                 if (more := self.text.number(behind)) is not None and 0 <= more[0] < MINUTES and more[0].is_integer():
-                    is_other = (
-                        self.text.says("units", more[1]) is not None or self.text.says("clock", more[1]) is not None
-                    )
+                    is_other = self.text.says("units", more[1]) or self.text.says("clock", more[1])
                     minute, behind = (minute, behind) if is_other else (int(more[0]), more[1])
-            elif self.text.says("units", behind) is not None and self.text.says("halves", behind) is None:
+            elif self.text.says("units", behind) and self.text.says("halves", behind) is None:
                 return None  # how long, not when
         else:
             return None
-        if (half := self.text.says("halves", behind)) is not None and 0 < hour <= HALF_DAY:
+        if (half := self.text.says("halves", behind)) and 0 < hour <= HALF_DAY:
             hour, behind, is_told = hour % HALF_DAY + (HALF_DAY if half[0] == "pm" else 0), half[1], True
         if not is_told or hour > 2 * HALF_DAY or (hour == 2 * HALF_DAY and minute):
             return None
@@ -182,16 +160,16 @@ class PointReader:
 
     def _spoken_time(self, at: int, *, is_bound: bool) -> tuple[int, int, int] | None:
         """Return hour, minute and the place behind of "half past seven", "Viertel vor acht", "ten to nine"."""
-        if (half := self.text.says("half_to", at)) is not None and (hour := self._hour(half[1])) is not None:
+        if (half := self.text.says("half_to", at)) and (hour := self._hour(half[1])) is not None:
             return (hour[0] - 1) % (2 * HALF_DAY), 30, hour[1]
-        if (quarters := self.text.says("three_quarters_to", at)) is not None and (hour := self._hour(quarters[1])):
+        if (quarters := self.text.says("three_quarters_to", at)) and (hour := self._hour(quarters[1])):
             return (hour[0] - 1) % (2 * HALF_DAY), 45, hour[1]
-        if (half := self.text.says("half_past", at)) is not None and (hour := self._hour(half[1])) is not None:
+        if (half := self.text.says("half_past", at)) and (hour := self._hour(half[1])) is not None:
             return hour[0], 30, hour[1]
-        minutes = (15.0, quarter[1]) if (quarter := self.text.says("quarter", at)) is not None else self.text.number(at)
+        minutes = (15.0, quarter[1]) if (quarter := self.text.says("quarter", at)) else self.text.number(at)
         if minutes is None or not 0 < minutes[0] < MINUTES or minutes[0] % 5:
             return None
-        if quarter is None and (is_bound or self.text.says("units", minutes[1]) is not None):
+        if quarter is None and (is_bound or self.text.says("units", minutes[1])):
             return None
         if (side := self.text.says("sides", minutes[1])) is None or (hour := self._hour(side[1])) is None:
             return None
@@ -203,28 +181,26 @@ class PointReader:
         found = self.text.number(at) or self.text.ordinal_word(at)
         if found is None or not found[0].is_integer() or not 0 <= found[0] < 2 * HALF_DAY:
             return None
-        if self.text.says("units", found[1]) is not None and self.text.says("clock", found[1]) is None:
+        if self.text.says("units", found[1]) and self.text.says("clock", found[1]) is None:
             return None
         word = self.text.says("clock", found[1])
         return int(found[0]), word[1] if word else found[1]
 
     def time_alone(self, at: int) -> ReadAt[time]:
         """Return the time of day at a place, with or without "at"."""
-        if (told := self.text.says("at", at)) is not None:
+        if told := self.text.says("at", at):
             return self.clock_time(told[1], told=True)
         return self.clock_time(at)
 
     def day_at(self, at: int) -> ReadAt[date]:
         """Return a single day."""
-        if (day := self.text.says("days", at)) is not None:
+        if day := self.text.says("days", at):
             return self.calendar.today + timedelta(days=DAYS.index(day[0]) - TODAY), day[1]
         for name in ("last", "past", "next", "this", "on"):
-            if (said := self.text.says(name, at)) is not None and (
-                day := self.text.says("weekdays", said[1])
-            ) is not None:
+            if (said := self.text.says(name, at)) and (day := self.text.says("weekdays", said[1])) is not None:
                 is_next = name == "next" or (name in ("this", "on") and self.calendar.ahead)
                 return self.calendar.weekday(day[0], ahead=is_next, today=name == "this"), day[1]
-        if (day := self.text.says("weekdays", at)) is not None:
+        if day := self.text.says("weekdays", at):
             return self.calendar.weekday(day[0], ahead=self.calendar.ahead), day[1]
         return self.written_date(at)
 
@@ -245,7 +221,7 @@ class PointReader:
             year = int(match[3]) if match[3] else None
             year = year + _CENTURY if year is not None and year < 100 else year
             return self.calendar.day(int(match[1]), int(match[2]), year, at + 1)
-        if (month := self.text.says("months", at)) is not None and (day := self.text.ordinal(month[1])) is not None:
+        if (month := self.text.says("months", at)) and (day := self.text.ordinal(month[1])) is not None:
             return self._with_year(day[0], month[0], day[1])
         if (day := self.text.ordinal(at)) is not None and (
             month := self.text.says("months", self.text.skip("of", day[1]))
@@ -257,7 +233,7 @@ class PointReader:
         """Return whether a number with a point is a day: it has a year, or what stands in front of it says so."""
         if self.text.language.thousands == ",":
             return False  # a decimal, or the other way round
-        return bool(match[3]) or (at > 0 and self.text.says("on", at - 1) is not None)
+        return bool(match[3] or (at > 0 and self.text.says("on", at - 1)))
 
     def _with_year(self, day: int, month: str, behind: int) -> ReadAt[date]:
         year = None

@@ -13,7 +13,7 @@ import re
 import unicodedata
 
 from ..support.text import MAX_TEXT, fold, runs, spoken_words, written_digits
-from .data import ENGLISH, QuestionWords, base_of, code_of, data_of, digit_words, letters, number_words
+from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, number_words
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
@@ -208,7 +208,6 @@ def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
 
 @cache
 def _joins(code: str) -> frozenset[str]:
-    """Return folded words that may stand between two numbers."""
     listed = (data_of(name) for name in (ENGLISH, code))
     return frozenset(fold(word) for data in listed for word in (*data.pin_words, *data.claims.joins))
 
@@ -224,7 +223,6 @@ class SelfQuestion(Enum):
     """What a whole sentence asks of the agent itself."""
 
     UNDO = "undo"
-    """To take back what was done last."""
     ABILITIES = "abilities"
     LAST_ACTION = "last_action"
 
@@ -257,10 +255,7 @@ def is_thanks(text: str, language: str) -> bool:
 
 
 def taught_in(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question.
-
-    Whether there is such a thing decides whether it says so.
-    """
+    """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question."""
     said = " ".join(text.split())
     if len(said) > MAX_TAUGHT or _ASKS.search(said):
         return
@@ -358,11 +353,9 @@ class _PhraseWords:
     doings: frozenset[str]
     """Those orders that are only for things of some kind: "heat", "water", not "turn"."""
     states: frozenset[tuple[str, ...]]
-    """How things are: "on"."""
     beside: Sequence[str]
     """What changes nothing about a question; the longest first."""
     polite: frozenset[str]
-    """Single words that change nothing."""
     niceties: Sequence[tuple[str, ...]]
     """What changes nothing about a command wherever it stands, and what only makes it polite; the longest first."""
     requests: re.Pattern[str] | None
@@ -390,7 +383,6 @@ def _phrases_of(code: str) -> _PhraseWords:
         (SelfQuestion.UNDO, own.undo.phrases),
     ):
         asked |= dict.fromkeys(_split(listed), what)
-    asks = own.questions or QuestionWords()
     kinds = {word for listed in (*own.verbs.values(), *own.synonyms.values()) for word in listed}
     return _PhraseWords(
         answers=answers,
@@ -401,8 +393,12 @@ def _phrases_of(code: str) -> _PhraseWords:
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
         orders=frozenset(own.orders),
         doings=frozenset(own.orders) & kinds,
-        states=frozenset(_split([state for listed in asks.states.values() for state in listed])),
-        beside=sorted({" ".join(words) for words in _split((*asks.beside, *asks.definite))}, key=len, reverse=True),
+        states=frozenset(_split([state for listed in own.questions.states.values() for state in listed])),
+        beside=sorted(
+            {" ".join(words) for words in _split((*own.questions.beside, *own.questions.definite))},
+            key=len,
+            reverse=True,
+        ),
         polite=frozenset(data.courtesies),
         niceties=sorted({*_split(own.polite), *_split({*own.courtesies} & {*own.harmless})}, key=len, reverse=True),
         requests=re.compile(own.claims.requests) if own.claims.requests else None,
@@ -424,7 +420,6 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Re
         return phrases.answers.get(said) or (ReplyKind.OTHER if said in repeated else None)
 
     found: list[set[ReplyKind] | None] = [set(), *([None] * len(words))]
-    """By number of words from the first on."""
     said: set[ReplyKind] = set()
     for position, kinds in enumerate(found):
         for end in range(position + 1, min(position + longest, len(words)) + 1):

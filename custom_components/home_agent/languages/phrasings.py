@@ -17,7 +17,6 @@ from .data import CommandPhrases, data_of
 from .intent_words import domains_of_block, domains_of_intent
 
 type Phrase = tuple[str, ...]
-"""Folded words."""
 
 PLACES = frozenset({"name", "area", "floor", "device_class", "domain"})
 """Slots about what is meant; which that is, is found in the home."""
@@ -44,17 +43,13 @@ class Phrasing:
     intent: str
     domains: frozenset[str]
     slots: Mapping[str, Any] = field(default_factory=dict)
-    """What is always the same."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Slots whose value stands in the sentence, to the list that it is of."""
     change: Mapping[str, float] = field(default_factory=dict)
-    """Slots whose value is what it is now, and so much more."""
     needed: tuple[frozenset[Phrase], ...]
     """Of each, one has to be said."""
     beside: frozenset[str]
-    """Words that may be said as well."""
     alone: bool = False
-    """Whether it says enough without naming anything: "pause"."""
     response: str = "default"
 
 
@@ -68,17 +63,12 @@ class Phrasings:
     without: Sequence[int] = ()
     """Routes that need a value and no word."""
     words: frozenset[str] = frozenset()
-    """All words that stand in a phrase."""
     values: Mapping[str, Mapping[Phrase, Any]] = field(default_factory=dict)
     """Lists of values, each by how it is said."""
     harmless: frozenset[str] = frozenset()
-    """Words that change nothing."""
     prepositions: frozenset[str] = frozenset()
-    """Words that change nothing in front of an article or a place."""
     polite: Sequence[Phrase] = ()
-    """Several words that change nothing together, the longest first."""
     runs: Sequence[Phrasing] = ()
-    """Ways to say that an automation is to run now; no intent does that."""
 
 
 @lru_cache(maxsize=6)

@@ -125,7 +125,7 @@ class NumberReader:
         """Yield each value in the text."""
         at = done = 0
         while at < len(self.words):
-            if (vague := self.says("unclear", at)) is not None:
+            if vague := self.says("unclear", at):
                 at = done = vague[1]
                 continue
             if (found := read(at)) is None:
@@ -165,7 +165,7 @@ class NumberReader:
 
     def signed(self, at: int) -> ReadAt[float]:
         """Return the number at a place, with its sign."""
-        if (minus := self.says("minus", at)) is not None and (found := self.number(minus[1])) is not None:
+        if (minus := self.says("minus", at)) and (found := self.number(minus[1])) is not None:
             return -found[0], found[1]
         if (
             self.words[at].word in DASHES
@@ -184,7 +184,7 @@ class NumberReader:
         one = self.says("one", at)
         if one is not None and (half := self._half(one[1])) is not None and (unit := self.says("units", half[1])):
             return (half[0], unit[0]), unit[1]
-        if (minutes := self.says("minutes", one[1] if one else at)) is not None:
+        if minutes := self.says("minutes", one[1] if one else at):
             return (float(minutes[0]), "minute"), minutes[1]
         found = self.number(at)
         if found is None and one is not None:
@@ -192,12 +192,12 @@ class NumberReader:
         if found is None:
             return None
         number, behind = found
-        if (more := self.says("and_half", behind)) is not None and (unit := self._unit_behind(more[1])) is not None:
+        if (more := self.says("and_half", behind)) and (unit := self._unit_behind(more[1])) is not None:
             return (number + 0.5, unit[0]), unit[1]
         if (unit := self.says("units", behind)) is None or number > _MOST:
             return None
         behind = unit[1]
-        if (more := self.says("and_half", behind)) is not None:
+        if more := self.says("and_half", behind):
             number, behind = number + 0.5, more[1]
         return (number, unit[0]), behind
 
@@ -208,7 +208,7 @@ class NumberReader:
         return None
 
     def _unit_behind(self, at: int) -> ReadAt[str]:
-        if (one := self.says("one", at)) is not None:
+        if one := self.says("one", at):
             at = one[1]
         return self.says("units", at)
 
@@ -220,7 +220,7 @@ class NumberReader:
             if unit not in SECONDS or UNITS.index(unit) >= last:
                 break
             total, last, behind = total + number * SECONDS[unit], UNITS.index(unit), place
-            if (joined := self.says("joins", behind)) is not None and self.count(joined[1]) is not None:
+            if (joined := self.says("joins", behind)) and self.count(joined[1]) is not None:
                 behind = joined[1]
         return (timedelta(seconds=total), behind) if behind > at else None
 

@@ -1,8 +1,4 @@
-"""What moments and spans of time a text names, in words: "the last two hours", "seit gestern Abend", "с 8 до 10".
-
-Every function reads a text from left to right once and looks a fixed number of words ahead, so that the time taken grows with the
-length of the text.
-"""
+"""What moments and spans of time a text names, in words: "the last two hours", "seit gestern Abend", "с 8 до 10"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +22,6 @@ class Span:
     first: int = 0
     """The first of the words that say so."""
     behind: int = 0
-    """The word behind the last of them."""
 
 
 def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) -> list[Span]:
@@ -87,7 +82,7 @@ class SpanReader(PointReader):
         day = self.day_at(at)
         place = day[1] if day is not None else at
         for name in ("since", "between"):
-            if (said := self.text.says(name, place)) is not None and (
+            if (said := self.text.says(name, place)) and (
                 found := self._beginning(said[1], name, day[0] if day else None)
             ) is not None:
                 return found
@@ -106,9 +101,7 @@ class SpanReader(PointReader):
         if first is None:
             return None
         (start, _, is_time), behind = first
-        if (to := self.text.says("to", behind)) is not None and (
-            last := self._point(self.text.skip("articles", to[1]), day)
-        ):
+        if (to := self.text.says("to", behind)) and (last := self._point(self.text.skip("articles", to[1]), day)):
             (second, end, is_also_time), place = last
             if is_time and self._is_afternoon(to[1], place) and not self._is_afternoon(at, behind):
                 later = self.calendar.at(start.date(), start.hour + HALF_DAY + start.minute / MINUTES)
@@ -126,15 +119,12 @@ class SpanReader(PointReader):
             return ((start, end), place) if start < end else None
         if name == "between" or day is not None:
             return None
-        names_day = any(
-            self.text.says(name, place) is not None for place in range(at, behind) for name in ("days", "weekdays")
-        )
+        names_day = any(self.text.says(name, place) for place in range(at, behind) for name in ("days", "weekdays"))
         if start > self.calendar.now and is_time and not names_day:
             start = self.calendar.at(start.date() - timedelta(days=1), start.hour + start.minute / MINUTES)
         return ((start, self.calendar.now), behind) if start < self.calendar.now else None
 
     def _is_afternoon(self, at: int, behind: int) -> bool:
-        """Return whether "pm" stands somewhere."""
         halves = (self.text.says("halves", place) for place in range(at, behind))
         return any(half is not None and half[0] == "pm" for half in halves)
 
@@ -144,13 +134,13 @@ class SpanReader(PointReader):
             return None
         (number, unit), behind = count
         start = self.calendar.back(number, unit)
-        if (ago := self.text.says("ago", behind)) is not None:
+        if ago := self.text.says("ago", behind):
             behind = ago[1]
         return ((start, self.calendar.now, False), behind) if start is not None else None
 
     def _point(self, at: int, on: date | None) -> ReadAt[tuple[datetime, datetime, bool]]:
         """Return what a span may begin or end with, and whether it is a time of day alone; `on` is the day of such a one."""
-        if (begin := self.text.says("begin", at)) is not None:
+        if begin := self.text.says("begin", at):
             place = self.text.skip("articles", begin[1])
             place = self.text.skip("this", place)
             if (unit := self.text.says("units", place)) and (whole := self.calendar.unit(unit[0], 0)) is not None:
@@ -173,16 +163,16 @@ class SpanReader(PointReader):
                     start = self.calendar.at(start.date(), clock[0].hour + clock[0].minute / MINUTES)
                     return (start, start, False), clock[1]
             return (start, end, False), behind
-        if (before := self.text.says("ago_before", at)) is not None:
+        if before := self.text.says("ago_before", at):
             return self._long(before[1])
-        if (count := self.text.count(at)) is not None and self.text.says("ago", count[1]) is not None:
+        if (count := self.text.count(at)) is not None and self.text.says("ago", count[1]):
             return self._long(at)
         return None
 
     def _named(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return a span that has a name or a length: "yesterday evening", "this week", "the last two hours"."""
         for name, part_of_day in (("nights", "night"), ("evenings", "evening")):
-            if (fixed := self.text.says(name, at)) is not None:
+            if fixed := self.text.says(name, at):
                 on = self.calendar.today + timedelta(days=DAYS.index(fixed[0]) - TODAY)
                 return self.calendar.part(on, part_of_day), fixed[1]
         if (joined := self._weekday_part(at)) is not None:
@@ -193,7 +183,7 @@ class SpanReader(PointReader):
                 return self.calendar.part(day[0], part[0]), part[1]
             return (self.calendar.at(day[0]), self.calendar.at(day[0] + timedelta(days=1))), day[1]
         for name, offset in (("past", -1), ("last", -1), ("this", 0), ("next", 1)):
-            if (said := self.text.says(name, at)) is not None and (found := self._relative(said[1], name, offset)):
+            if (said := self.text.says(name, at)) and (found := self._relative(said[1], name, offset)):
                 return found
         return self._ago(at) or self._alone(at)
 
@@ -203,13 +193,10 @@ class SpanReader(PointReader):
             (number, of), behind = count
             start = self.calendar.back(number, of)
             return ((start, self.calendar.now), behind) if start is not None and start < self.calendar.now else None
-        if (part := self.text.says("parts", at)) is not None:
-            return (
-                (self.calendar.part(self.calendar.today, part[0]), part[1])
-                if name == "this" and part[0] != "night"
-                else None
-            )
-        if (month := self.text.says("months", at)) is not None:
+        if part := self.text.says("parts", at):
+            is_this = name == "this" and part[0] != "night"
+            return (self.calendar.part(self.calendar.today, part[0]), part[1]) if is_this else None
+        if month := self.text.says("months", at):
             return self.calendar.month(month[0], ahead=name == "next"), month[1]
         unit = self.text.says("units", at)
         if unit is None:
@@ -240,7 +227,7 @@ class SpanReader(PointReader):
 
     def _alone(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return a part of the day or a month by itself: the last one, unless it is this one."""
-        if (part := self.text.says("parts", at)) is not None and self.text.says("days", at) is None:
+        if (part := self.text.says("parts", at)) and self.text.says("days", at) is None:
             fronts = ("lead", "articles", "since") if at else ()
             if part[0] == "night" or (part[1] == at + 1 and not any(self.text.says(name, at - 1) for name in fronts)):
                 return None
@@ -248,11 +235,7 @@ class SpanReader(PointReader):
             if start > self.calendar.now and not self.calendar.ahead:
                 start, end = self.calendar.part(self.calendar.today - timedelta(days=1), part[0])
             return (start, end), part[1]
-        if (
-            at
-            and self.text.says("in_month", at - 1) is not None
-            and (month := self.text.says("months", at)) is not None
-        ):
+        if at and self.text.says("in_month", at - 1) and (month := self.text.says("months", at)):
             return self.calendar.month(month[0], ahead=self.calendar.ahead), month[1]
         return None
 

@@ -84,14 +84,12 @@ class Forms:
         seen: set[str] = set()
         for stem in sorted(self._said(self._base, spoken[start])):
             for phrase, stems in self._by_stem.get(stem, ()):
-                if phrase not in seen and self._says(spoken[start : start + len(stems)], stems):
+                said = zip(spoken[start : start + len(stems)], stems, strict=False)
+                if phrase in seen or start + len(stems) > len(spoken):
+                    continue
+                if not any(wanted.isdisjoint(self._said(self._base, word)) for word, wanted in said):
                     seen.add(phrase)
                     yield len(stems), phrase
-
-    def _says(self, spoken: Sequence[str], stems: Stems) -> bool:
-        return len(spoken) == len(stems) and not any(
-            wanted.isdisjoint(self._said(self._base, word)) for word, wanted in zip(spoken, stems, strict=True)
-        )
 
 
 @lru_cache(maxsize=16384)
@@ -162,11 +160,9 @@ class Language:
     asking: Mapping[str, float] = field(default_factory=dict)
     """How much a word asks (1) rather than orders (-1)."""
     fillers: frozenset[str] = frozenset()
-    """Words that say nothing about what is meant."""
     common: frozenset[str] = frozenset()
     """Words of everyday requests: each means itself, never a name that looks like it."""
     everything: frozenset[str] = frozenset()
-    """Words for all of something."""
     places: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A room as it is called, to what else it is called, in this language and in others."""
     any_room: frozenset[str] = frozenset()
@@ -176,11 +172,9 @@ class Language:
     forms: Forms = field(default_factory=Forms, repr=False)
     """Names of kinds and words for what they do, in all forms."""
     place_forms: Forms = field(default_factory=Forms, repr=False)
-    """The rooms, in all forms."""
     things: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A thing as it is called, to the single words of what else it is called, in this language and in others."""
     thing_forms: Forms = field(default_factory=Forms, repr=False)
-    """The things, in all forms."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:
@@ -292,7 +286,7 @@ class Language:
     def has_everything(self, spoken: list[str]) -> bool:
         """Return whether one of the folded words means all of something."""
         return any(
-            word in self.everything or (is_unspaced(word) and any(part in word for part in self.everything))
+            word in self.everything or (any(part in word for part in self.everything) and is_unspaced(word))
             for word in spoken
         )
 
@@ -456,24 +450,18 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
 def _things(base: str, home: str) -> dict[str, frozenset[str]]:
     """Return what devices are called, with what the same is called in the other languages: single words that say enough."""
     tables = {code: data.things for code, data in all_data().items()}
-    for code in {
-        ENGLISH,
-        base,
-        home,
-    } & tables.keys():  # with the words that tell each from the others: "coffee machine"
+    for code in {ENGLISH, base, home} & tables.keys():  # words that tell each from the others: "coffee machine"
         usual = {
             key: [word for word in phrase_of(names[0]).split() if len(word) >= _TELLING]
             for key, names in tables[code].items()
         }
         often = Counter(word for words in usual.values() for word in words)
-        telling = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
-        tables[code] = {key: [*names, *telling[key]] for key, names in tables[code].items()}
-    return {
-        name: frozenset(
-            other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
-        )
-        for name, others in _other_names(base, home, tables).items()
-    }
+        own = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
+        tables[code] = {key: [*names, *own[key]] for key, names in tables[code].items()}
+    found = _other_names(base, home, tables)
+    plain = {other for others in found.values() for other in others if " " not in other}
+    telling = {other for other in plain if len(other) >= _LONG_ENOUGH or is_unspaced(other)}
+    return {name: others & telling for name, others in found.items()}
 
 
 def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
@@ -542,7 +530,6 @@ def _rows(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _phrases(listed: Iterable[str]) -> Iterator[str]:
-    """Yield the words of each phrase, folded."""
     return filter(None, map(phrase_of, listed))
 
 

@@ -45,7 +45,6 @@ class Extracted:
     places: Mapping[str, Places]
     """By name: the part of the text that was used."""
     missing: tuple[str, ...] = ()
-    """Required arguments without a value."""
     unclear: tuple[str, ...] = ()
     """Arguments for which the text has several values."""
 
@@ -219,7 +218,6 @@ class _Text:
         self._keep_all(argument, dict.fromkeys(meant), [row[:2] for row in named])
 
     def _keep_all(self, argument: Argument, values: Collection[str], places: Places) -> None:
-        """Keep the one value, or all where an argument takes several."""
         if len(values) > 1 and not argument.several:
             self._unclear.add(argument.name)
         elif values:
@@ -306,7 +304,6 @@ class _Text:
             self._keep(argument, value, range(span.first, span.behind))
 
     def _moment(self, argument: Argument) -> None:
-        """Find a day with a time."""
         days = dates_in(self._text, self._language.base, self._now, ahead=argument.ahead)
         times = times_in(self._text, self._language.base)
         days = [one for one in days if self._free(one.first, one.behind)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.const import UnitOfTemperature
@@ -14,8 +15,11 @@ from ..languages.vocabulary import Language
 from ..support.bounds import in_slices
 from ..turn.turn import Turn
 from .parts import understand
-from .reading import Said, Wish
+from .reading import Wish
 from .things import Things
+
+if TYPE_CHECKING:
+    from .sentences import Sentence
 
 
 class Brain:
@@ -26,10 +30,9 @@ class Brain:
         self._hass = hass
         self._read: dict[str, Things] = {}
 
-    async def async_read[T](
-        self, reader: Callable[..., T], turn: Turn, home: HomeSnapshot, language: Language, before: Said | None
-    ) -> T:
-        """Return what a function such as `understand` makes of a turn, given the things that the user may know of."""
+    async def async_read[T](self, reader: Callable[..., T], sentence: Sentence) -> T:
+        """Return what a function such as `understand` makes of a sentence, given the things that the user may know of."""
+        turn, home, language, before = sentence.turn, sentence.home, sentence.language, sentence.before
         user, known = turn.user, home
         limited = user is not None and not user.permissions.access_all_entities(POLICY_READ)
         if limited or turn.within:  # asked here: a thread knows no running turn

@@ -147,7 +147,6 @@ class Coverage:
         return self._left_out(found, "").names
 
     def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
-        """Return those of these entities that the user may know of."""
         known = (item for item in dict.fromkeys(entity_ids) if item in self.home.entities)
         return [self.home.entities[item] for item in known if may_know(self.hass, self.turn.user, item)]
 
@@ -269,7 +268,6 @@ class Coverage:
         return named
 
     def _own_words(self, found: Sequence[HomeEntity]) -> frozenset[str]:
-        """Return the words of the names of entities."""
         return frozenset(word for entity in found for name in entity.names for word in _folded(name))
 
     def _places(self, said: Sequence[str], slots: Iterable[Mapping[str, Any]]) -> list[_Place]:
@@ -309,7 +307,6 @@ class Coverage:
         }
 
     def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
-        """Yield what else there is that the user may know of."""
         touched = {entity.entity_id for entity in found}
         others = (entity for entity in self.home.entities.values() if entity.entity_id not in touched)
         return (entity for entity in others if may_know(self.hass, self.turn.user, entity.entity_id))
@@ -327,7 +324,6 @@ class Coverage:
         return False
 
     def _is_called(self, entity: HomeEntity, kinds: Kinds) -> bool:
-        """Return whether a word of its name is one for these kinds."""
         named = [self.language.kinds_of(word) for name in entity.names for word in _folded(name)]
         return any(each.get(kind, 0.0) >= _NAMED for each in named for kind in kinds)
 

@@ -1,7 +1,7 @@
 """Arguments as they are declared: by a JSON schema, by selectors of Home Assistant, or directly."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 import re
@@ -43,7 +43,6 @@ class Form(StrEnum):
     PYTHON = "python"
     """As `datetime`, `date`, `time`, `timedelta`; a range as `{"start": datetime, "end": datetime}`."""
     JSON = "json"
-    """ISO 8601, as JSON schemas have it."""
     SELECTOR = "selector"
     """As Home Assistant's selectors do."""
 
@@ -56,7 +55,6 @@ class Argument:
     kind: ArgumentKind
     required: bool = False
     several: bool = False
-    """Whether its value is a list."""
     domains: frozenset[str] = frozenset()
     """Of entities; empty: any."""
     classes: frozenset[str] = frozenset()
@@ -218,13 +216,11 @@ def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
         return tuple(arguments)
     kinds = {starts[0].name: ArgumentKind.RANGE_START} | {one.name: ArgumentKind.RANGE_END for one in ends}
     return tuple(
-        Argument(
-            name=one.name, kind=kinds[one.name], required=one.required, labels=one.labels, form=one.form, whole=one.kind is ArgumentKind.DATE,
-        )
+        replace(one, kind=kinds[one.name], several=False, ahead=False, whole=one.kind is ArgumentKind.DATE)
         if one.name in kinds
         else one
         for one in arguments
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=256)

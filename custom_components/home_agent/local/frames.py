@@ -1,7 +1,4 @@
-"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words.
-
-The reader of commands in other words than Home Assistant's is here as well. It leaves what is not certain to the next reader.
-"""
+"""What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -188,7 +185,6 @@ async def async_tell_states(
 
 
 def _note(sentence: Sentence, frame: Frame, response: intent.IntentResponse) -> None:
-    """Leave the intent and its result in the chat log."""
     agent_id = sentence.turn.agent_id
     call = llm.ToolInput(tool_name=frame.intent, tool_args=frame.slots, external=True)
     result = llm.ToolResult(data=llm.IntentResponseDict(response), error=response.error_code is not None)
@@ -219,7 +215,7 @@ async def _async_put_in_words(sentence: Sentence, frame: Frame, response: intent
 async def answer_by_brain(sentence: Sentence) -> Result:
     """Do what is understood for certain."""
     started = time.perf_counter()
-    return await async_do(sentence, await sentence.async_read(understand), started)
+    return await async_do(sentence, await sentence.means.brain.async_read(understand, sentence), started)
 
 
 async def async_do(sentence: Sentence, understood: Understood, started: float) -> Done | Refused | NotMine:

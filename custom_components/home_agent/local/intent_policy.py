@@ -1,8 +1,4 @@
-"""Home Assistant's intents behind the policy: what one would do may happen, waits for a yes, or is refused.
-
-The readers of the owner's sentence triggers and of Home Assistant's own sentences are here as well: what these do is judged
-between recognising and handling.
-"""
+"""Home Assistant's intents behind the policy: what one would do may happen, waits for a yes, or is refused."""
 
 import asyncio
 from collections.abc import Mapping
@@ -332,12 +328,9 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
             leave_for_later(sentence.hass, sentence.turn, command)
     result: Result = NotMine()
     if isinstance(ruling, Allowed):
-        is_known = response is not None and response.error_code is None
         result = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
-        if ruling.is_other:
-            response = await _async_instead(sentence, ruling)
         if response is not None:
-            done = Done(said=response, is_known=is_known)
+            done = Done(said=response, is_known=response.error_code is None and not ruling.is_other)
             result = judge_answer(sentence, ruling.recognised, response) or done
             await ruling.async_finish(sentence, response)
             if response.error_code is not None:
@@ -382,10 +375,14 @@ async def _async_handle_intents(
         response = await conversation.async_handle_intents(
             sentence.hass, sentence.user_input, sentence.chat_log, intent_filter=keep_off
         )
+        if isinstance(other := rulings[-1], Allowed) and other.is_other and other.mismatch is None:
+            slots = {slot: {"value": value} for slot, value in other.recognised.slots.items()}
+            response = await async_handle(sentence.hass, turn, other.recognised.name, slots, text=turn.text)
+            response.async_set_speech(await async_text(sentence.hass, turn.language, "confirm_done"))
         is_handled = True
     except intent.IntentError:
         pass  # a value that the intent does not take, or an intent that has no handler
-    finally:
+    finally:  # also when it is cancelled: what it would have started is watched no more
         ruling = rulings[-1]
         if not is_handled and isinstance(ruling, Allowed):
             ruling.drop()
@@ -430,20 +427,3 @@ async def _async_against_later(sentence: Sentence, delayed: Delayed) -> Refused 
     except ToolError as err:
         return refused(err)
     return None
-
-
-async def _async_instead(sentence: Sentence, allowed: Allowed) -> intent.IntentResponse | None:
-    """Have Home Assistant handle another intent than it recognised; None if that fails or nothing fits it."""
-    if allowed.mismatch is not None:
-        return None
-    recognised = allowed.recognised
-    slots = {slot: {"value": value} for slot, value in recognised.slots.items()}
-    try:
-        response = await async_handle(sentence.hass, sentence.turn, recognised.name, slots, text=sentence.turn.text)
-    except intent.IntentError:
-        return None
-    except BaseException:  # cancelled, too: what the write would have followed is followed no more
-        allowed.drop()
-        raise
-    response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_done"))
-    return response

@@ -25,6 +25,7 @@ from homeassistant.util.ulid import ulid_now
 import probatio
 
 from ..home.exposure import async_check_permission, is_exposed
+from ..home.names import stems_of
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import AREA
 from ..languages.data import code_of, data_of
@@ -119,11 +120,9 @@ class LearnedPhrase(Proposal):
     """By which the model did it: an agent without it does not do it either."""
     effects: Effects
     seen: int
-    """How often the model did just that."""
     used: int = 0
     trust: int = 0
     when: datetime
-    """When it was said last."""
 
     @property
     def key(self) -> PhraseKey:
@@ -207,7 +206,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._rows.get((code, " ".join(words), area_id))
             if row is not None and row.status is ProposalStatus.APPROVED and (row.area_id == (turn.area_id or "")):
-                fits = _named_in(home, words) == row.named
+                fits = _named_in(home, words, turn.language) == row.named
                 return (row, row.effects) if fits else None
         for size in range(len(words) - 1, 0, -1):
             for begin in range(len(words) - size + 1):
@@ -216,7 +215,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
                 if row is None or row.status is not ProposalStatus.APPROVED:
                     continue
                 effects = _effects_for(hass, turn, home, row, words[begin : begin + size])
-                if effects and _named_in(home, around) == row.named:
+                if effects and _named_in(home, around, turn.language) == row.named:
                     return row, effects
         return None
 
@@ -261,7 +260,6 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
         self._unhear(rows)
 
     def _unhear(self, rows: Iterable[LearnedPhrase]) -> None:
-        """Forget when phrases were said."""
         keys = {row.key for row in rows}
         self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] not in keys}
 
@@ -357,7 +355,7 @@ async def async_observe(
     if plan.action is not ActionClass.WRITE or policy.rules.decide(turn, tool, plan).action is not Verdict.ALLOW:
         return
     snapshot, words = await home.async_get(), plain_words(turn.text, turn.language)
-    around, slot = _with_slot(snapshot, words, effects)
+    around, slot = _with_slot(snapshot, words, turn.language, effects)
     names = [name for item in plan.targets if (one := snapshot.entities.get(item)) for name in one.names]
     names += [name for area in snapshot.areas.values() for name in area.names]
     if not _is_plain_request(turn, words, names):
@@ -370,7 +368,7 @@ async def async_observe(
             words=" ".join(around),
             slot=slot,
             area_id="" if slot is not Slot.NONE else turn.area_id or "",
-            named=_named_in(snapshot, around),
+            named=_named_in(snapshot, around, turn.language),
             tool=actions[0].tool,
             effects=effects,
             status=ProposalStatus.SEEN,
@@ -446,30 +444,37 @@ def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) ->
 
 
 def _parted(home: HomeSnapshot, subjects: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the ids of the areas and of the entities among what has a name."""
     listed = list(subjects)
     areas = [one.removeprefix(AREA) for one in listed if one.startswith(AREA)]
     return areas, [one for one in listed if one in home.entities]
 
 
-def _named_in(home: HomeSnapshot, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the entities and areas of which a name stands among the words."""
-    areas, things = _parted(home, {subject for _, _, subject in home.names.spelled_in(words)})
+def _called(home: HomeSnapshot, words: Sequence[str], language: str) -> Mapping[tuple[int, int], list[str]]:
+    """Return whose names stand among plain words, by the first of them and how many; what is only polite is no part of a name."""
+    likely = {one for stem in stems_of(" ".join(words)) for found in home.names.with_stem(stem) for one in found}
+    named: dict[tuple[str, ...], list[str]] = {}
+    for subject in sorted(likely):
+        for name in {plain_words(name, language) for name in home.names.labels[subject]}:
+            named.setdefault(name, []).append(subject)
+    places = ((begin, size) for size in range(len(words), 0, -1) for begin in range(len(words) - size + 1))
+    return {(at, size): named[own] for at, size in places if (own := tuple(words[at : at + size])) in named}
+
+
+def _named_in(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[str, ...]:
+    called = _called(home, words, language).values()
+    areas, things = _parted(home, {subject for subjects in called for subject in subjects})
     return tuple(sorted((*areas, *things)))
 
 
-def _with_slot(home: HomeSnapshot, words: Sequence[str], effects: Effects) -> tuple[Sequence[str], Slot]:
+def _with_slot(home: HomeSnapshot, words: Sequence[str], language: str, effects: Effects) -> tuple[Sequence[str], Slot]:
     """Return the words with a slot where they name just what was done for: one thing, or all of its kind in an area."""
     targets = {item for effect in effects for item in effect.entity_ids}
     places = {entity.area_id for item in targets if (entity := home.entities.get(item)) is not None}
     area_id = next(iter(places)) if len(places) == 1 else None
-    named: dict[tuple[int, int], list[str]] = {}
-    for begin, size, subject in home.names.spelled_in(words):
-        named.setdefault((-size, begin), []).append(subject)
-    for (size, begin), subjects in sorted(named.items()):
+    for (begin, size), subjects in _called(home, words, language).items():  # the longest first
         areas, things = _parted(home, subjects)
-        around = (*words[:begin], SLOT, *words[begin - size :])
-        if -size == len(words):
+        around = (*words[:begin], SLOT, *words[begin + size :])
+        if size == len(words):
             continue
         if not areas and len(things) == 1 and targets == {*things}:
             return around, Slot.THING
@@ -480,7 +485,6 @@ def _with_slot(home: HomeSnapshot, words: Sequence[str], effects: Effects) -> tu
 
 
 def _of_kind(home: HomeSnapshot, area_id: str | None, effect: Effect) -> list[str]:
-    """Return the entities of an area that are of the domains of an effect."""
     domains = {item.partition(".")[0] for item in effect.entity_ids}
     return [item for item in home.by_area.get(area_id or "", ()) if item.partition(".")[0] in domains]
 
@@ -489,7 +493,7 @@ def _effects_for(
     hass: HomeAssistant, turn: Turn, home: HomeSnapshot, row: LearnedPhrase, words: Sequence[str]
 ) -> Effects:
     """Return the effects of a phrase for what stands in its slot; none where that is nothing, or not alike."""
-    areas, things = _parted(home, home.names.called(" ".join(words), exactly=True))
+    areas, things = _parted(home, _called(home, words, turn.language).get((0, len(words)), ()))
     effects: list[Effect] = []
     for effect in row.effects:
         items: Sequence[str] = ()

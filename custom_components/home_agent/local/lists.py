@@ -1,7 +1,4 @@
-"""Lists without a model: several items of one sentence are added one by one, and what stands on a list is told.
-
-Home Assistant's sentences know how an item is added, one at a time, and have no words for what is on a list.
-"""
+"""Lists without a model: several items of one sentence are added one by one, and what stands on a list is told."""
 
 import asyncio
 from dataclasses import replace
@@ -17,7 +14,7 @@ from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..support.localize import async_text
 from ..support.text import words_of
-from .coverage import as_said
+from .coverage import LeftOut, as_said
 from .frames import Frame, async_carry_out, async_tell_states
 from .intent_policy import against_reading, report
 from .parts import parts_of
@@ -26,14 +23,13 @@ from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
 from .things import StateOf, Things
 
 MAX_ITEMS = 20
-"""Items of one sentence, or of one answer."""
 _ADDS = frozenset({"HassListAddItem", "HassShoppingListAddItem"})
 
 
 async def add_items(sentence: Sentence) -> Result:
     """Add each of several items that Home Assistant's sentence took for one, all of them or none."""
-    left_out = sentence.left_out
-    if left_out is None or (recognised := left_out.recognised) is None or recognised.name not in _ADDS:
+    known = [each.recognised for each in sentence.earlier if isinstance(each, LeftOut)]
+    if not known or (recognised := known[-1]) is None or recognised.name not in _ADDS:
         return NotMine()
     said = as_said(str(recognised.slots.get(ATTR_ITEM, "")), sentence.turn.text)
     frames: list[Frame] = []
@@ -82,8 +78,7 @@ class _Listing(SentenceReading):
         rest = said[start + max(begins) :]
         ends = [len(one) for one in map(words_of, words.ends) if rest[-len(one) :] == one]
         rest = rest[: len(rest) - max(ends)] if ends else rest
-        questions = self.things.data.questions
-        nothing = harmless.union(*map(words_of, questions.beside if questions else ()))
+        nothing = harmless.union(*map(words_of, self.things.data.questions.beside))
         left = tuple(word for word in rest if word not in nothing)
         meant = [
             thing.entity.entity_id
@@ -96,7 +91,7 @@ class _Listing(SentenceReading):
 async def read_list(sentence: Sentence) -> Result:
     """Tell what is still to be done on a list that the user may know."""
     started, hass, turn = time.perf_counter(), sentence.hass, sentence.turn
-    entity_id = await sentence.async_read(understand_list)
+    entity_id = await sentence.means.brain.async_read(understand_list, sentence)
     state = hass.states.get(entity_id) if entity_id else None
     call = detail_call(hass, state, []) if state is not None else None
     if state is None or call is None:

@@ -22,6 +22,7 @@ from .reading import Said, SentenceReading
 from .sentences import NotMine, Result, Sentence
 from .things import StateOf, Things
 
+_ASKED_LAST = domains_where(lambda record: record.asked_last)
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
 _NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
@@ -36,7 +37,6 @@ _DETECTED = frozenset({
 })  # fmt: skip
 """Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
 _MEASURES = frozenset({"temperature", "humidity", "battery"})
-"""Classes of sensors that a question may name."""
 
 
 class QuestionMode(StrEnum):
@@ -75,22 +75,19 @@ class _Asking(SentenceReading):
 
     def read(self) -> Question | None:
         """Return what is asked."""
-        words = self.things.data.questions
-        if words is None or self._declined() not in ("", "question", "altered"):
+        if self._declined() not in ("", "question", "altered"):
             return None
-        for kind, phrases in sorted(words.begins.items(), key=lambda row: -max(map(len, row[1]))):
+        for kind, phrases in sorted(self.things.data.questions.begins.items(), key=lambda row: -max(map(len, row[1]))):
             if (length := self._begins(phrases)) and (found := self._asked(kind, set(range(length)))) is not None:
                 return found
         return None
 
     def _begins(self, phrases: Sequence[str]) -> int:
-        """Return how many words the longest phrase has that the sentence begins with."""
         begins = [spots for spots in self._spots(phrases) if 0 in spots]
         return max(map(len, begins), default=0)
 
     def _asked(self, kind: str, used: set[int]) -> Question | None:
         words = self.things.data.questions
-        assert words is not None
         states = [(name, spots) for name, said in words.states.items() for spots in self._spots(said)]
         states = [(name, spots) for name, spots in states if not self._is_preposition(spots)] or states
         if kind in _MEASURES or kind == "value":
@@ -109,7 +106,6 @@ class _Asking(SentenceReading):
         return self._answered(kind, state, rest, {name for name, found in quantities.items() if found})
 
     def _spots(self, phrases: Sequence[str]) -> list[set[int]]:
-        """Return where phrases stand in the sentence."""
         return [set(spots) for text in phrases for spots in self._stands(words_of(text))]
 
     def _is_preposition(self, spots: Collection[int]) -> bool:
@@ -124,17 +120,14 @@ class _Asking(SentenceReading):
 
     def _is_beside(self, at: int) -> bool:
         """Return whether a word changes nothing about a question: "still", "right now"."""
-        words = self.things.data.questions
-        return words is not None and any(at in spots for spots in self._spots(words.beside))
+        return any(at in spots for spots in self._spots(self.things.data.questions.beside))
 
     def _answered(self, kind: str, state: str, rest: Sequence[int], quantities: Collection[str]) -> Question | None:
-        """Return the answer about the things that the rest of the words name."""
         whole = {"anything", "everything"} & set(quantities)
         kinds = [at for at in rest if at in self.kinds]
         if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds:
-            words = self.things.data.questions
-            assert words is not None  # else nothing was asked
-            if not all(self._says_nothing(at) for at in range(self._begins(words.begins[kind]), kinds[0])):
+            begin = self._begins(self.things.data.questions.begins[kind])
+            if not all(self._says_nothing(at) for at in range(begin, kinds[0])):
                 return None  # "what is on TV"
         is_whole = bool(whole) or (kind == QuestionMode.WHICH and not kinds)
         asked = self._things(state, rest, is_whole=is_whole)
@@ -170,8 +163,7 @@ class _Asking(SentenceReading):
 
     def _has_article(self) -> bool:
         """Return whether an article stands in front of a kind: "the windows" are all of them."""
-        words = self.things.data.questions
-        definite = {words_of(word)[0] for word in words.definite} if words is not None else set[str]()
+        definite = {words_of(word)[0] for word in self.things.data.questions.definite}
         return any(at and self.words[at - 1] in definite for at in self.kinds)
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
@@ -190,6 +182,7 @@ class _Asking(SentenceReading):
             numbers = self._before & self.things.in_domains(domains) if self._says_it and not rest else set()
         if self.place_spans:
             numbers = {number for number in numbers if self._is_here(number)}
+        numbers = numbers - self.things.in_domains(_ASKED_LAST) or numbers
         if not numbers:
             return None
         found: list[int] = []
@@ -225,7 +218,6 @@ class _Asking(SentenceReading):
     def _detected(self, used: set[int]) -> Question | None:
         """Return whether there is something that sensors are there for: motion in a room, smoke anywhere."""
         words = self.things.data.questions
-        assert words is not None
         used = used.union(*self._spots((*words.any, *words.anything)))
         rest = [at for at in range(len(self.tokens)) if at not in used]
         rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]
@@ -282,7 +274,7 @@ class _Asking(SentenceReading):
 async def answer_question(sentence: Sentence) -> Result:
     """Answer a question about states that the user may know."""
     started, get = time.perf_counter(), sentence.hass.states.get
-    asked = await sentence.async_read(understand_question)
+    asked = await sentence.means.brain.async_read(understand_question, sentence)
     if asked is None:
         return NotMine()
     response = intent.IntentResponse(language=sentence.turn.language)

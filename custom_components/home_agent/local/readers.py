@@ -36,7 +36,7 @@ async def answer_learned(sentence: Sentence) -> Result:
 async def answer_by_route(sentence: Sentence) -> Result:
     """Run what the sentence surely means among the routes; before a model only what has examples of the owner's."""
     turn, routes, first = sentence.turn, sentence.means.routes, sentence.stage is Stage.BEFORE_MODEL
-    if first and (turn.profile.routing in SEMANTIC or not routes.examples.has_examples):
+    if first and (turn.profile.routing in SEMANTIC or not routes.has_examples()):
         return NotMine()
     heard = message_number(sentence.chat_log)
     match = await routes.async_match(turn, sentence.language, sentence.home, owned_only=first, heard=heard)

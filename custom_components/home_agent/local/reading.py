@@ -1,8 +1,4 @@
-"""One sentence, read against the home: which of its words are about which things, and which change nothing.
-
-The names, areas, floors and kinds of things of the home are found in it, mistyped words and numbers are read. What the other words say
-is found by those who know what they look for: a command, a question, the answer to one.
-"""
+"""One sentence, read against the home: which of its words are about which things, and which change nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +34,6 @@ class Wish:
     """How sure the things are, 0 to 1."""
     change: Mapping[str, float] = field(default_factory=dict)
     said: tuple[str, ...] = ()
-    """The words that said what is to be done."""
 
     @property
     def effect(self) -> tuple[str, str, tuple[str, ...]]:
@@ -54,7 +49,6 @@ class Understood:
     reason: str = ""
     """A code; empty where there are wishes."""
     words: str = ""
-    """What was not understood."""
     candidates: tuple[str, ...] = ()
     """Which things might be meant, where they are too many."""
     intents: tuple[str, ...] = ()
@@ -76,7 +70,6 @@ class Said:
 
     text: str
     targets: tuple[str, ...]
-    """Entity ids."""
     candidates: tuple[str, ...] = ()
     """Entity ids of what the user was asked to choose from."""
 
@@ -166,7 +159,6 @@ class SentenceReading:
         return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
 
     def _stands(self, phrase: Words) -> list[range]:
-        """Return where a phrase stands in the sentence."""
         said, length = tuple(self.words), len(phrase)
         return [range(at, at + length) for at in range(len(said) - length + 1) if said[at : at + length] == phrase]
 
@@ -221,7 +213,6 @@ class SentenceReading:
                 self.in_places |= dict.fromkeys(spots, self.things.levels[name])
 
     def _find_kinds(self) -> None:
-        """Find the words that name a kind of things."""
         words, language = self.words, self.language
         self.kinds: dict[int, Kinds] = {}
         for start, length, kinds in sorted(language.phrases(words), key=lambda phrase: -phrase[1]):
@@ -273,11 +264,9 @@ class SentenceReading:
 
     @cached_property
     def _says_it(self) -> bool:
-        """Return whether the sentence says "it"."""
         return not {fold(word) for word in self.things.data.follow_ups.it}.isdisjoint(self.words)
 
     def _is_here(self, number: int) -> bool:
-        """Return whether a thing is in a place that was said."""
         area = self.things.things[number].entity.area_id
         return all(area in areas for _, _, areas in self.place_spans)
 

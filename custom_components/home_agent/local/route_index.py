@@ -47,11 +47,6 @@ _HARMLESS = 0.2  # weight of a word that changes nothing
 _LEADING = 3  # words in front of a value that say what it is
 
 
-def no_arguments() -> Sequence[Argument]:
-    """Return the arguments of what takes none."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """Something that a sentence can mean as a whole."""
@@ -64,8 +59,7 @@ class Route:
     """What users say who want it: names, aliases, examples."""
     described: Sequence[str] = ()
     """What it is about. That alone runs nothing."""
-    declared: Callable[[], Sequence[Argument]] = no_arguments
-    """Returns the arguments as they are now."""
+    declared: Callable[[], Sequence[Argument]] = tuple
     call: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     """Returns the tool's arguments for values by name and what was said; None: only a model can call it."""
     entity_id: str = ""
@@ -85,12 +79,10 @@ class Route:
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     target: int
-    """By its place among the targets."""
     is_said: bool
     text: str
     """With the values of arguments taken out."""
     numbers: tuple[int, ...]
-    """Of its words."""
     weights: tuple[float, ...]
 
 
@@ -113,7 +105,6 @@ class Fit:
     best: float = 0.0
     action: float = 0.0
     phrase: _Phrase | None = None
-    """The nearest that is said."""
     rest: str = ""
     timeless: str = ""
     """What was said without how long it is to last, where that is a value; empty: nothing was taken out."""

@@ -13,13 +13,13 @@ from itertools import islice
 import re
 from secrets import token_hex
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import ChatLog, ConversationTraceEventType, async_conversation_trace_append
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -48,7 +48,7 @@ from ..support.localize import async_error_text, async_text
 from ..support.text import fold, words
 from ..turn.turn import Answer, RouteChoice, Turn, Understanding, Zone, async_zone
 from .declared import Argument, arguments_of_fields, arguments_of_schema
-from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance, no_arguments
+from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance
 
 MAX_ROUTES = 6000
 MAX_VECTORS = 4000  # phrases that are embedded; the rest is compared by words alone
@@ -67,12 +67,6 @@ type RouteSource = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], It
 """Returns routes for a profile, given the exposed home and the tools that the profile has. Called when one of them changes."""
 
 
-class Exemplified(Protocol):
-    """Whether the owner gave examples for any tool."""
-
-    has_examples: bool
-
-
 @dataclass(slots=True, kw_only=True)
 class RouteMatch:
     """What a sentence means among the routes."""
@@ -81,7 +75,6 @@ class RouteMatch:
     target: Route | None = None
     """Set where it can run."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    """Those of its tool."""
     tool: HomeAgentTool | None = None
     tools: tuple[str, ...] = ()
     """Names of the tools of the best two."""
@@ -129,28 +122,21 @@ class RouteRegistry:
         policy: Policy,
         embedder: Embedder,
         offered: Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]],
-        examples: Exemplified,
+        has_examples: Callable[[], bool],
     ) -> None:
-        """Take who returns the tools of a turn's profile. Reads nothing yet."""
+        """Take who returns the tools of a turn's profile, and whether the owner gave examples for any. Reads nothing yet."""
         self._hass, self._entry, self._policy, self._embedder, self._offered = hass, entry, policy, embedder, offered
-        self.examples = examples
+        self.has_examples = has_examples
         self._sources: list[RouteSource] = [partial(_of_home, hass), _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
         """By subentry id of the profile and language, with what it was made from."""
         self._before = _SaidBefore()
 
     @callback
-    def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
-        """Add routes of another room, asked for again when the home or the tools change. Returns how to remove them."""
+    def async_offer(self, source: RouteSource) -> None:
+        """Add routes of another room, asked for again when the home or the tools change."""
         self._sources.append(source)
         self._kept.clear()
-
-        @callback
-        def take_back() -> None:
-            self._sources.remove(source)
-            self._kept.clear()
-
-        return take_back
 
     async def async_warm(self, profile: Profile, language: Language, home: HomeSnapshot) -> None:
         """Read the routes of a profile, and have their vectors made, before the first turn."""
@@ -376,7 +362,6 @@ def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
 
 
 def _tell(turn: Turn, choice: RouteChoice) -> None:
-    """Keep what came of it with the turn, beside what the local brain made of it."""
     turn.record.understanding = replace(turn.record.understanding or Understanding(), route=choice)
     async_conversation_trace_append(ConversationTraceEventType.AGENT_DETAIL, {"route": choice.as_dict()})
 
@@ -470,14 +455,13 @@ def _turn_on(entity_id: str, values: Mapping[str, Any], _text: str) -> dict[str,
 def _of_home(
     hass: HomeAssistant, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]
 ) -> Iterator[Route]:
-    """Yield the scripts, scenes and automations that are exposed."""
     for entity in home.entities.values():
         if not DOMAINS.get(entity.domain, UNKNOWN).has_members:
             yield Route(
                 id=entity.entity_id,
                 tool=_CONTROL,
                 said=entity.names,
-                declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else no_arguments,
+                declared=partial(script_fields, hass, entity.entity_id) if entity.domain == "script" else tuple,
                 entity_id=entity.entity_id,
                 call=partial(_turn_on, entity.entity_id),
                 is_named=True,

@@ -58,7 +58,6 @@ class Stage(Enum):
     NO_ANSWER = frozenset({intent.INTENT_RESPOND})
     """The model cannot be asked now; small talk is answered with what is wrong with it."""
     NO_MODEL = frozenset[str]()
-    """The agent has no model."""
 
 
 class LastSaid:
@@ -201,12 +200,10 @@ class Sentence:
     """Home Assistant's own."""
     language: Language
     home: HomeSnapshot
-    """What is exposed."""
     coverage: Coverage
     means: Means
     stage: Stage
     before: Said | None
-    """What the user said right before."""
     earlier: tuple[LeftOut | NotMine, ...] = ()
 
     @property
@@ -247,10 +244,6 @@ class Sentence:
         turn, user_input = replace(self.turn, text=text), replace(self.user_input, text=text)
         return replace(self, turn=turn, user_input=user_input, coverage=replace(self.coverage, turn=turn))
 
-    async def async_read[T](self, reader: Callable[..., T]) -> T:
-        """Return what the words say, read against the home by a function such as `understand`."""
-        return await self.means.brain.async_read(reader, self.turn, self.home, self.language, self.before)
-
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -277,7 +270,6 @@ class Means:
     routes: RouteRegistry
     phrases: LearnedPhrases
     readers: Sequence[Reader]
-    """In the order in which they are asked."""
     said: LastSaid = field(default_factory=LastSaid)
 
 

@@ -1,7 +1,4 @@
-"""The words of a home in one language: what things, places and kinds of things are called, and which of them a word may be about.
-
-They are found once for each state of the home. What a sentence says with them is read elsewhere.
-"""
+"""The words of a home in one language: what things, places and kinds of things are called, and which of them a word may be about."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +25,6 @@ _ENDING = 2  # letters by which an adjective is longer in another form
 _LINKS = ("", "s", "n", "en", "es", "e")
 
 type StateOf = Callable[[str], State | None]
-"""Returns the state of an entity by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,6 @@ class Things:
         for words in self.levels:
             self.spelled.setdefault(words, set()).add(level_names(language.code)[words])
         self.longest = max(map(len, self.spelled), default=0)
-        """Words of the longest name."""
         self.place_words = {word for words in self.places for word in words}
         self.places_by_word: dict[str, list[Words]] = {}
         """The same by what their first word has in common with its other forms."""
@@ -85,7 +80,6 @@ class Things:
             for name in data.rooms.get(key, ())
             for word in words_of(name)
         }
-        """Words that tell one of two things from the other: "front", "upstairs"."""
         lights = language.nouns_for("light")
         common = {key for noun in lights if noun in language.common for key in self.keys(noun)}
         self.special_lights = {noun for noun in lights if self.keys(noun).isdisjoint(common)} if common else set[str]()
@@ -185,7 +179,6 @@ class Things:
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
-        """The words of names by their first letter."""
         found: dict[str, list[str]] = {}
         for word in self.by_word:
             if word.isalpha():
@@ -224,7 +217,6 @@ class Things:
 
     @cached_property
     def _by_look(self) -> Mapping[tuple[str, int], list[str]]:
-        """The words that are known here by their first letter and their length."""
         found: dict[tuple[str, int], list[str]] = {}
         for word in self.by_word.keys() | self.routes.words | self.routes.harmless | self.place_words:
             found.setdefault((word[:1], len(word)), []).append(word)

@@ -57,7 +57,6 @@ class _Fitting:
     told: set[int]
     """Words that say what is to be done."""
     kinds: Sequence[int]
-    """Words that name a kind."""
     whole: Mapping[int, int]
     """The things of which a whole name was said, to how many words it has."""
     written: Collection[int]
@@ -65,13 +64,10 @@ class _Fitting:
     group: Sequence[int]
     """The things of which enough was said."""
     kindly: set[int]
-    """The things that are of all the kinds."""
     placed: bool
-    """Whether a place was said."""
     only_place: bool
     """Whether nothing else was said of them."""
     plural: bool
-    """Whether a kind was named as several."""
     everything: bool
     """Whether all of them were said to be meant."""
 
@@ -80,7 +76,6 @@ class _PhrasingReading(SentenceReading):
     """A sentence, and how it says the phrasings of a language."""
 
     def _likely(self) -> Iterator[Phrasing]:
-        """Yield the phrasings of which a word was said."""
         numbers = dict.fromkeys(self.routes.without)
         for word in dict.fromkeys(self.words):
             numbers |= dict.fromkeys(self.routes.by_word.get(word, ()))
@@ -182,7 +177,6 @@ class _MeantReading(_PhrasingReading):
     """A sentence, and which things are meant by the words that say nothing of what is to be done."""
 
     def _meant(self, route: Phrasing, rest: Sequence[int], told: set[int]) -> _Meant:
-        """Return the things that are meant: those that explain every word that is left."""
         found = self.things.in_domains(route.domains)
         for at in rest:
             found = found & self._explained[at]
@@ -415,7 +409,7 @@ class Commanding(_MeantReading):
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
         """Return the wish to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
         data, spoken = self.things.data, self.words
-        if data.questions is None or not self.place_spans or self._declined():
+        if not data.questions.begins or not self.place_spans or self._declined():
             return None
         joins = {word for text in data.follow_ups.joins for word in words_of(text)}
         offs = {word for text in data.questions.states.get("off", ()) for word in words_of(text)[:1]}
@@ -516,7 +510,6 @@ class Commanding(_MeantReading):
 
 
 def _fits(name: str, token: Token) -> bool:
-    """Return whether a number can be a value of a list."""
     assert token.value is not None
     match name:
         case "color_temperature":

@@ -182,7 +182,6 @@ class _Choosing(SentenceReading):
 
 
 def _is_a_form(word: str, listed: Collection[str]) -> bool:
-    """Return whether a word is one of some, or a longer form of one."""
     return word in listed or any(
         len(one) >= _SHORTEST and word.startswith(one) and len(word) - len(one) <= _ENDING for one in listed
     )

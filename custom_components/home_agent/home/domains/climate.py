@@ -146,5 +146,6 @@ DOMAINS = {
         kept=("temperature", "operation_mode", "away_mode"),
         sets_state=("set_operation_mode", "operation_mode"),
         told_as=ON_OFF,
+        asked_last=True,
     ),
 }  # fmt: skip

@@ -139,5 +139,6 @@ DOMAINS = {
         value="command",
         aliases={"source": "activity"},
         harmless=frozenset({"send_command"}),
+        asked_last=True,
     ),
 }  # fmt: skip
