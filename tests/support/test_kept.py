@@ -11,6 +11,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
+from custom_components.home_agent.agent.assembly import KEPT
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Change, Kept, kept_of, kept_things
@@ -153,8 +154,7 @@ async def test_diagnostics_count_it_without_contents(hass: HomeAssistant, entry:
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["diary"] == {"rows": 2}
     assert "apples" not in json.dumps(diagnostics, default=str)
-    names = {"models", "journal", "conversations", "taught_names", "learned_phrases", "memories", "knowledge"}
-    assert diagnostics["kept"].keys() == names | {"diary"}
+    assert diagnostics["kept"].keys() == {kind.file for kind in (*KEPT, Diary)}
 
 
 async def test_a_backup_waits_until_it_is_written(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
