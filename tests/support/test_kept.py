@@ -175,6 +175,44 @@ async def test_rows_go_with_their_user(hass: HomeAssistant, entry: MockConfigEnt
     assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
 
 
+async def test_rows_of_a_user_who_was_deleted_meanwhile_are_dropped(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path
+) -> None:
+    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
+    kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id), note("cheese"))
+    await hass.config_entries.async_unload(entry.entry_id)
+    await hass.auth.async_remove_user(anna)
+    await hass.config_entries.async_setup(entry.entry_id)
+    assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
+
+
+async def test_rows_of_a_user_who_was_deleted_before_a_restart_are_dropped(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path
+) -> None:
+    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
+    kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id), note("cheese"))
+    await hass.config_entries.async_unload(entry.entry_id)
+    await hass.auth.async_remove_user(anna)
+    kept_things(hass).forget()
+    await hass.config_entries.async_setup(entry.entry_id)
+    assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
+
+
+async def test_rows_of_a_user_of_the_system_stay(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    MockUser(name="Anna").add_to_hass(hass)
+    supervisor = await hass.auth.async_create_system_user("Supervisor")
+    kept_of(hass, Diary).put(note("apples", supervisor.id))
+    await restart(hass, entry)
+    assert await texts(hass) == ["apples"]
+
+
+async def test_rows_stay_while_home_assistant_has_no_users(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    await hass.auth.async_create_system_user("Supervisor")
+    kept_of(hass, Diary).put(note("apples", "anna"))
+    await restart(hass, entry)
+    assert await texts(hass) == ["apples"]
+
+
 async def test_it_goes_with_the_entry(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     diary = kept_of(hass, Diary)
     diary.put(note("apples"))

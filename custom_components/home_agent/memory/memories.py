@@ -59,6 +59,10 @@ class Memories(Kept[Memory]):
     def written(self, row: Memory) -> JsonObjectType:
         return row.as_dict()
 
+    @override
+    def owner(self, row: Memory) -> str | None:
+        return row.owner
+
     @property
     @override
     def counts(self) -> dict[str, int]:
