@@ -248,11 +248,6 @@ class Home:
         self._names = await self._names.async_changed({**_labels(entities, areas), **floors})
         return HomeSnapshot(entities, areas, self._names)
 
-    async def _async_read_again(self) -> None:
-        async with self._lock:
-            if self._snapshot is None:
-                await self._async_read()
-
     @callback
     def async_invalidate(self) -> None:
         """Read the home again before the next turn."""
@@ -275,7 +270,7 @@ class Home:
     @callback
     def _read_in_background(self, _now: object) -> None:
         self._cancel_timer = self._passing = None
-        self._entry.async_create_background_task(self._hass, self._async_read_again(), "home_agent read the home")
+        self._entry.async_create_background_task(self._hass, self.async_get(), "home_agent read the home")
 
     @callback
     def _stop_timer(self) -> None:

@@ -90,11 +90,20 @@ class Lexicon:
 
     def alike(self, word: str) -> Alike:
         """Return the words of the home that a spoken word may stand for."""
-        if (found := self._alike.get(word)) is None:
-            if len(self._alike) >= MAX_REMEMBERED:
-                self._alike.clear()
-            found = self._alike[word] = self._look(word)
-        return found
+        if (found := self._alike.get(word)) is not None:
+            return found
+        if len(self._alike) >= MAX_REMEMBERED:
+            self._alike.clear()
+        folded = fold(word)
+        # Sorted, as otherwise words that are equally near would differ from run to run.
+        shared = (number for gram in sorted(grams(folded)) for number in self._by_gram.get(gram, ()))
+        used = Counter(filter(self._is_used, shared)).most_common(MAX_ALIKE)
+        near = {number: how for number, _ in used if (how := likeness(folded, self._folded[number]))}
+        exact = self._numbers.get(word)
+        if exact is not None and self._is_used(exact):
+            near = {number: how if how < 1 else 0.97 for number, how in near.items()} | {exact: 1.0}
+        self._alike[word] = near
+        return near
 
     def forms(self, base: str, folded: str) -> Alike:
         """Return the words of the home that a folded one is a form of, in the language with this code."""
@@ -103,17 +112,6 @@ class Lexicon:
             numbers = (self._by_folded.get(form) for form in forms_of(base, folded))
             found = self._alike[key] = {number: _DECLINED for number in numbers if number is not None}
         return found
-
-    def _look(self, word: str) -> Alike:
-        folded = fold(word)
-        # Sorted, as otherwise words that are equally near would differ from run to run.
-        shared = (number for gram in sorted(grams(folded)) for number in self._by_gram.get(gram, ()))
-        used = Counter(filter(self._is_used, shared)).most_common(MAX_ALIKE)
-        near = {number: how for number, _ in used if (how := likeness(folded, self._folded[number]))}
-        exact = self._numbers.get(word)
-        if exact is not None and self._is_used(exact):
-            near = {number: how_much if how_much < 1 else 0.97 for number, how_much in near.items()} | {exact: 1.0}
-        return near
 
 
 @dataclass(frozen=True, slots=True)

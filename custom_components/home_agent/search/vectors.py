@@ -136,11 +136,7 @@ class Vectors:
             await store.async_delete(collection, gone)
 
     async def async_change(
-        self,
-        collection: str,
-        documents: Sequence[Document],
-        gone: Sequence[str],
-        progress: Progress | None = None,
+        self, collection: str, documents: Sequence[Document], gone: Sequence[str], progress: Progress | None = None
     ) -> None:
         """Write documents to a collection, and remove those in `gone`; others stay. Raises `RetrievalError`."""
         store = await self.async_open()
