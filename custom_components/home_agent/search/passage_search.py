@@ -249,7 +249,11 @@ class PassageSearch:
         self._words = WordIndex()
         self._wording = asyncio.Lock()  # held while the executor reads or changes the words
         self._doubts: dict[str, RetrievalError | None] = {}
-        self.is_empty = not settings.additional_collections  # whether there is nothing to search
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to search."""
+        return not self._passages and not self._settings.additional_collections
 
     def take_doubts(self) -> dict[str, RetrievalError | None]:
         """Return, once, the owner's collections whose query failed, with the error; None for missing ones."""
@@ -260,12 +264,12 @@ class PassageSearch:
         """Index these passages and the external ones, batch by batch; `own` are the owner's collections."""
         external = {key: item for read in self._external.values() for key, item in read.passages.items()}
         self._passages, self._own = {**passages, **external}, frozenset(own)
-        self.is_empty = not self._passages and not self._settings.additional_collections
+        now = self._passages
 
-        def read(passages: Mapping[str, Passage]) -> dict[str, str]:
-            return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
+        def read() -> dict[str, str]:
+            return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in now.items()}
 
-        texts = await self._hass.async_add_executor_job(read, self._passages)
+        texts = await self._hass.async_add_executor_job(read)
         async with self._wording:
             gone, new = await self._hass.async_add_executor_job(self._words.difference, texts)
             await self._hass.async_add_executor_job(self._words.change, gone, {})
