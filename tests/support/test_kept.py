@@ -175,40 +175,28 @@ async def test_rows_go_with_their_user(hass: HomeAssistant, entry: MockConfigEnt
     assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
 
 
+@pytest.mark.parametrize("is_restarted", [True, False], ids=["restart", "reload"])
 async def test_rows_of_a_user_who_was_deleted_meanwhile_are_dropped(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path, is_restarted: bool
 ) -> None:
     anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
     kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id), note("cheese"))
     await hass.config_entries.async_unload(entry.entry_id)
     await hass.auth.async_remove_user(anna)
+    if is_restarted:
+        kept_things(hass).forget()
     await hass.config_entries.async_setup(entry.entry_id)
     assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
 
 
-async def test_rows_of_a_user_who_was_deleted_before_a_restart_are_dropped(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path
+@pytest.mark.parametrize("has_users", [True, False], ids=["of the system", "no users but those of the system"])
+async def test_rows_whose_owner_may_be_a_user_stay(
+    hass: HomeAssistant, entry: MockConfigEntry, has_users: bool
 ) -> None:
-    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
-    kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id), note("cheese"))
-    await hass.config_entries.async_unload(entry.entry_id)
-    await hass.auth.async_remove_user(anna)
-    kept_things(hass).forget()
-    await hass.config_entries.async_setup(entry.entry_id)
-    assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
-
-
-async def test_rows_of_a_user_of_the_system_stay(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    MockUser(name="Anna").add_to_hass(hass)
     supervisor = await hass.auth.async_create_system_user("Supervisor")
-    kept_of(hass, Diary).put(note("apples", supervisor.id))
-    await restart(hass, entry)
-    assert await texts(hass) == ["apples"]
-
-
-async def test_rows_stay_while_home_assistant_has_no_users(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    await hass.auth.async_create_system_user("Supervisor")
-    kept_of(hass, Diary).put(note("apples", "anna"))
+    if has_users:
+        MockUser(name="Anna").add_to_hass(hass)
+    kept_of(hass, Diary).put(note("apples", supervisor.id if has_users else "anna"))
     await restart(hass, entry)
     assert await texts(hass) == ["apples"]
 

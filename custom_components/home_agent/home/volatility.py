@@ -4,7 +4,7 @@ Until an entity was watched for long enough, its kind is the guess.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 import math
 
@@ -53,13 +53,12 @@ class _Seen:
             self.attributes += 1
 
 
+@dataclass(eq=False, slots=True)
 class Volatility:
     """Counts how often the states of entities change; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Start without samples."""
-        self._hass = hass
-        self._seen: dict[str, _Seen] = {}
+    _hass: HomeAssistant
+    _seen: dict[str, _Seen] = field(default_factory=dict)
 
     async def async_look(self, entity_ids: Iterable[str], now: float) -> None:
         """Sample these entities at `now` (seconds of a monotonic clock); all others are forgotten."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import batched
 from math import ceil
 import time
 
@@ -164,11 +165,8 @@ class Recall:
         self._words = WordIndex()
 
         async def index() -> None:
-            due = list(self._used)
-            for start in range(0, len(due), BATCH):
-                await self.async_change(
-                    (), [self._used[key] for key in due[start : start + BATCH] if key in self._used]
-                )
+            for keys in batched(list(self._used), BATCH, strict=False):
+                await self.async_change((), [self._used[key] for key in keys if key in self._used])
 
         self._indexing = self._hass.async_create_background_task(index(), "home_agent index memories")
         if len(self._used) <= BATCH:

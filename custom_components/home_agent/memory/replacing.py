@@ -156,8 +156,11 @@ def replaces(new: str, old: str, language: str) -> bool:
     shared = [
         place for place, word in enumerate(before.words) if any(_is_one_thing(word, one, code) for one in now.words)
     ]
-    if not shared:
-        return _same_speaker(new, old, code) and _is_about(now, before, code)
+    if not shared:  # all that the new one says is on one side of a life, and the older one is on the same
+        telling, sides = [word for word in now.words if len(word) > _SHORT], now.kinds & before.kinds
+        frames = [frame for name, frame in _frames(code).items() if name in sides]
+        on_one_side = telling and any(all(frame.fullmatch(word) for word in telling) for frame in frames)
+        return _same_speaker(new, old, code) and bool(on_one_side)
     about_it = 0 in shared or any(_is_one_thing(now.words[0], word, code) for word in before.words)
     if len(shared) >= _BOTH and _same_speaker(new, old, code):
         about_it = about_it or not (now.kinds & before.kinds).isdisjoint(data_of(code).memory.frames)
@@ -293,14 +296,6 @@ def _same_speaker(one: str, other: str, code: str) -> bool:
     """Return whether two sentences begin with the same "I" or "we"."""
     first, second = runs(plain(one))[:1], runs(plain(other))[:1]
     return first == second and bool(first) and fold(first[0]) in fillers_of(code)
-
-
-def _is_about(now: _Said, before: _Said, code: str) -> bool:
-    """Return whether all that a new sentence says is on one side of a life, and the older one is on the same."""
-    sides = now.kinds & before.kinds
-    telling = [word for word in now.words if len(word) > _SHORT]
-    frames = [frame for name, frame in _frames(code).items() if name in sides]
-    return bool(telling) and any(all(frame.fullmatch(word) for word in telling) for frame in frames)
 
 
 def _name_behind(text: str, title: str, code: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import batched
 from math import log
 import time
 from typing import TYPE_CHECKING
@@ -273,8 +274,8 @@ class PassageSearch:
         async with self._wording:
             gone, new = await self._hass.async_add_executor_job(self._words.difference, texts)
             await self._hass.async_add_executor_job(self._words.change, gone, {})
-        for start in range(0, len(new), _BATCH):
-            batch = {key: texts[key] for key in new[start : start + _BATCH]}
+        for keys in batched(new, _BATCH, strict=False):
+            batch = {key: texts[key] for key in keys}
             async with self._wording:
                 await self._hass.async_add_executor_job(self._words.change, (), batch)
 
