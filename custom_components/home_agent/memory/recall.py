@@ -5,7 +5,7 @@ The store of documents has copies of the memories with vectors. Nothing here is 
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
@@ -56,18 +56,17 @@ class MemoryMeans:
     entry: ConfigEntry
 
 
+@dataclass(eq=False, slots=True)
 class Recall:
     """Finds memories in use."""
 
-    def __init__(self, hass: HomeAssistant, used: Mapping[str, Memory]) -> None:
-        """Search in `used`, the memories by id."""
-        self._hass = hass
-        self._used = used
-        self.means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
-        self._words = WordIndex()
-        self._wording = asyncio.Lock()  # held while the words are read or changed: both happen in the executor
-        self._indexing: asyncio.Task[None] | None = None
-        self._sync_task: asyncio.Task[None] | None = None
+    _hass: HomeAssistant
+    _used: Mapping[str, Memory]  # by id
+    means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
+    _words: WordIndex = field(default_factory=WordIndex)
+    _wording: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the executor reads or changes the words
+    _indexing: asyncio.Task[None] | None = None
+    _sync_task: asyncio.Task[None] | None = None
 
     @property
     def decay(self) -> float:

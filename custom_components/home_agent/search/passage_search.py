@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import batched
 from math import log
 import time
@@ -234,22 +234,21 @@ class _ExternalCollection:
     passages: Mapping[str, Passage]
 
 
+@dataclass(eq=False, slots=True)
 class PassageSearch:
     """Finds passages."""
 
-    def __init__(self, hass: HomeAssistant, vectors: Vectors, settings: RetrievalSettings) -> None:
-        """Start without documents."""
-        self._hass = hass
-        self._vectors = vectors
-        self._settings = settings
-        self._passages: Mapping[str, Passage] = {}  # passages to find by words, by id
-        self._own: frozenset[str] = frozenset()  # the owner's collections
-        self._external: dict[str, _ExternalCollection] = {}
-        """Additional collections, read only without an embedding model."""
-        self._skipped: set[str] = set()  # additional collections that are missing or unusable; each is logged once
-        self._words = WordIndex()
-        self._wording = asyncio.Lock()  # held while the executor reads or changes the words
-        self._doubts: dict[str, RetrievalError | None] = {}
+    _hass: HomeAssistant
+    _vectors: Vectors
+    _settings: RetrievalSettings
+    _passages: Mapping[str, Passage] = field(default_factory=dict)  # passages to find by words, by id
+    _own: frozenset[str] = frozenset()  # the owner's collections
+    _external: dict[str, _ExternalCollection] = field(default_factory=dict)
+    """Additional collections, read only without an embedding model."""
+    _skipped: set[str] = field(default_factory=set)  # those that are missing or unusable; each is logged once
+    _words: WordIndex = field(default_factory=WordIndex)
+    _wording: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the executor reads or changes the words
+    _doubts: dict[str, RetrievalError | None] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
