@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.assembly import KEPT
-from custom_components.home_agent.support.storage import Trouble
 from scripts import _texts
 
 EN = _texts.translations()["en"]
@@ -51,17 +49,6 @@ def test_rules_of_one_text(path: str, text: str, problem: str | None) -> None:
     found = list(_texts.wrong_texts("en", texts))
     assert (problem or "") in "".join(found)
     assert bool(found) == bool(problem)
-
-
-@pytest.mark.parametrize("issue", Trouble)
-def test_issues_about_files_say_what_each_file_holds(issue: Trouble) -> None:
-    missing = {
-        (language, name)
-        for language, texts in _texts.translations().items()
-        for name in (kind.file for kind in KEPT)
-        if f"`{name}` " not in texts["issues"][issue.value]["description"]
-    }
-    assert not missing
 
 
 def test_capitals_are_only_counted_in_english() -> None:

@@ -19,7 +19,7 @@ from .settings.memory import MemorySettings
 from .settings.profile import migrated_options, migrated_settings, with_one_description
 from .settings.search import RetrievalSettings
 from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER, SUBENTRY_PROFILE
-from .support.issues import async_clear, async_file_trouble
+from .support.issues import async_clear
 from .support.kept import kept_things
 from .support.storage import async_sweep
 from .tools.custom import configuration
@@ -80,7 +80,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     """Delete all kept things, the index, and our collections on a Chroma server. The folder of documents stays."""
     kept = kept_things(hass)
     added = kept.of(AddedDocuments)
-    await added.async_open(entry.entry_id, partial(async_file_trouble, hass))
+    await added.async_open(entry.entry_id, lambda *_: None)
     await added.async_load()
     filled = {*added.filled, MemorySettings.from_options(entry.options).collection}
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)

@@ -48,11 +48,7 @@ async def async_get_device_diagnostics(
 ) -> dict[str, Any]:
     """Return the diagnostics of one endpoint or agent."""
     ids = {identifier for domain, identifier in device.identifiers if domain == DOMAIN}
-    return {
-        "subentries": [
-            _subentry(entry, subentry) for subentry in entry.subentries.values() if subentry.subentry_id in ids
-        ]
-    }
+    return {"subentries": [_subentry(entry, one) for one in entry.subentries.values() if one.subentry_id in ids]}
 
 
 def _runtime(entry: HomeAgentConfigEntry) -> RuntimeData | None:
@@ -74,11 +70,8 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
     settings |= {key: _address(settings[key]) for key in _ADDRESSES if key in settings}
     described["settings"] = settings
     if subentry.subentry_type == SUBENTRY_MCP_SERVER:
-        server = runtime.mcp_tools.servers.get(subentry_id) if runtime else None
-        return described | {
-            "connected": server.connected if server else None,
-            "tools": len(server.tools) if server else None,
-        }
+        server = runtime and runtime.mcp_tools.servers.get(subentry_id)
+        return described | {"connected": server and server.connected, "tools": server and len(server.tools)}
     endpoint = runtime.endpoints.get(subentry_id) if runtime else None
     return described | {
         "seen": endpoint

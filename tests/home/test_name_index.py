@@ -1,5 +1,6 @@
 """One index of all names: what stands in a text, what is called exactly so, and what is called nearly so."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 import time
 
@@ -146,6 +147,28 @@ def test_the_time_for_a_text_does_not_grow_with_the_home() -> None:
         return best
 
     assert took(5000) < 5 * took(500)
+
+
+MANY: Mapping[str, Sequence[str]] = {f"light.e{n}": (f"Room {n % 50} lamp {n}", f"Thing {n}") for n in range(5000)}
+THOUSAND_RENAMED = {**MANY, **{f"light.e{n}": (f"Ceiling light number {n}",) for n in range(1000)}}
+
+
+@pytest.mark.parametrize(("before", "after"), [({}, MANY), (MANY, THOUSAND_RENAMED)], ids=["start", "thousand renamed"])
+async def test_no_change_holds_the_event_loop_for_long(
+    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
+) -> None:
+    """The longest time without a turn for others is a small part of the whole."""
+    index = NameIndex().changed(before)
+
+    async def share() -> float:
+        start = last = time.thread_time()
+        longest, changing = 0.0, asyncio.create_task(index.async_changed(after))
+        while not changing.done():
+            await asyncio.sleep(0)
+            longest, last = max(longest, time.thread_time() - last), time.thread_time()
+        return longest / (last - start)
+
+    assert min([await share() for _ in range(3)]) < 1 / 4
 
 
 # Kept up to date by what happens in the registries.

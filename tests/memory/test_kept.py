@@ -16,11 +16,11 @@ from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.storage import STORAGE_DIR
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.memory.memories import ACCESS_DELAY, Memories
 from custom_components.home_agent.memory.recall import BATCH
-from custom_components.home_agent.memory.record import ALL
+from custom_components.home_agent.memory.record import ALL, Scope
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of, kept_things
 from tests.house import say, set_up
@@ -31,6 +31,8 @@ from .conftest import HOUSE, asked, extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 KEY = "The spare key hangs on the hook behind the boiler"
+
+NUTS = "Ben must not eat hazelnuts"
 
 
 @pytest.fixture
@@ -235,6 +237,29 @@ async def test_what_was_cleared_does_not_come_back(hass: HomeAssistant, file: Pa
     assert await kept_of(hass, Memories).async_clear(ALL) == 2
     await restart(hass, entry)
     assert kept_of(hass, Memories).of(None, with_history=True) == []
+
+
+@pytest.mark.parametrize("is_restarted", [True, False], ids=["restart", "reload"])
+async def test_memories_of_a_user_who_was_deleted_meanwhile_are_dropped(
+    hass: HomeAssistant, file: Path, is_restarted: bool
+) -> None:
+    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
+    entry = await set_up(hass)
+    memories = kept_of(hass, Memories)
+    await memories.async_add([said(TEA), said(KEY, owner=anna.id), said(NUTS, owner=ben.id)])
+    [old] = memories.of(None, owner=anna.id)
+    await memories.async_add([said("The spare key hangs in the garage", owner=anna.id, replaces=frozenset({old.id}))])
+    await hass.config_entries.async_unload(entry.entry_id)
+    await hass.auth.async_remove_user(anna)
+    if is_restarted:
+        kept_things(hass).forget()
+    await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    memories = kept_of(hass, Memories)
+    assert [memory.content for memory in memories.of(None, with_history=True)] == [TEA, NUTS]
+    assert [memory["content"] for memory in on_disk(file)] == [TEA, NUTS]
+    scope = Scope(owners=frozenset({None, anna.id}), owner=anna.id)
+    assert await memories.async_find("spare key", scope) == []
 
 
 async def test_it_goes_with_the_entry(hass: HomeAssistant, file: Path) -> None:

@@ -115,8 +115,8 @@ async def test_a_much_richer_text_is_the_same_memory(memories: Memories) -> None
 
 async def test_what_is_superseded_is_history(memories: Memories) -> None:
     [old] = await memories.async_add([said("The bed stands in the bedroom")])
-    [new] = await memories.async_add([said("The bed stands in the attic now")], replaces=lambda _new, _old: True)
     assert old.memory is not None
+    [new] = await memories.async_add([said("The bed stands in the attic now", replaces=frozenset({old.memory.id}))])
     assert new.memory is not None
     assert [memory.id for memory in new.replaced] == [old.memory.id]
     assert await contents(memories, "Where is the bed?") == ["The bed stands in the attic now"]
@@ -131,8 +131,9 @@ async def test_what_is_superseded_is_history(memories: Memories) -> None:
 
 async def test_text_from_outside_supersedes_nothing_that_was_said(memories: Memories) -> None:
     await memories.async_add([said(KEY)])
+    replaces = frozenset(memory.id for memory in memories.of(None))
     [new] = await memories.async_add(
-        [extracted("The spare key lies under the mat", metadata={"tainted": ["web"]})], replaces=lambda _new, _old: True
+        [extracted("The spare key lies under the mat", metadata={"tainted": ["web"]}, replaces=replaces)]
     )
     assert new.replaced == ()
     assert len(memories.of(None)) == 2
@@ -223,7 +224,7 @@ async def test_of_two_equally_near_the_newest_is_first(memories: Memories, freez
     days = ("Mondays", "Fridays", "Sundays")
     for day in days:
         freezer.tick(60)
-        await memories.async_add([said(f"Leo has judo on {day}")], replaces=lambda _new, _old: False)
+        await memories.async_add([said(f"Leo has judo on {day}")])
     told = await contents(memories, "When does Leo have judo?", limit=2)
     assert told == [f"Leo has judo on {day}" for day in reversed(days[1:])]
 

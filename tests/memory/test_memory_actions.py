@@ -102,8 +102,9 @@ async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Contex
 async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
     await set_up(hass)
     memories = kept_of(hass, Memories)
-    await memories.async_add([said("Our bed stands in the bedroom downstairs")])
-    await memories.async_add([said("Our bed stands in the attic")], replaces=lambda new, old: True)
+    [old] = await memories.async_add([said("Our bed stands in the bedroom downstairs")])
+    assert old.memory is not None
+    await memories.async_add([said("Our bed stands in the attic", replaces=frozenset({old.memory.id}))])
     assert contents(await call(hass, "list_memories")) == ["Our bed stands in the attic"]
     with_history = await call(hass, "list_memories", history=True)
     assert contents(with_history) == ["Our bed stands in the attic", "Our bed stands in the bedroom downstairs"]

@@ -234,6 +234,29 @@ async def test_what_was_declined_does_not_come_again_until_an_administrator_says
     assert aliases(hass) == [*before, "moon lamp"]
 
 
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "not loaded"])
+async def test_names_that_a_deleted_user_taught_stay_as_names_of_the_home(
+    hass: HomeAssistant, alice: Context, admin: Context, is_loaded: bool
+) -> None:
+    entry = await set_up(hass)
+    names = taught_names_of(hass)
+    names.async_note(BED, "moon lamp", ProposalStatus.APPROVED, alice.user_id)
+    names.async_note(BED, "star lamp", ProposalStatus.PROPOSED, alice.user_id)
+    names.async_note(BED, "sun lamp", ProposalStatus.PROPOSED, admin.user_id)
+    if not is_loaded:
+        await hass.config_entries.async_unload(entry.entry_id)
+        kept_things(hass).forget()
+    user = await hass.auth.async_get_user(str(alice.user_id))
+    assert user is not None
+    await hass.auth.async_remove_user(user)
+    if not is_loaded:
+        await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    rows = [(row.name, row.user_id) for row in taught_names_of(hass).rows()]
+    assert rows == [("moon lamp", None), ("sun lamp", admin.user_id)]
+    assert proposals(hass) == 1
+
+
 async def test_a_proposal_is_withdrawn_by_undo(hass: HomeAssistant, alice: Context) -> None:
     await set_up(hass)
     await say(hass, TEACH, "c1", context=alice)

@@ -3,7 +3,8 @@
 import pytest
 
 from custom_components.home_agent.search.entity_documents import EntityDocument
-from custom_components.home_agent.search.lexical import LexicalIndex, Lexicon
+from custom_components.home_agent.search.lexical import Lexicon
+from custom_components.home_agent.search.ranking import Ranker
 
 
 def light(object_id: str, name: str, **more: object) -> EntityDocument:
@@ -25,35 +26,29 @@ def test_a_new_word_is_found_at_once() -> None:
 
 
 def test_an_entity_is_replaced_and_removed() -> None:
-    index = LexicalIndex()
-    index.add(light("one", "Desk"))
-    index.add(light("one", "Shelf"))
+    index = Ranker([light("one", "Desk")])
+    index.change((), [light("one", "Shelf")])
     assert [document.names for document in index.table.documents] == [("Shelf",)]
-    index.remove("light.one")
-    index.remove("light.one")
+    index.change(["light.one"], ())
+    index.change(["light.one"], ())
     assert index.table.size == 0
 
 
 def test_rare_words_weigh_more() -> None:
-    index = LexicalIndex()
-    for number in range(20):
-        index.add(light(f"l{number}", "Ceiling light"))
-    index.add(light("z", "Zeppelin light"))
+    lights = [light(f"l{number}", "Ceiling light") for number in range(20)]
+    index = Ranker([*lights, light("z", "Zeppelin light")])
     weight = {word: index.table.weights[index.lexicon.number(word)] for word in ("zeppelin", "ceiling", "light")}
     assert weight["zeppelin"] > weight["ceiling"] >= weight["light"] > 0
 
 
 def test_names_of_all_sorts_can_be_indexed() -> None:
-    index = LexicalIndex()
     names = ("", "   ", "!!!", "x" * 500, "💡💡💡", "{{ states('lock.door') }}", "\u202eabc", "灯" * 500, "a\nb\tc")
-    for number, name in enumerate(names):
-        index.add(light(f"l{number}", name))
+    index = Ranker(light(f"l{number}", name) for number, name in enumerate(names))
     assert index.table.size == len(names)
 
 
 @pytest.mark.parametrize("count", [1, 50])
 def test_more_names_than_anyone_says_are_cut(count: int) -> None:
-    index = LexicalIndex()
     names = tuple(f"Lamp {number}" for number in range(count * 10))
-    index.add(EntityDocument(entity_id="light.a", names=names))
+    index = Ranker([EntityDocument(entity_id="light.a", names=names)])
     assert index.table.name_words.size <= 40

@@ -17,6 +17,7 @@ from custom_components.home_agent.support.errors import (
     LLMResponseError,
     LLMTimeoutError,
 )
+from custom_components.home_agent.support.storage import Trouble
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
@@ -88,3 +89,18 @@ async def test_removal_leaves_no_issue(hass: HomeAssistant, issue_registry: ir.I
     await hass.config_entries.async_remove(entry.entry_id)
     await hass.async_block_till_done()
     assert [key for key in issue_registry.issues if key[0] in {DOMAIN, "other"}] == [("other", "theirs")]
+
+
+@pytest.mark.parametrize(("language", "file", "content"), [
+    ("en", "home_agent.memories", "what agents remember"),
+    ("de", f"home_agent.journal.{CONFIG.subentry_id}", "Aktionen, die rückgängig gemacht werden können"),
+    ("de", "home_agent.knowledge.corrupt.2026-11-24T08:00:00+00:00", "hinzugefügte Dokumente"),
+    pytest.param("de", "home_agent.diary", "diary", id="kept thing without words"),
+])  # fmt: skip
+async def test_a_file_is_told_with_what_it_holds(hass: HomeAssistant, language: str, file: str, content: str) -> None:
+    hass.config.language = language
+    report = await issues.async_file_report(hass)
+    report(Trouble.UNWRITABLE, file, True)
+    assert raised(ir.async_get(hass)) == {"file_unwritable": {"file": file, "content": content}}
+    report(Trouble.UNWRITABLE, file, False)
+    assert not raised(ir.async_get(hass))

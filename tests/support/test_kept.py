@@ -11,6 +11,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
+from custom_components.home_agent.agent.assembly import KEPT
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Change, Kept, kept_of, kept_things
@@ -153,8 +154,7 @@ async def test_diagnostics_count_it_without_contents(hass: HomeAssistant, entry:
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["diary"] == {"rows": 2}
     assert "apples" not in json.dumps(diagnostics, default=str)
-    names = {"models", "journal", "conversations", "taught_names", "learned_phrases", "memories", "knowledge"}
-    assert diagnostics["kept"].keys() == names | {"diary"}
+    assert diagnostics["kept"].keys() == {kind.file for kind in (*KEPT, Diary)}
 
 
 async def test_a_backup_waits_until_it_is_written(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
@@ -173,6 +173,32 @@ async def test_rows_go_with_their_user(hass: HomeAssistant, entry: MockConfigEnt
     await hass.auth.async_remove_user(anna)
     await hass.async_block_till_done()
     assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
+
+
+@pytest.mark.parametrize("is_restarted", [True, False], ids=["restart", "reload"])
+async def test_rows_of_a_user_who_was_deleted_meanwhile_are_dropped(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path, is_restarted: bool
+) -> None:
+    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
+    kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id), note("cheese"))
+    await hass.config_entries.async_unload(entry.entry_id)
+    await hass.auth.async_remove_user(anna)
+    if is_restarted:
+        kept_things(hass).forget()
+    await hass.config_entries.async_setup(entry.entry_id)
+    assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
+
+
+@pytest.mark.parametrize("has_users", [True, False], ids=["of the system", "no users but those of the system"])
+async def test_rows_whose_owner_may_be_a_user_stay(
+    hass: HomeAssistant, entry: MockConfigEntry, has_users: bool
+) -> None:
+    supervisor = await hass.auth.async_create_system_user("Supervisor")
+    if has_users:
+        MockUser(name="Anna").add_to_hass(hass)
+    kept_of(hass, Diary).put(note("apples", supervisor.id if has_users else "anna"))
+    await restart(hass, entry)
+    assert await texts(hass) == ["apples"]
 
 
 async def test_it_goes_with_the_entry(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:

@@ -277,7 +277,7 @@ async def test_a_newer_file_is_told(hass: HomeAssistant, house: None, storage: P
     file.write_text(json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {}}))
     await restart(hass, entry)
     [issue] = [item for item in ir.async_get(hass).issues.values() if item.translation_key == Trouble.NEWER]
-    assert issue.translation_placeholders == {"file": file.name}
+    assert issue.translation_placeholders == {"file": file.name, "content": "stored conversations"}
     await say_all(hass, llm_server, "a", "one", "two")  # the assistant works all the same
     assert words(llm_server) == ["user: one", "assistant: ok", "user: two"]
     await hass.config_entries.async_unload(entry.entry_id)

@@ -181,7 +181,7 @@ async def _async_kept(
 ) -> KeptThings:
     """Return the kept things, read, and used as the entry says."""
     kept = kept_things(hass)
-    await kept.async_open(entry, partial(issues.async_file_trouble, hass))
+    await kept.async_open(entry, await issues.async_file_report(hass))
     kept.of(Memories).async_use(means)
     kept.of(LearnedPhrases).async_learn(means.settings.learns_after)
     await kept.of(Conversations).async_take_up(profiles)

@@ -4,11 +4,12 @@ It answers which names stand in a text, what is called exactly so, and what is c
 not with the home. It is made once; from then on only what has other names than before is taken out and put in.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
+from itertools import chain
 
 from ..support.bounds import in_slices
 from ..support.nearness import distance, grams, likeness, overlap
@@ -29,7 +30,7 @@ _SHORTLIST = 12
 
 type Labels = Mapping[str, Sequence[str]]
 """Names by subject: an entity id, `area:<id>` or `floor:<id>`."""
-type _Subjects[K] = Mapping[K, frozenset[str]]
+type _Subjects[K] = dict[K, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +49,44 @@ class NameIndex:
 
     def changed(self, labels: Labels) -> NameIndex:
         """Return the index of these names; the time grows with the number of names that differ."""
-        gone, new = _Rows(), _Rows()
-        for rows, subject, names in self._differing(labels, gone, new):
-            rows.add(subject, names)
-        return self._changed(labels, gone, new)
+        return deque(self._steps(labels), maxlen=1).pop()
 
     async def async_changed(self, labels: Labels) -> NameIndex:
         """Return the same as `changed`, built in slices."""
+        index = self
+        async for step in in_slices(self._steps(labels)):
+            index = step
+        return index
+
+    def _steps(self, labels: Labels) -> Iterator[NameIndex]:
+        """Yield this index after each short piece of work, and the index of these names at the end."""
         gone, new = _Rows(), _Rows()
-        async for rows, subject, names in in_slices(self._differing(labels, gone, new)):
-            rows.add(subject, names)
-        return self._changed(labels, gone, new)
-
-    def _differing(self, labels: Labels, gone: _Rows, new: _Rows) -> Iterator[tuple[_Rows, str, Sequence[str]]]:
-        yield from ((gone, key, names) for key, names in self.labels.items() if labels.get(key) != names)
-        yield from ((new, key, names) for key, names in labels.items() if self.labels.get(key) != names)
-
-    def _changed(self, labels: Labels, gone: _Rows, new: _Rows) -> NameIndex:
+        for rows, names, others in ((gone, self.labels, labels), (new, labels, self.labels)):
+            for subject, called in names.items():
+                if others.get(subject) != called:
+                    rows.add(subject, called)
+                yield self
         if not gone.having and not new.having:
-            return self
-        having = _merged(self._having, gone.having, new.having)
-        known, left = ({key.lstrip(".*") for key in rows.having} for rows in (new, gone))
-        unused = (word for word in left if word not in having and f".{word}" not in having)
-        return NameIndex(
-            labels,
-            _merged(self._called, gone.called, new.called),
-            _merged(self._begun, gone.begun, new.begun),
-            having,
-            _merged(self._words, _by_gram(unused), _by_gram(known)),
-        )
+            yield self
+            return
+        index = NameIndex(labels, dict(self._called), dict(self._begun), dict(self._having), dict(self._words))
+        yield self
+        for _ in chain(
+            _merge(index._called, gone.called, new.called),
+            _merge(index._begun, gone.begun, new.begun),
+            _merge(index._having, gone.having, new.having),
+        ):
+            yield self
+        unused, known = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+        for grams_of, rows in ((unused, gone), (known, new)):
+            for word in (key.lstrip(".*") for key in rows.having):
+                if rows is new or not (word in index._having or f".{word}" in index._having):
+                    for gram in (*grams(word), f"^{word[:1]}"):
+                        grams_of[gram].add(word)
+                yield self
+        for _ in _merge(index._words, unused, known):
+            yield self
+        yield index
 
     def called(self, text: str) -> list[str]:
         """Return the subjects of this name; without an exact match those that differ in accents."""
@@ -209,20 +219,15 @@ class _Rows:
             self.having[word].add(subject)
 
 
-def _merged[K](table: _Subjects[K], gone: Mapping[K, set[str]], new: Mapping[K, set[str]]) -> dict[K, frozenset[str]]:
-    merged = dict(table)
-    for key in gone.keys() | new.keys():
-        if rows := merged.pop(key, frozenset()).difference(gone.get(key, ())).union(new.get(key, ())):
-            merged[key] = rows
-    return merged
-
-
-def _by_gram(words: Iterable[str]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for word in words:
-        for gram in (*grams(word), f"^{word[:1]}"):
-            found[gram].add(word)
-    return found
+def _merge[K](table: dict[K, frozenset[str]], gone: Mapping[K, set[str]], new: Mapping[K, set[str]]) -> Iterator[None]:
+    """Take subjects out of a table and put others in, one key after the other."""
+    for key, subjects in gone.items():
+        if left := table.pop(key, frozenset()) - subjects:
+            table[key] = left
+        yield
+    for key, subjects in new.items():
+        table[key] = table.get(key, frozenset()) | subjects
+        yield
 
 
 def folded_words(name: str) -> Words:

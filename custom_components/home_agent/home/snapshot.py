@@ -146,21 +146,21 @@ class HomeSnapshot:
         )
 
 
+@dataclass(eq=False)
 class Home:
-    """Keeps the newest `HomeSnapshot`; owned by the config entry."""
+    """Keeps the newest `HomeSnapshot`, which the first `async_get` reads; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any]) -> None:
-        """Start empty; the first `async_get` reads the home."""
-        self._hass = hass
-        self._entry = entry
-        self._snapshot: HomeSnapshot | None = None
-        self._names = NameIndex()
-        self._passing: HomeSnapshot | None = None
-        """The home of a moment ago, until it is read again: while it keeps changing."""
-        self._changes = self._forgotten = 0
-        self._lock = asyncio.Lock()
-        self._cancel_timer: CALLBACK_TYPE | None = None
-        self._listeners: list[Callable[[HomeSnapshot], None]] = []
+    _hass: HomeAssistant
+    _entry: ConfigEntry[Any]
+    _snapshot: HomeSnapshot | None = None
+    _names: NameIndex = field(default_factory=NameIndex)
+    _passing: HomeSnapshot | None = None
+    """The home of a moment ago, until it is read again: while it keeps changing."""
+    _changes: int = 0
+    _forgotten: int = 0
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _cancel_timer: CALLBACK_TYPE | None = None
+    _listeners: list[Callable[[HomeSnapshot], None]] = field(default_factory=list)
 
     @callback
     def async_start(self) -> None:
@@ -248,11 +248,6 @@ class Home:
         self._names = await self._names.async_changed({**_labels(entities, areas), **floors})
         return HomeSnapshot(entities, areas, self._names)
 
-    async def _async_read_again(self) -> None:
-        async with self._lock:
-            if self._snapshot is None:
-                await self._async_read()
-
     @callback
     def async_invalidate(self) -> None:
         """Read the home again before the next turn."""
@@ -275,7 +270,7 @@ class Home:
     @callback
     def _read_in_background(self, _now: object) -> None:
         self._cancel_timer = self._passing = None
-        self._entry.async_create_background_task(self._hass, self._async_read_again(), "home_agent read the home")
+        self._entry.async_create_background_task(self._hass, self.async_get(), "home_agent read the home")
 
     @callback
     def _stop_timer(self) -> None:

@@ -150,18 +150,9 @@ def snapshot(state: State) -> Snapshot:
 
 def without_secrets(text: str, knows: Knows) -> str:
     """Return a text without addresses, tokens and ids of unknown entities; "" if nothing else is in it."""
-
-    def address(match: re.Match[str]) -> str:
-        return _LEFT_OUT if _is_address(match[0]) else match[0]
-
-    def token(match: re.Match[str]) -> str:
-        return _LEFT_OUT if _is_token(match[0]) else match[0]
-
-    def entity(match: re.Match[str]) -> str:
-        return match[0] if knows(match[0].lower()) else _LEFT_OUT
-
-    text = _WORD.sub(address, text[:_MAX_SEEN])
-    text = _ENTITY_ID.sub(entity, _RUN.sub(token, text))
+    text = _WORD.sub(lambda word: _LEFT_OUT if _is_address(word[0]) else word[0], text[:_MAX_SEEN])
+    text = _RUN.sub(lambda run: _LEFT_OUT if _is_token(run[0]) else run[0], text)
+    text = _ENTITY_ID.sub(lambda found: found[0] if knows(found[0].lower()) else _LEFT_OUT, text)
     return text if text.strip(f"{_LEFT_OUT} ,;") else ""
 
 

@@ -85,7 +85,8 @@ class Targets:
         if text.casefold() in _EVERYTHING:
             return await self._async_everything()
         if _WILDCARD.search(text):
-            if self.able is not None and _is_broad(text.casefold()):
+            domain = text.partition(".")[0] if "." in text else "*"  # of none, with hardly a letter: nearly everything
+            if self.able and _WILDCARD.search(domain) and sum(map(str.isalnum, _SET.sub("", text))) < _LEAST:
                 return await self._async_everything()
             return await self._async_wildcard(text.casefold())
         entity_id = text.casefold()
@@ -205,13 +206,6 @@ def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
         for floor in intent.find_floors(name, fr.async_get(hass)):
             found |= dict.fromkeys(area.id for area in ar.async_entries_for_floor(areas, floor.floor_id))
     return list(found) or None
-
-
-def _is_broad(pattern: str) -> bool:
-    """Return whether a pattern means nearly everything: none of a domain, with hardly a letter in it."""
-    bare = _SET.sub("", pattern)
-    domain = pattern.partition(".")[0] if "." in pattern else "*"
-    return _WILDCARD.search(domain) is not None and sum(map(str.isalnum, bare)) < _LEAST
 
 
 # What a script is given: read in every way in which Home Assistant, or a template of the script, may read it.

@@ -65,12 +65,13 @@ class TaughtNames(Proposed[TaughtName]):
         return row.as_dict()
 
     @override
-    async def async_forget_user(self, user_id: str) -> None:
-        """Drop what the user proposed; the names that they taught stay with their things, as names of the home."""
-        own = [row for row in self.rows() if row.user_id == user_id]
-        self.drop(row for row in own if row.status is ProposalStatus.PROPOSED)
-        self.put(*(replace(row, user_id=None) for row in own if row.status is not ProposalStatus.PROPOSED))
-        await self.async_flush()
+    def owner(self, row: TaughtName) -> str | None:
+        return row.user_id
+
+    @override
+    def without_owner(self, row: TaughtName) -> TaughtName | None:
+        """Return nothing of a proposal; names that were taught stay with their things, as names of the home."""
+        return None if row.status is ProposalStatus.PROPOSED else replace(row, user_id=None)
 
     @callback
     def async_start(self, entry: ConfigEntry[Any]) -> None:

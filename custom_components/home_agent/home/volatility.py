@@ -4,7 +4,7 @@ Until an entity was watched for long enough, its kind is the guess.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 import math
 
@@ -41,14 +41,24 @@ class _Seen:
     attributes: float = 0.0
     """Changes of attributes alone."""
 
+    def note(self, state: State, now: float) -> None:
+        """Count the changes since the last sample. A device that comes or goes is no change of its values."""
+        faded = math.exp((self.at - now) / FADES_IN)
+        self.states *= faded
+        self.attributes *= faded
+        before, self.state, self.at = self.state, state, now
+        if before.state != state.state:
+            self.states += not SILENT & {before.state, state.state}
+        elif before.attributes != state.attributes:
+            self.attributes += 1
 
+
+@dataclass(eq=False, slots=True)
 class Volatility:
     """Counts how often the states of entities change; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Start without samples."""
-        self._hass = hass
-        self._seen: dict[str, _Seen] = {}
+    _hass: HomeAssistant
+    _seen: dict[str, _Seen] = field(default_factory=dict)
 
     async def async_look(self, entity_ids: Iterable[str], now: float) -> None:
         """Sample these entities at `now` (seconds of a monotonic clock); all others are forgotten."""
@@ -56,11 +66,9 @@ class Volatility:
         async for entity_id in in_slices(entity_ids):
             if (state := self._hass.states.get(entity_id)) is None:
                 continue
-            if (one := before.get(entity_id)) is None:
-                one = _Seen(state, now, now)
-            elif one.state is not state:
-                _note(one, state, now)
-            seen[entity_id] = one
+            one = seen[entity_id] = before.get(entity_id) or _Seen(state, now, now)
+            if one.state is not state:
+                one.note(state, now)
         self._seen = seen
 
     def holds(self, state: State, now: float) -> Holds:
@@ -75,15 +83,3 @@ class Volatility:
         if one.states * faded >= OFTEN:
             return Holds.NOTHING
         return Holds.STATE if (one.states + one.attributes) * faded >= OFTEN else Holds.ALL
-
-
-def _note(one: _Seen, state: State, now: float) -> None:
-    """Count the changes since the last sample. A device that comes or goes is no change of its values."""
-    faded = math.exp((one.at - now) / FADES_IN)
-    one.states *= faded
-    one.attributes *= faded
-    before, one.state, one.at = one.state, state, now
-    if before.state != state.state:
-        one.states += not SILENT & {before.state, state.state}
-    elif before.attributes != state.attributes:
-        one.attributes += 1

@@ -89,14 +89,8 @@ _TYPES = {
 }  # fmt: skip
 """How a type begins that a model made up; all others are facts."""
 _WORDS_FOR = {
-    "critical": 0.95,
-    "very high": 0.9,
-    "high": 0.8,
-    "medium": 0.5,
-    "moderate": 0.5,
-    "low": 0.3,
-    "very low": 0.1,
-}
+    "critical": 0.95, "very high": 0.9, "high": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.3, "very low": 0.1,
+}  # fmt: skip
 _DECODER = json.JSONDecoder()
 
 

@@ -25,7 +25,7 @@ from ..support.storage import StoredFile
 from ..turn.turn import Turn
 from .recall import LEAST, MemoryMeans, Recall, searched
 from .record import ALL, MAX_CONTENT, Added, Draft, FoundMemory, Memory, MemorySource, MemoryType, Scope, cleaned
-from .replacing import Replaces, differs, merged, supersedes
+from .replacing import differs, merged, supersedes
 
 BOOST = 0.05  # what an access adds to the importance
 ACCESS_DELAY = 60  # seconds until accesses are written
@@ -58,6 +58,10 @@ class Memories(Kept[Memory]):
     @override
     def written(self, row: Memory) -> JsonObjectType:
         return row.as_dict()
+
+    @override
+    def owner(self, row: Memory) -> str | None:
+        return row.owner
 
     @property
     @override
@@ -250,20 +254,20 @@ class Memories(Kept[Memory]):
 
     # Write
 
-    async def async_add(self, drafts: Sequence[Draft], *, replaces: Replaces | None = None) -> list[Added]:
+    async def async_add(self, drafts: Sequence[Draft]) -> list[Added]:
         """Remember something; return what became of each draft, in their order.
 
         A draft that says what is known is merged with it: the richer text, the greater importance and the stronger source stay.
-        One that makes another untrue supersedes it; `replaces` says so besides the rules for all languages. When there is no
-        room, the least useful of what was extracted goes, never what a user asked to keep.
+        One that makes another untrue supersedes it. When there is no room, the least useful of what was extracted goes, never
+        what a user asked to keep.
         """
         await self.async_load()
         async with self._changing:
-            added = [await self._async_add(draft, replaces) for draft in drafts]
+            added = [await self._async_add(draft) for draft in drafts]
             await self._async_write(any(item.outcome != "refused" for item in added))
         return added
 
-    async def _async_add(self, draft: Draft, replaces: Replaces | None) -> Added:
+    async def _async_add(self, draft: Draft) -> Added:
         content, now, reason = cleaned(draft.content), dt_util.utcnow(), None
         if not content:
             reason = "empty"
@@ -283,7 +287,7 @@ class Memories(Kept[Memory]):
             for key in draft.replaces
             if key not in named and (old := self._used.get(key)) is not None and old.owner == memory.owner
         ]
-        gone = [old for old, _ in near if supersedes(draft, memory, old, replaces)]
+        gone = [old for old, _ in near if supersedes(draft, memory, old)]
         least, language = self.settings.dedup_threshold, draft.language
         alike = (
             old

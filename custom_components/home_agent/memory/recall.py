@@ -5,10 +5,11 @@ The store of documents has copies of the memories with vectors. Nothing here is 
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import batched
 from math import ceil
 import time
 
@@ -55,18 +56,17 @@ class MemoryMeans:
     entry: ConfigEntry
 
 
+@dataclass(eq=False, slots=True)
 class Recall:
     """Finds memories in use."""
 
-    def __init__(self, hass: HomeAssistant, used: Mapping[str, Memory]) -> None:
-        """Search in `used`, the memories by id."""
-        self._hass = hass
-        self._used = used
-        self.means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
-        self._words = WordIndex()
-        self._wording = asyncio.Lock()  # held while the words are read or changed: both happen in the executor
-        self._indexing: asyncio.Task[None] | None = None
-        self._sync_task: asyncio.Task[None] | None = None
+    _hass: HomeAssistant
+    _used: Mapping[str, Memory]  # by id
+    means: MemoryMeans | None = None  # None while no entry is loaded: memories are found by their words then
+    _words: WordIndex = field(default_factory=WordIndex)
+    _wording: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the executor reads or changes the words
+    _indexing: asyncio.Task[None] | None = None
+    _sync_task: asyncio.Task[None] | None = None
 
     @property
     def decay(self) -> float:
@@ -164,11 +164,8 @@ class Recall:
         self._words = WordIndex()
 
         async def index() -> None:
-            due = list(self._used)
-            for start in range(0, len(due), BATCH):
-                await self.async_change(
-                    (), [self._used[key] for key in due[start : start + BATCH] if key in self._used]
-                )
+            for keys in batched(list(self._used), BATCH, strict=False):
+                await self.async_change((), [self._used[key] for key in keys if key in self._used])
 
         self._indexing = self._hass.async_create_background_task(index(), "home_agent index memories")
         if len(self._used) <= BATCH:

@@ -5,7 +5,7 @@ What is about the same shares two words that mean something, or one and a value 
 not clear stays side by side; a model that extracted the new one may know better, and says so itself (`Draft.replaces`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -59,20 +59,15 @@ class _Said:
     begins_with_change: bool  # it begins with what happened, not with what it is about: "sold the car"
 
 
-type Replaces = Callable[[Draft, Memory], bool]
-"""Whether a new memory makes an older one untrue."""
-
-
-def supersedes(draft: Draft, new: Memory, old: Memory, rule: Replaces | None) -> bool:
+def supersedes(draft: Draft, new: Memory, old: Memory) -> bool:
     """Return whether a new memory makes an old one untrue; text from outside never does that to what a user said.
 
     If a model says so, both must be about the same subject: some models name all that they were shown.
     """
     if new.tainted and old.is_kept:
         return False
-    if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
-        return True
-    return rule(draft, old) if rule else replaces(draft.content, old.content, draft.language)
+    said_so = old.id in draft.replaces and share_a_subject(new.content, old.content, new.language)
+    return said_so or replaces(draft.content, old.content, draft.language)
 
 
 def merged(old: Memory, new: Memory) -> Memory:
@@ -161,8 +156,11 @@ def replaces(new: str, old: str, language: str) -> bool:
     shared = [
         place for place, word in enumerate(before.words) if any(_is_one_thing(word, one, code) for one in now.words)
     ]
-    if not shared:
-        return _same_speaker(new, old, code) and _is_about(now, before, code)
+    if not shared:  # all that the new one says is on one side of a life, and the older one is on the same
+        telling, sides = [word for word in now.words if len(word) > _SHORT], now.kinds & before.kinds
+        frames = [frame for name, frame in _frames(code).items() if name in sides]
+        on_one_side = telling and any(all(frame.fullmatch(word) for word in telling) for frame in frames)
+        return _same_speaker(new, old, code) and bool(on_one_side)
     about_it = 0 in shared or any(_is_one_thing(now.words[0], word, code) for word in before.words)
     if len(shared) >= _BOTH and _same_speaker(new, old, code):
         about_it = about_it or not (now.kinds & before.kinds).isdisjoint(data_of(code).memory.frames)
@@ -186,8 +184,14 @@ def differs(one: str, other: str, language: str) -> bool:
     says more is the richer one.
     """
     code = code_of(language)
-    if _at_odds(_content(one, code), _content(other, code), code):
+    about, known = _content(one, code), _content(other, code)
+    if _denies_alone(about, known) or _denies_alone(known, about) or _apart(about.numbers, known.numbers):
         return True
+    exclusive = about.exclusive.items()
+    if _other_names(about, known, code) or any(
+        _apart(item, known.exclusive.get(key, _NONE)) for key, item in exclusive
+    ):
+        return True  # another name, or things that are never one another
     texts = [[word for run in runs(dated(text, language))[:_MOST] if (word := fold(run))] for text in (one, other)]
     numbers = [{word for word in words if word[0].isdigit()} for words in texts]
     if numbers[0] != numbers[1] and all(numbers):
@@ -195,17 +199,16 @@ def differs(one: str, other: str, language: str) -> bool:
     denials = [_denials(code) & set(words) for words in texts]
     if bool(denials[0]) != bool(denials[1]):
         return True
-    known, names = _relations(code), names_in(one, code) & names_in(other, code)
-    if _apart(*({known[word] for word in words if word in known} for words in texts)):
+    relations, names = _relations(code), about.names & known.names
+    if _apart(*({relations[word] for word in words if word in relations} for words in texts)):
         return True
-    if _apart(*({(n, known.get(w, "")) for w, n in pairwise(["", *words]) if n in names} for words in texts)):
+    if _apart(*({(n, relations.get(w, "")) for w, n in pairwise(["", *words]) if n in names} for words in texts)):
         return True  # another preposition before the same name
     fillers = fillers_of(code) - _denials(code)
     first, second = ([word for word in words if word not in fillers and not word[0].isdigit()] for words in texts)
     left, places, missing = dict(enumerate(second)), list[int](), 0
     for word in first:
-        place = next((at for at, known in left.items() if _is_form(word, known, code)), None)
-        if place is None:
+        if (place := next((at for at, said in left.items() if _is_form(word, said, code)), None)) is None:
             missing += 1
         else:
             places.append(place)
@@ -253,17 +256,6 @@ def _content(text: str, code: str) -> _Content:
     return _Content(frozenset(words), frozenset(numbers), names, exclusive, denies, complains)
 
 
-def _at_odds(one: _Content, other: _Content, code: str) -> bool:
-    """Return whether two sentences cannot say the same: by a name, a number, a negation, or things that are never one another."""
-    return (
-        _denies_alone(one, other)
-        or _denies_alone(other, one)
-        or _apart(one.numbers, other.numbers)
-        or _other_names(one, other, code)
-        or any(_apart(groups, other.exclusive.get(concept, _NONE)) for concept, groups in one.exclusive.items())
-    )
-
-
 def _denies_alone(one: _Content, other: _Content) -> bool:
     """Return whether one sentence denies what the other does not, and the other does not say so in other words."""
     return one.denies and not other.denies and not other.complains
@@ -304,14 +296,6 @@ def _same_speaker(one: str, other: str, code: str) -> bool:
     """Return whether two sentences begin with the same "I" or "we"."""
     first, second = runs(plain(one))[:1], runs(plain(other))[:1]
     return first == second and bool(first) and fold(first[0]) in fillers_of(code)
-
-
-def _is_about(now: _Said, before: _Said, code: str) -> bool:
-    """Return whether all that a new sentence says is on one side of a life, and the older one is on the same."""
-    sides = now.kinds & before.kinds
-    telling = [word for word in now.words if len(word) > _SHORT]
-    frames = [frame for name, frame in _frames(code).items() if name in sides]
-    return bool(telling) and any(all(frame.fullmatch(word) for word in telling) for frame in frames)
 
 
 def _name_behind(text: str, title: str, code: str) -> str:

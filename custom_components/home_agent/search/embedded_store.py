@@ -20,8 +20,6 @@ from .database import Database
 from .model import Document, async_load_numpy
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .model import VectorRows
 
 
@@ -191,7 +189,8 @@ class EmbeddedStore:
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
             query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
             matches: list[DocumentMatch] = []
-            for row in _greatest(similarities, limit):
+            order = np.argsort(-similarities, kind="stable")  # of equals the first
+            for row in map(int, order[: max(0, limit)]):
                 item, similarity = matrix.ids[row], min(1.0, float(similarities[row]))
                 # Another program may have deleted it.
                 if (found := connection.execute(query, (name, item)).fetchone()) is not None:
@@ -244,14 +243,3 @@ def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | 
     query = "SELECT key, dimension FROM collections WHERE name=?"
     known: tuple[str, int] | None = connection.execute(query, (name,)).fetchone()
     return known
-
-
-def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) -> list[int]:
-    """Return the places of the greatest values, greatest first; of equals the first."""
-    import numpy as np
-
-    if limit <= 0 or not len(values):
-        return []
-    places = np.arange(len(values)) if limit >= len(values) else np.argpartition(-values, limit - 1)[:limit]
-    order = np.lexsort((places, -values[places]))
-    return [int(place) for place in places[order]]

@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 import time
@@ -83,14 +84,13 @@ def digest_of(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
+@dataclass(eq=False, slots=True)
 class EmbeddingCache:
     """Vectors of one model by content, in memory and, ignoring errors, in a file. Only `get` and `put` are fast."""
 
-    def __init__(self, hass: HomeAssistant, model: str) -> None:
-        """Prepare; nothing is opened."""
-        self._model = model
-        self._database = database_of(hass)
-        self._memory: OrderedDict[bytes, Vector] = OrderedDict()
+    _database: Database
+    _model: str
+    _memory: OrderedDict[bytes, Vector] = field(default_factory=OrderedDict)
 
     def get(self, digest: bytes) -> Vector | None:
         """Return a vector from memory, None without one."""
@@ -243,7 +243,7 @@ class EndpointEmbedder:
         self._api = EmbeddingsApi(hass, settings)
         self._masks = settings.embedding_leaves_the_house  # whether personal data is masked
         self._batch = max(1, settings.embedding_batch)
-        self._cache = EmbeddingCache(hass, settings.embedding_model)
+        self._cache = EmbeddingCache(database_of(hass), settings.embedding_model)
         self._length: int | None = None  # dimension of the newest vectors
         self._asking: dict[tuple[str, ...], asyncio.Task[VectorRows]] = {}
         """Requests of turns by their texts; they go on after a turn's time-out."""

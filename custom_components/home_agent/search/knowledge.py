@@ -6,6 +6,7 @@ store has copies with vectors, so that a start does not read all files again. Wi
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -105,39 +106,33 @@ class AddedDocuments(Kept[AddedDocument]):
             await self.async_write()
 
 
+@dataclass(eq=False)
 class Knowledge:
     """Keeps the owner's documents current and finds passages in them; owned by the config entry."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry: ConfigEntry,
-        vectors: Vectors,
-        settings: RetrievalSettings,
-        languages: Languages,
-        reserved: str,
-    ) -> None:
-        """Start empty. `reserved` is the collection of the memory."""
-        self._hass = hass
-        self._entry = entry
-        self._vectors = vectors
-        self._settings = settings
-        self._languages = languages
-        self._reserved = frozenset({settings.collection, reserved})  # collections that hold no documents
-        self._added = kept_of(hass, AddedDocuments)
-        self._is_read = False  # whether what actions added was read
-        self._marks: dict[str, str] = {}
-        """What each document looked like when it was read, by key; of those that cannot be used as well."""
-        self._documents: dict[str, tuple[Document, ...]] = {}
-        self._left_out = 0  # files beyond those that are read
-        self._failed: dict[str, KnowledgeError] = {}  # why documents cannot be used, by key
-        self._collections: dict[str, dict[str, Document]] = {}  # all passages by collection and id
-        self._synced: dict[str, Mapping[str, Document]] = {}  # what the store has, by collection
-        self._compared = time.monotonic()  # when it was last asked what a server has
-        self._refreshing = asyncio.Lock()
-        self._sync_task: asyncio.Task[None] | None = None
-        self.search = PassageSearch(hass, vectors, settings)
-        self.folder = Path(hass.config.path(*FOLDER))
+    _hass: HomeAssistant
+    _entry: ConfigEntry
+    _vectors: Vectors
+    _settings: RetrievalSettings
+    _languages: Languages
+    _of_memory: str  # the collection of the memory, which holds no documents
+    _is_read: bool = False  # whether what actions added was read
+    _marks: dict[str, str] = field(default_factory=dict)
+    """What each document looked like when it was read, by key; of those that cannot be used as well."""
+    _documents: dict[str, tuple[Document, ...]] = field(default_factory=dict)
+    _left_out: int = 0  # files beyond those that are read
+    _failed: dict[str, KnowledgeError] = field(default_factory=dict)  # why documents cannot be used, by key
+    _collections: dict[str, dict[str, Document]] = field(default_factory=dict)  # all passages by collection and id
+    _synced: dict[str, Mapping[str, Document]] = field(default_factory=dict)  # what the store has, by collection
+    _compared: float = field(default_factory=time.monotonic)  # when it was last asked what a server has
+    _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _sync_task: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        """Start empty."""
+        self._added = kept_of(self._hass, AddedDocuments)
+        self.search = PassageSearch(self._hass, self._vectors, self._settings)
+        self.folder = Path(self._hass.config.path(*FOLDER))
 
     def async_start(self) -> None:
         """Read the documents once Home Assistant has started, and look for changes until the entry is unloaded."""
@@ -184,7 +179,7 @@ class Knowledge:
 
     async def async_add(self, entry: AddedDocument) -> tuple[Document, ...]:
         """Add or replace a document; return its passages. Raises `KnowledgeError` if it is unusable; the old one stays then."""
-        if entry.collection in self._reserved or not is_collection_name(entry.collection):
+        if entry.collection in (self._settings.collection, self._of_memory) or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
         before = (await self._async_entries()).get(entry.key)
         self._added.put(entry)
@@ -239,7 +234,7 @@ class Knowledge:
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
         if self._settings.store == CHROMA and time.monotonic() - self._compared > COMPARE:  # others may change it
             self._compared = time.monotonic()
-            self._synced = {name: {} for name in self.filled}
+            self._synced = {name: {} for name in self._added.filled}
         self._start_sync()
         return Counts.between(before, marks)
 
@@ -353,5 +348,5 @@ class Knowledge:
         await self._added.async_load()
         if not self._is_read:
             self._is_read = True
-            self._synced = {name: {} for name in self.filled} | self._synced  # it is not known with what
+            self._synced = {name: {} for name in self._added.filled} | self._synced  # it is not known with what
         return self._added.entries

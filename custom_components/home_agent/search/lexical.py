@@ -1,11 +1,9 @@
-"""The words of all entities in memory: which entities have a word, or one like it, in their name, area, device, ...
-
-The arrays that answer questions are made again with the first question after a change.
-"""
+"""The words of all entities in memory: which entities have a word, or one like it, in their name, area, device, ..."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -90,11 +88,20 @@ class Lexicon:
 
     def alike(self, word: str) -> Alike:
         """Return the words of the home that a spoken word may stand for."""
-        if (found := self._alike.get(word)) is None:
-            if len(self._alike) >= MAX_REMEMBERED:
-                self._alike.clear()
-            found = self._alike[word] = self._look(word)
-        return found
+        if (found := self._alike.get(word)) is not None:
+            return found
+        if len(self._alike) >= MAX_REMEMBERED:
+            self._alike.clear()
+        folded = fold(word)
+        # Sorted, as otherwise words that are equally near would differ from run to run.
+        shared = (number for gram in sorted(grams(folded)) for number in self._by_gram.get(gram, ()))
+        used = Counter(filter(self._is_used, shared)).most_common(MAX_ALIKE)
+        near = {number: how for number, _ in used if (how := likeness(folded, self._folded[number]))}
+        exact = self._numbers.get(word)
+        if exact is not None and self._is_used(exact):
+            near = {number: how if how < 1 else 0.97 for number, how in near.items()} | {exact: 1.0}
+        self._alike[word] = near
+        return near
 
     def forms(self, base: str, folded: str) -> Alike:
         """Return the words of the home that a folded one is a form of, in the language with this code."""
@@ -104,17 +111,6 @@ class Lexicon:
             found = self._alike[key] = {number: _DECLINED for number in numbers if number is not None}
         return found
 
-    def _look(self, word: str) -> Alike:
-        folded = fold(word)
-        # Sorted, as otherwise words that are equally near would differ from run to run.
-        shared = (number for gram in sorted(grams(folded)) for number in self._by_gram.get(gram, ()))
-        used = Counter(filter(self._is_used, shared)).most_common(MAX_ALIKE)
-        near = {number: how for number, _ in used if (how := likeness(folded, self._folded[number]))}
-        exact = self._numbers.get(word)
-        if exact is not None and self._is_used(exact):
-            near = {number: how_much if how_much < 1 else 0.97 for number, how_much in near.items()} | {exact: 1.0}
-        return near
-
 
 @dataclass(frozen=True, slots=True)
 class IndexedEntity:
@@ -123,6 +119,27 @@ class IndexedEntity:
     document: EntityDocument
     names: tuple[tuple[int, ...], ...]
     other: Mapping[int, float]  # words besides names, area and floor, with what they count
+
+    @classmethod
+    def of(cls, document: EntityDocument, lexicon: Lexicon) -> Self:
+        """Return an entity with its words, which become words of the home."""
+        number = lexicon.number
+        names = (tuple(number(word) for word in words(name)[:MAX_WORDS]) for name in document.names[:MAX_NAMES])
+        other: dict[int, float] = {}
+        fields = (
+            (_ABILITY, document.abilities),
+            (_ENTITY_ID, (document.entity_id.partition(".")[2],)),
+            (_DEVICE, (document.device_name,)),
+            (_LABEL, document.labels),
+            (_PRODUCT, document.product),
+        )
+        for weight, texts in fields:
+            for text in texts:
+                other.update((number(word), weight) for word in words(text)[:MAX_WORDS])
+        for place in (*document.area_names, *document.floor_names):
+            for word in words(place)[:MAX_WORDS]:
+                number(word)
+        return cls(document, tuple(dict.fromkeys(filter(None, names))), other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,52 +175,6 @@ class Postings:
         for word, score in scores.items():
             if word + 1 < len(self.offsets) and (start := self.offsets[word]) != (end := self.offsets[word + 1]):
                 into[self.rows[start:end]] += self.weights[start:end] * np.float32(score)
-
-
-class LexicalIndex:
-    """The words of all entities; cheap to change."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.lexicon = Lexicon()
-        self._entries: dict[str, IndexedEntity] = {}
-        self._table: Table | None = None
-
-    def add(self, document: EntityDocument) -> None:
-        """Add an entity, or replace it."""
-        self._entries[document.entity_id] = self._entry(document)
-        self._table = None
-
-    def remove(self, entity_id: str) -> None:
-        """Forget an entity; nothing happens when it is not there."""
-        if self._entries.pop(entity_id, None) is not None:
-            self._table = None
-
-    @property
-    def table(self) -> Table:
-        """Return the arrays, made again when something changed: some 30 ms for 5,000 entities."""
-        if self._table is None:
-            self._table = Table(list(self._entries.values()), self.lexicon)
-        return self._table
-
-    def _entry(self, document: EntityDocument) -> IndexedEntity:
-        number = self.lexicon.number
-        names = (tuple(number(word) for word in words(name)[:MAX_WORDS]) for name in document.names[:MAX_NAMES])
-        other: dict[int, float] = {}
-        fields = (
-            (_ABILITY, document.abilities),
-            (_ENTITY_ID, (document.entity_id.partition(".")[2],)),
-            (_DEVICE, (document.device_name,)),
-            (_LABEL, document.labels),
-            (_PRODUCT, document.product),
-        )
-        for weight, texts in fields:
-            for text in texts:
-                other.update((number(word), weight) for word in words(text)[:MAX_WORDS])
-        for place in (*document.area_names, *document.floor_names):
-            for word in words(place)[:MAX_WORDS]:
-                number(word)
-        return IndexedEntity(document, tuple(dict.fromkeys(filter(None, names))), other)
 
 
 class Table:

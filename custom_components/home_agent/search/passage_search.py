@@ -3,7 +3,8 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import batched
 from math import log
 import time
 from typing import TYPE_CHECKING
@@ -233,23 +234,26 @@ class _ExternalCollection:
     passages: Mapping[str, Passage]
 
 
+@dataclass(eq=False, slots=True)
 class PassageSearch:
     """Finds passages."""
 
-    def __init__(self, hass: HomeAssistant, vectors: Vectors, settings: RetrievalSettings) -> None:
-        """Start without documents."""
-        self._hass = hass
-        self._vectors = vectors
-        self._settings = settings
-        self._passages: Mapping[str, Passage] = {}  # passages to find by words, by id
-        self._own: frozenset[str] = frozenset()  # the owner's collections
-        self._external: dict[str, _ExternalCollection] = {}
-        """Additional collections, read only without an embedding model."""
-        self._skipped: set[str] = set()  # additional collections that are missing or unusable; each is logged once
-        self._words = WordIndex()
-        self._wording = asyncio.Lock()  # held while the executor reads or changes the words
-        self._doubts: dict[str, RetrievalError | None] = {}
-        self.is_empty = not settings.additional_collections  # whether there is nothing to search
+    _hass: HomeAssistant
+    _vectors: Vectors
+    _settings: RetrievalSettings
+    _passages: Mapping[str, Passage] = field(default_factory=dict)  # passages to find by words, by id
+    _own: frozenset[str] = frozenset()  # the owner's collections
+    _external: dict[str, _ExternalCollection] = field(default_factory=dict)
+    """Additional collections, read only without an embedding model."""
+    _skipped: set[str] = field(default_factory=set)  # those that are missing or unusable; each is logged once
+    _words: WordIndex = field(default_factory=WordIndex)
+    _wording: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the executor reads or changes the words
+    _doubts: dict[str, RetrievalError | None] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to search."""
+        return not self._passages and not self._settings.additional_collections
 
     def take_doubts(self) -> dict[str, RetrievalError | None]:
         """Return, once, the owner's collections whose query failed, with the error; None for missing ones."""
@@ -260,17 +264,17 @@ class PassageSearch:
         """Index these passages and the external ones, batch by batch; `own` are the owner's collections."""
         external = {key: item for read in self._external.values() for key, item in read.passages.items()}
         self._passages, self._own = {**passages, **external}, frozenset(own)
-        self.is_empty = not self._passages and not self._settings.additional_collections
+        now = self._passages
 
-        def read(passages: Mapping[str, Passage]) -> dict[str, str]:
-            return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
+        def read() -> dict[str, str]:
+            return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in now.items()}
 
-        texts = await self._hass.async_add_executor_job(read, self._passages)
+        texts = await self._hass.async_add_executor_job(read)
         async with self._wording:
             gone, new = await self._hass.async_add_executor_job(self._words.difference, texts)
             await self._hass.async_add_executor_job(self._words.change, gone, {})
-        for start in range(0, len(new), _BATCH):
-            batch = {key: texts[key] for key in new[start : start + _BATCH]}
+        for keys in batched(new, _BATCH, strict=False):
+            batch = {key: texts[key] for key in keys}
             async with self._wording:
                 await self._hass.async_add_executor_job(self._words.change, (), batch)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..languages.vocabulary import NO_LANGUAGE, Language
 from .entity_documents import EntityDocument
-from .lexical import Flags, Floats, LexicalIndex, Table
+from .lexical import Flags, Floats, IndexedEntity, Lexicon, Table
 from .model import FoundEntity, Query
 from .request import Request, Spoken, request_of
 
@@ -59,21 +59,21 @@ def relevant(found: Sequence[FoundEntity]) -> list[FoundEntity]:
     return [item for rank, item in enumerate(found) if item.score >= best * (CLOSE if rank >= FEW else LEAST)]
 
 
-class Ranker(LexicalIndex):
+class Ranker:
     """All entities, and the order in which a request may mean them."""
 
     def __init__(self, documents: Iterable[EntityDocument] = ()) -> None:
         """Start with some entities."""
-        super().__init__()
+        self.lexicon = Lexicon()
+        self._entries: dict[str, IndexedEntity] = {}
         self.change((), documents)
 
     def change(self, gone: Iterable[str], new: Iterable[EntityDocument]) -> None:
-        """Forget entities, add or replace others, and get ready for the next `rank`: 30 ms for 5,000 entities."""
+        """Forget entities, add or replace others, and make the arrays for `rank`: 30 ms for 5,000 entities."""
         for entity_id in gone:
-            self.remove(entity_id)
-        for document in new:
-            self.add(document)
-        _ = self.table
+            self._entries.pop(entity_id, None)
+        self._entries |= {document.entity_id: IndexedEntity.of(document, self.lexicon) for document in new}
+        self.table = Table(list(self._entries.values()), self.lexicon)
 
     def rank(
         self, query: Query, language: Language = NO_LANGUAGE, vector_ranks: Sequence[str] = ()

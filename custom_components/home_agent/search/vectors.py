@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import time
 from typing import Self
 
@@ -54,19 +54,18 @@ class Counts:
         return cls(added=added, updated=len(after) - added - same, removed=removed, unchanged=same)
 
 
+@dataclass(eq=False, slots=True)
 class Vectors:
-    """A store with its embedder."""
+    """A store with its embedder; the first use opens the store."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
-        """Take both; the first use opens the store."""
-        self.store = store
-        self.embedder = embedder
-        self._opening = asyncio.Lock()
-        self._is_open = False
-        self._ended = False  # whether writing has ended
-        self._writing = asyncio.Lock()
-        self._slow_until = 0.0
-        self._outdated: set[str] = set()  # collections with vectors of another length than the embedder's
+    store: Store
+    embedder: Embedder
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_open: bool = False
+    _ended: bool = False  # whether writing has ended
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _slow_until: float = 0.0
+    _outdated: set[str] = field(default_factory=set)  # collections with vectors of another length than the embedder's
 
     @classmethod
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
@@ -136,11 +135,7 @@ class Vectors:
             await store.async_delete(collection, gone)
 
     async def async_change(
-        self,
-        collection: str,
-        documents: Sequence[Document],
-        gone: Sequence[str],
-        progress: Progress | None = None,
+        self, collection: str, documents: Sequence[Document], gone: Sequence[str], progress: Progress | None = None
     ) -> None:
         """Write documents to a collection, and remove those in `gone`; others stay. Raises `RetrievalError`."""
         store = await self.async_open()

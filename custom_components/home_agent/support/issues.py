@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.translation import async_get_translations
 
 from .const import DOMAIN
 from .encoding import shown
 from .errors import RetrievalError
 from .localize import async_error_text
-from .storage import Trouble
+from .storage import Report, Trouble
 
 UNREACHABLE = "endpoint_unreachable"
 SILENT = "endpoint_silent"
@@ -88,10 +89,20 @@ def async_clear(hass: HomeAssistant, prefix: str = "", but_of: Collection[str] =
             ir.async_delete_issue(hass, DOMAIN, issue_id)
 
 
-@callback
-def async_file_trouble(hass: HomeAssistant, trouble: Trouble, file: str, holds: bool) -> None:
-    """Raise or delete the issue of a stored file that cannot be read or written."""
-    async_set(hass, trouble.value, file, holds, file=file)
+async def async_file_report(hass: HomeAssistant) -> Report:
+    """Return what raises and deletes the issue of a stored file that cannot be read or written.
+
+    It says what the file holds in the words of `exceptions.kept_<file>`; without them, by the name of the kept thing.
+    """
+    texts = await async_get_translations(hass, hass.config.language, "exceptions", [DOMAIN])
+
+    @callback
+    def report(trouble: Trouble, file: str, holds: bool) -> None:
+        kept = file.split(".")[1]
+        content = texts.get(f"component.{DOMAIN}.exceptions.kept_{kept}.message", kept)
+        async_set(hass, trouble.value, file, holds, file=file, content=content)
+
+    return report
 
 
 class RetrievalIssues:

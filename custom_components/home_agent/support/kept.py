@@ -5,7 +5,7 @@ entry. A kind is registered with one line in `agent/assembly.py` (docs/decisions
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -86,6 +86,10 @@ class Kept[Row]:
         """Return the id of the user whose row it is, None for a row of the home; a user's rows go with the user."""
         return None
 
+    def without_owner(self, row: Row) -> Row | None:
+        """Return what stays of a row whose user was deleted, None if nothing does."""
+        return None
+
     def surplus(self) -> Iterable[Row]:
         """Return the rows that are too many or too old; they are dropped after each change."""
         if self.most is None or len(self._rows) <= self.most:
@@ -116,7 +120,8 @@ class Kept[Row]:
     async def async_open(self, entry_id: str, report: Report) -> None:
         """Belong to an entry until it is unloaded, and read the file the first time. `report` is told of its troubles.
 
-        Later, what is in memory stays, but for a file that could not be used: that is read again.
+        Later, what is in memory stays, but for a file that could not be used: that is read again. Rows of users who were deleted
+        meanwhile are dropped.
         """
         earlier = self._file
         await self.async_close()
@@ -125,7 +130,10 @@ class Kept[Row]:
             self._is_loaded = False
         elif not earlier.is_written:
             await self._file.async_write()
-        if not self.reads_late:
+        if self._is_loaded:
+            for user_id in await self._async_deleted_users(self._rows.values()):
+                await self.async_forget_user(user_id)
+        elif not self.reads_late:
             await self.async_load()
 
     def _new_file(self, entry_id: str, report: Report) -> StoredFile:
@@ -143,7 +151,8 @@ class Kept[Row]:
             await asyncio.shield(self._loading)
 
     async def _async_load(self, file: StoredFile) -> None:
-        found = await self.async_read(file)
+        found = [*await self.async_read(file)]
+        deleted = await self._async_deleted_users(found)
         if file is not self._file:
             return
         earlier = self._rows
@@ -152,6 +161,8 @@ class Kept[Row]:
         self._tell([Change[Row](None, row) for key, row in self._rows.items() if key not in earlier])
         if self._prune() or earlier:
             file.async_changed()
+        if self._forget(deleted):
+            await file.async_write()
 
     async def async_write(self) -> None:
         """Write now, so that what was dropped is off the disk. Never raises for a disk that is full."""
@@ -179,9 +190,23 @@ class Kept[Row]:
     async def async_forget_user(self, user_id: str) -> None:
         """Drop the rows of a user who was deleted, and write at once."""
         await self.async_load()
-        if gone := [row for row in self._rows.values() if self.owner(row) == user_id]:
-            self.drop(gone)
+        if self._forget({user_id}):
             await self.async_write()
+
+    def _forget(self, users: Collection[str]) -> bool:
+        """Drop the rows of users, and return whether there were any."""
+        left = [(row, self.without_owner(row)) for row in self._rows.values() if self.owner(row) in users]
+        self.drop(row for row, stays in left if stays is None)
+        self.put(*(stays for _, stays in left if stays is not None))
+        return bool(left)
+
+    async def _async_deleted_users(self, rows: Iterable[Row]) -> set[str]:
+        """Return the owners of rows who are not users of Home Assistant; nothing while it has no users but those of the system."""
+        users = await self._hass.auth.async_get_users()
+        owners = {owner for row in rows if (owner := self.owner(row)) is not None}
+        return (
+            owners.difference(user.id for user in users) if any(not user.system_generated for user in users) else set()
+        )
 
     # Rows
 

@@ -230,9 +230,8 @@ class StoredFile:
             self._forget_end = self._hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_at_the_end)
 
     def _cancel(self) -> None:
-        for cancel in (self._timer, self._forget_end):
-            if cancel is not None:
-                cancel()
+        for cancel in filter(None, (self._timer, self._forget_end)):
+            cancel()
         self._timer = self._forget_end = None
 
     def _give_up(self, trouble: Trouble, name: str | None = None) -> None:

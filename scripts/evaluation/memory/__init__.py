@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 import tempfile
 from typing import Any
+from unittest.mock import patch
 
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
@@ -34,6 +35,8 @@ HERE = Path(__file__).parent
 PARTS = ("seen", "unseen")
 ASKED = {"seen": "asked", "unseen": "family"}
 """Files with questions, by part."""
+NOTHING_SUPERSEDED = patch("custom_components.home_agent.memory.memories.supersedes", return_value=False)
+"""While this is entered, what says the same and what is found are judged apart from what makes an older memory untrue."""
 KINDS = {"worth": "keep", "same": "same", "replaces": "replaces"}
 """What is asked of a case, and the key of the right answer."""
 LEAST = 95.0  # percent
@@ -143,7 +146,8 @@ async def _async_found(hass: HomeAssistant, memories: Memories, case: Mapping[st
             await memories.async_clear(None)
             await memories.async_add([_draft(case["a"], language)])
             await hass.async_block_till_done(wait_background_tasks=True)
-            [added] = await memories.async_add([_draft(case["b"], language)], replaces=lambda _new, _old: False)
+            with NOTHING_SUPERSEDED:
+                [added] = await memories.async_add([_draft(case["b"], language)])
             return added.outcome == "merged"
     return replaces(case["new"], case["old"], language)
 
@@ -163,7 +167,8 @@ async def async_search(retrieval: RetrievalSettings) -> list[Searched]:
                 never = MemorySettings(dedup_threshold=1.1)
                 memories.settings = never
                 draft = _draft(item["text"], language, importance=0.6)
-                [added] = await memories.async_add([draft], replaces=lambda _new, _old: False)
+                with NOTHING_SUPERSEDED:
+                    [added] = await memories.async_add([draft])
                 if added.memory is not None:
                     ids[added.memory.id] = item["id"]
             await hass.async_block_till_done(wait_background_tasks=True)
