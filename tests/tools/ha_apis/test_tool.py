@@ -57,7 +57,7 @@ async def test_a_tool_is_judged_by_what_it_says_of_itself(
     made.title = "Weather"
     plan = await tool_of(hass, made).plan(hass, {}, make_turn())
     assert (plan.action, plan.outside, plan.subject) == (action, outside, "Weather")
-    assert plan.reason == ("destructive" if action is ActionClass.SENSITIVE else None)
+    assert plan.reasons == (("destructive",) if action is ActionClass.SENSITIVE else ())
 
 
 @pytest.mark.parametrize(("integration", "name", "action", "outside"), [
@@ -76,7 +76,7 @@ async def test_entries_that_others_wrote_taint(
 async def test_reloading_an_integration_stops_a_part_of_the_house(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     made = Made("config__reload_config_entry", {}, destructive=False, open_world=False)
     plan = await tool_of(hass, made).plan(hass, {}, make_turn())
-    assert (plan.action, plan.reason) == (ActionClass.SENSITIVE, "restart")
+    assert (plan.action, next(iter(plan.reasons), None)) == (ActionClass.SENSITIVE, "restart")
 
 
 async def test_entities_in_the_arguments_are_targets(hass: HomeAssistant, make_turn: MakeTurn) -> None:
