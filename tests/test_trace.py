@@ -8,21 +8,24 @@ import sys
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MOST = {"files": 43, "functions": 276, "pairs": 75}
-"""What one warm turn with one tool call may pass through: what more a reader would have to open."""
+MOST = {
+    "turn on the kitchen lights": (0, {"files": 29, "functions": 178, "pairs": 44}),
+    "I would love to have the living room ceiling light on , as it is getting late": (
+        2, {"files": 58, "functions": 380, "pairs": 105},
+    ),
+}  # fmt: skip
+"""Sentences with the requests to the model that they take, and what one warm turn may pass through: what a reader would have to open."""
 
 
 @pytest.mark.one_release
-def test_one_sentence_passes_through_few_places(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    command = [
-        sys.executable, "-m", "scripts._trace", "--model-first", "turn on the kitchen lights", "--json", str(file),
-    ]  # fmt: skip
+@pytest.mark.parametrize("sentence", MOST)
+def test_one_sentence_passes_through_few_places(tmp_path: Path, sentence: str) -> None:
+    file, (requests, most) = tmp_path / "trace.json", MOST[sentence]
+    command = [sys.executable, "-m", "scripts._trace", sentence, "--json", str(file)]
     ran = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=200)
     traced = json.loads(file.read_text())
     counts = traced["counts"]
-    assert traced["calls"] == {"ha_control": {"action": "turn_on", "entity_id": "light.kitchen_ceiling_light"}}
-    assert traced["requests"] == 2
+    assert traced["requests"] == requests
     assert traced["files"][-1]["functions"]
     assert f"{counts['files']} files" in ran.stdout
-    assert {key: counts[key] for key in MOST if counts[key] > MOST[key]} == {}
+    assert {key: counts[key] for key in most if counts[key] > most[key]} == {}
