@@ -111,28 +111,32 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass, NAMED)
     settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
-    means = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
-    kept = await _async_kept(hass, entry, profiles, means)
+    recalling = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
+    kept = await _async_kept(hass, entry, profiles, recalling)
     journal, memories = kept.of(ActionJournal), kept.of(Memories)
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
-    configs = [
-        endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)
-    ]
-    endpoints = {
-        config.subentry_id: Endpoint(hass, entry, ChatCompletionsClient(hass, config), kept.of(ModelStatistics))
-        for config in configs
-    }
+    endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
     policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
     custom = offered.custom
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
     routes.async_offer(agents_as_routes)
-    registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
+    registry = Registry(hass, profiles.values(), entry.options)
+    means = Means(
+        policy=policy,
+        home=home,
+        languages=languages,
+        journal=journal,
+        names=offered.names,
+        brain=Brain(hass),
+        routes=routes,
+        phrases=kept.of(LearnedPhrases),
+        readers=READERS,
+    )
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -141,17 +145,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         policy=policy,
         proposals=Proposals(hass),
         commands=Commands(registry),
-        means=Means(
-            policy=policy,
-            home=home,
-            languages=languages,
-            journal=journal,
-            names=offered.names,
-            brain=Brain(hass),
-            routes=routes,
-            phrases=kept.of(LearnedPhrases),
-            readers=READERS,
-        ),
+        means=means,
         tools=offered.tools,
         own_tools=offered.own,
         throttle=Throttle(hass, _async_loops, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))),
@@ -165,15 +159,40 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         memories=memories,
         transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
         conversations=kept.of(Conversations),
-        sources=Sources(
-            home=home,
-            volatility=Volatility(hass),
-            system_prompts=SystemPrompts(hass, calendar),
-            lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
-            providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(memories)),
-            documents=documents,
-        ),
+        sources=_sources(hass, home, finder, knowledge, memories, documents, Habits(journal)),
     )
+
+
+def _sources(
+    hass: HomeAssistant,
+    home: Home,
+    finder: HomeIndex,
+    knowledge: Knowledge,
+    memories: Memories,
+    documents: UserDocuments,
+    habits: Habits,
+) -> Sources:
+    """Return what turns are told from."""
+    calendar = CalendarContext(hass)
+    return Sources(
+        home=home,
+        volatility=Volatility(hass),
+        system_prompts=SystemPrompts(hass, calendar),
+        lookup=Lookup(find=finder.async_find, habits=habits),
+        providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(memories)),
+        documents=documents,
+    )
+
+
+def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, statistics: ModelStatistics) -> dict[str, Endpoint]:
+    """Return the models by subentry id."""
+    configs = [
+        endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)
+    ]
+    return {
+        config.subentry_id: Endpoint(hass, entry, ChatCompletionsClient(hass, config), statistics) for config in configs
+    }
 
 
 async def _async_kept(
