@@ -371,7 +371,11 @@ async def test_sentence_trigger_that_asks_another_agent(hass: HomeAssistant, llm
         "response_variable": "gardener",
     }
     trigger = {"trigger": "conversation", "command": "ask the gardener {question}"}
-    config = {"alias": "Ask", "trigger": trigger, "action": [ask, {"set_conversation_response": "{{ gardener.answer }}"}]}
+    config = {
+        "alias": "Ask",
+        "trigger": trigger,
+        "action": [ask, {"set_conversation_response": "{{ gardener.answer }}"}],
+    }
     assert await async_setup_component(hass, "automation", {"automation": [config]})
     await set_up(hass, llm_server, profile={"local_first": True})
     llm_server.plan(text("Plant in spring."))
