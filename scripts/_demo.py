@@ -7,6 +7,8 @@ import shutil
 import signal
 import sys
 
+from homeassistant.const import RESTART_EXIT_CODE
+
 from tests.e2e.api import ApiError
 from tests.e2e.harness import PASSWORD, USER, FlowRefusedError, Hass
 from tests.e2e.house import add_home_agent, furnish, reset
@@ -91,7 +93,9 @@ class Demo:
         await furnish(hass)
         model = self._arguments.model
         self._terminal.step(f"adding Home Agent, {f'with {model}' if model else 'without a model'}")
-        agent = await add_home_agent(hass, url=self._arguments.llm, model=model, key=self._arguments.key)
+        agent = await add_home_agent(
+            hass, url=self._arguments.llm, model=model, key=self._arguments.key, model_first=False
+        )
         await hass.create_pipeline(agent, preferred=True)
         return agent
 
@@ -100,7 +104,10 @@ class Demo:
         self._terminal.verdict(f"Your turn: {hass.url}   user {USER}   password {PASSWORD}", good=True)
         self._terminal.step('Assist is behind the speech bubble at the top ("Assist"); Ctrl-C here ends the house')
         try:
-            await hass.process.wait()
+            while await hass.process.wait() == RESTART_EXIT_CODE:
+                self._terminal.step("Home Assistant restarts")
+                await hass.disconnect()
+                await hass.start()
         except asyncio.CancelledError:
             return 0
         self._terminal.verdict(f"Home Assistant ended by itself\nlog: {FOLDER.name}/hass.out", good=False)

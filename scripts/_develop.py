@@ -7,6 +7,8 @@ import shutil
 import signal
 import sys
 
+from homeassistant.const import RESTART_EXIT_CODE
+
 from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import furnish
 from tests.e2e.process import ROOT
@@ -46,8 +48,12 @@ async def run(hass: Hass, *, known: bool) -> None:
             await furnish(hass)
         print(f"{hass.url}   user {USER}   password {PASSWORD}   log of Home Agent: debug", flush=True)
         log = asyncio.create_task(follow(hass.process.folder / "hass.out"))
-        await hass.process.wait()
+        while (code := await hass.process.wait()) == RESTART_EXIT_CODE:
+            print("Home Assistant restarts", flush=True)
+            await hass.disconnect()
+            await hass.start()
         log.cancel()
+        print(f"Home Assistant ended by itself, with exit code {code}", flush=True)
     finally:
         await hass.stop()
 

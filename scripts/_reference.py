@@ -42,6 +42,8 @@ ROOT = Path(__file__).parents[1]
 COMPONENT = ROOT / "custom_components" / "home_agent"
 FOLDER = ROOT / "docs" / "reference"
 WRITTEN = "<!-- Written by scripts/reference; edit the code or its texts instead. -->\n"
+PATTERNS = "_patterns"
+"""The end of a field for the items of a list that its entity picker cannot show."""
 PLACEHOLDER = re.compile(r"{\w+}")
 TEXTS: dict[str, Any] = json.loads((COMPONENT / "translations" / "en.json").read_text(encoding="utf-8"))
 
@@ -67,16 +69,28 @@ def fields_of(form: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for part in (form, *form.get("sections", {}).values()):
         described = part.get("data_description", {})
         for key, label in part.get("data", {}).items():
-            if not key.endswith(("_defaults", "_patterns")):
+            if not key.endswith("_defaults"):
                 yield key, label, described.get(key, "")
 
 
+def label_of(key: str, label: str) -> str:
+    """Return the label of a field; those of patterns in a section of their own are called as their list is."""
+    return f"{label} (others)" if key.endswith(PATTERNS) and key.removesuffix(PATTERNS) in options.SAFETY else label
+
+
+def key_cell(key: str) -> str:
+    """Return the key under which a field is stored: patterns are items of the same list."""
+    return f"in `{key.removesuffix(PATTERNS)}`" if key.endswith(PATTERNS) else f"`{key}`"
+
+
 def form_table(form: Mapping[str, Any], defaults: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> str:
-    """Return the table of a form."""
+    """Return the table of a form; a list of patterns stands below the list of entities that it is a part of."""
+    fields = [field for field in fields_of(form) if field[0] not in leave_out]
+    order = [key for key, *_ in fields]
+    fields.sort(key=lambda field: order.index(field[0].removesuffix(PATTERNS)))
     rows = (
-        (label, f"`{key}`", shown(defaults[key]) if key in defaults else "", text)
-        for key, label, text in fields_of(form)
-        if key not in leave_out
+        (label_of(key, label), key_cell(key), shown(defaults[key]) if key in defaults else "", text)
+        for key, label, text in fields
     )
     return table(("Setting", "Key", "Default", "What it does"), rows)
 
@@ -107,11 +121,10 @@ def settings() -> str:
         parts.append(f"### {where['name'] if section else 'Basics'}\n")
         texts = {key: (label, text) for key, label, text in fields_of(where | {"sections": {}})}
         rows = [("Name", "`name`", "", "", texts["name"][1])] if not section else []
-        rows += [
-            (texts[key][0], f"`{key}`", shown(BUILT_IN[key]), bounds(key), texts[key][1])
-            for key, setting in SETTINGS.items()
-            if setting.section is section
-        ]
+        for key in (key for key, setting in SETTINGS.items() if setting.section is section):
+            rows.append((texts[key][0], key_cell(key), shown(BUILT_IN[key]), bounds(key), texts[key][1]))
+            if (others := f"{key}{PATTERNS}") in texts:
+                rows.append((texts[others][0], key_cell(others), "", "", texts[others][1]))
         parts.append(table(("Setting", "Key", "Default", "Accepts", "What it does"), rows))
     parts += ["## A model\n", model_servers()]
     asked = sub["llm"]["step"]
@@ -276,7 +289,8 @@ LIMITS: Mapping[str, Mapping[str, object]] = {
         "Characters of a message": f"{answerers.MAX_MESSAGE:,}; {answerers.MAX_SENTENCE} to an agent without a model",
         "Characters of an answer": f"{stream.MAX_TEXT:,}, and half an hour",
         "Model requests beyond the tool calls": model_turn.MORE_REQUESTS,
-        "Questions per minute from automations": f"{policy.THROTTLE_TURNS}, configurable",
+        "Questions per minute from automations, to one agent": f"{policy.THROTTLE_TURNS}, configurable",
+        "Questions per minute of a person or device, to all agents": f"{policy.THROTTLE_TURNS * policy.PEOPLE}: {policy.PEOPLE} times as many",
         "Wait for a model that is being loaded": f"{messages.PATIENCE} s; {model_turn.TASK.patience} s for an AI task",
         "Wait for a model server in a form": f"{discovery.TIMEOUT} s",
     },

@@ -8,6 +8,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.template import Template
+from homeassistant.setup import async_setup_component
 from homeassistant.util.yaml import parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
@@ -74,7 +75,7 @@ async def test_the_card_answers_and_undoes(hass: HomeAssistant, hass_admin_user:
     await tap(hass, "Yes", alice)
     assert state_of(hass, "lock.front_door") == "unlocked"
     assert shown(hass)[0] == "–"
-    assert "Home Agent, lock.unlock\n  (Front Door)" in shown(hass)[1]
+    assert "Home Agent, lock.unlock, Front Door" in shown(hass)[1]
 
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
     await say(hass, "turn on the bed light", context=Context(user_id=hass_admin_user.id))
@@ -82,7 +83,17 @@ async def test_the_card_answers_and_undoes(hass: HomeAssistant, hass_admin_user:
     assert state_of(hass, "light.bed_light") == "on"
     await tap(hass, "Undo", Context(user_id=hass_admin_user.id))
     assert state_of(hass, "light.bed_light") == "off"
-    assert "(Bed Light) ↶" in shown(hass)[1]
+    assert "Bed Light ↶" in shown(hass)[1]
+
+
+@pytest.mark.usefixtures("entry")
+async def test_the_card_names_what_home_assistant_handled_itself(hass: HomeAssistant) -> None:
+    trigger = {"trigger": "conversation", "command": "ring the bell"}
+    config = {"alias": "Ring", "trigger": trigger, "action": [{"set_conversation_response": "Ding."}]}
+    assert await async_setup_component(hass, "automation", {"automation": [config]})
+    await say(hass, "ring the bell")
+    await hass.async_block_till_done()
+    assert shown(hass)[1].endswith(": Home Agent, trigger_sentence")
 
 
 @pytest.mark.usefixtures("entry")

@@ -172,7 +172,7 @@ class LastAction(HomeSensor):
                 "action_id": action.id,
                 "when": action.when.isoformat(),
                 "agent": action.profile,
-                "actions": [effect.action for effect in action.effects][:MAX_ACTIONS],
+                "actions": [effect.action for effect in action.effects][:MAX_ACTIONS] or [action.tool],
                 "entity_ids": [*action.before][:MAX_ACTIONS],
                 "success": action.success,
                 "undone": action.undone is not None,

@@ -10,9 +10,10 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import parse_yaml
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.home.domains import DOMAINS
+from custom_components.home_agent.home.taught_names import taught_names_of
 from custom_components.home_agent.memory.extraction import Figures
 from custom_components.home_agent.policy import confirmation, policy
 from custom_components.home_agent.policy.write import WriteRecord
@@ -21,6 +22,7 @@ from custom_components.home_agent.support import errors
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.plan import ActionClass, Plan
+from custom_components.home_agent.turn.proposal import ProposalStatus
 from custom_components.home_agent.turn.turn import ToolCallRecord, Turn, current_turn
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer, text, tool_call
@@ -59,6 +61,49 @@ async def test_the_response_of_process(hass: HomeAssistant, llm_server: LLMServe
     assert set(response) == set(example) == documented
     assert set(response["tool_calls"][0]) == set(example["tool_calls"][0])
     assert set(response["tokens"]) == set(example["tokens"])
+
+
+def responded(action: str) -> set[str]:
+    """Return what the table of responses names for an action."""
+    content = section("reference/responses.md", "Other actions")
+    [cell] = [cell for first, cell in rows(content, columns=2) if f"`{action}`" in first]
+    return set(CODE.findall(cell))
+
+
+async def test_the_responses_of_actions(hass: HomeAssistant) -> None:
+    await build_house(hass)
+    await set_up(hass)
+    admin = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
+    taught_names_of(hass).async_note("light.bed_light", "moon lamp", ProposalStatus.PROPOSED, None)
+
+    async def act(action: str, **data: Any) -> Any:
+        return await hass.services.async_call(DOMAIN, action, data, blocking=True, return_response=True, context=admin)
+
+    turned_on = {"action": "turn_on", "entity_id": "light.bed_light"}
+    assert set(await act("execute_tool", tool_name="ha_control", parameters=turned_on)) <= responded("execute_tool")
+    [done] = (await act("list_actions"))["actions"]
+    assert {"actions", *done, *done["calls"][0]} <= responded("list_actions")
+    undone = await act("undo")
+    assert {*undone, *undone["restored"][0]} <= responded("undo")
+    memory = await act("add_memory", content="The spare key hangs behind the freezer")
+    listed = await act("list_memories")
+    row = listed["memories"][0]
+    assert {*listed, *row} == responded("list_memories")
+    assert {*memory} - {*row} == responded("add_memory") - {"added", "merged"}
+    [found] = (await act("search_memories", query="spare key"))["memories"]
+    assert {*found} - {*row} == responded("search_memories") - {"memories"}
+    taught = await act("forget_taught_name", name="moon lamp")
+    assert {*taught, *taught["forgotten"][0]} <= responded("forget_taught_name")
+    for action, data in (
+        ("clear_history", {}),
+        ("get_profile", {}),
+        ("reindex_entities", {}),
+        ("delete_memory", {"memory_id": row["memory_id"]}),
+        ("export_memories", {}),
+        ("index_entity", {"entity_id": "light.bed_light"}),
+        ("add_document", {"text": "# Boiler\nPress it twice."}),
+    ):
+        assert set(await act(action, **data)) == responded(action) - {"remove_document"}, action
 
 
 def a_turn() -> Turn:

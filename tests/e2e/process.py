@@ -42,9 +42,9 @@ logbook:
 conversation:
 assist_pipeline:
 demo:
-automation:
-script:
-scene:
+automation: !include automations.yaml
+script: !include scripts.yaml
+scene: !include scenes.yaml
 todo:
 input_boolean:
 input_number:
@@ -58,6 +58,9 @@ logger:
   logs:
     custom_components.home_agent: {log_level}
 """
+
+INCLUDED = ("automations.yaml", "scripts.yaml", "scenes.yaml")
+"""What Home Assistant's own editors write."""
 
 # The one onboarding step that installs packages and calls out (weather, speech, radio) counts as done.
 ONBOARDING = {"version": 4, "minor_version": 1, "key": "onboarding", "data": {"done": ["core_config"]}}
@@ -109,7 +112,10 @@ class HassProcess:
         (folder / ".storage").mkdir(parents=True, exist_ok=True)
         (folder / "www").mkdir(exist_ok=True)
         (folder / "www" / TOKEN).write_text(self._token)
-        (folder / "configuration.yaml").write_text(CONFIGURATION.format(name=name, log_level=log_level))
+        if not (configuration := folder / "configuration.yaml").exists():
+            configuration.write_text(CONFIGURATION.format(name=name, log_level=log_level))
+        for included in INCLUDED:
+            (folder / included).touch()
         (folder / ".storage" / "http").write_text(json.dumps(http_settings(host, self.port)))
         if not (onboarding := folder / ".storage" / "onboarding").exists():
             onboarding.write_text(json.dumps(ONBOARDING))
@@ -156,10 +162,9 @@ class HassProcess:
         except ClientError:
             return False
 
-    async def wait(self) -> None:
-        """Wait until Home Assistant ends by itself."""
-        if self._process:
-            await self._process.wait()
+    async def wait(self) -> int:
+        """Wait until Home Assistant ends by itself, and return its exit code; 0 if it was not running."""
+        return await self._process.wait() if self._process else 0
 
     async def stop(self) -> int:
         """Ask Home Assistant to stop, as its supervisor would; return its exit code, 0 if it was not running."""

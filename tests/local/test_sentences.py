@@ -352,9 +352,38 @@ async def test_sentence_trigger_is_judged_by_what_it_does(hass: HomeAssistant, n
     else:
         assert speech(said) == "Run ring the bell (and with it: unlock Front Door)?"
         assert state_of(hass, "lock.front_door") == "locked"
-        assert speech(await say(hass, "yes", said.conversation_id, device_id="a device")) == "Done."
+        assert speech(await say(hass, "yes", said.conversation_id, device_id="a device")) == "Come in."
     assert state_of(hass, "lock.front_door") == "unlocked"
     assert speech(await say(hass, "undo that", said.conversation_id, device_id="a device")) != ""
+
+
+async def test_sentence_trigger_without_words_of_its_own(hass: HomeAssistant) -> None:
+    assert await async_setup_component(hass, "automation", {"automation": [{**RING, "action": [UNLOCKS]}]})
+    await set_up(hass)
+    said = await say(hass, "ring the bell", device_id="a device")
+    assert speech(await say(hass, "yes", said.conversation_id, device_id="a device")) == "Done."
+
+
+async def test_sentence_trigger_that_asks_another_agent(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    ask = {
+        "action": "home_agent.process",
+        "data": {"text": "{{ trigger.slots.question }}", "profile": "home_agent", "conversation_id": "gardener"},
+        "response_variable": "gardener",
+    }
+    trigger = {"trigger": "conversation", "command": "ask the gardener {question}"}
+    config = {
+        "alias": "Ask",
+        "trigger": trigger,
+        "action": [ask, {"set_conversation_response": "{{ gardener.answer }}"}],
+    }
+    assert await async_setup_component(hass, "automation", {"automation": [config]})
+    await set_up(hass, llm_server, profile={"local_first": True})
+    llm_server.plan(text("Plant in spring."))
+    said = await say(hass, "ask the gardener when to plant", device_id="a device")
+    assert speech(said).startswith("Run ask the gardener when to plant")
+    assert not llm_server.requests
+    said = await say(hass, "yes", said.conversation_id, device_id="a device")
+    assert speech(said) == "Plant in spring."
 
 
 async def test_sentence_trigger_that_changed_since_the_question(hass: HomeAssistant) -> None:

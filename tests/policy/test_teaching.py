@@ -443,7 +443,7 @@ async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Conte
     others = (await act(hass, "list_taught_names", alice))["names"]
     assert [row["name"] for row in others] == ["moon lamp"]  # what somebody else proposed is none of hers
     forgotten = await act(hass, "forget_taught_name", admin, name="Moon Lamp")
-    assert [row["target"] for row in forgotten["forgotten"]] == [BED]
+    assert [(row["target"], row["present"]) for row in forgotten["forgotten"]] == [(BED, False)]
     assert aliases(hass) == before
     await act(hass, "forget_taught_name", admin, name="sky")
     assert proposals(hass) == 0

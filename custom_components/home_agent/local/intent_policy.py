@@ -289,6 +289,11 @@ class SentenceTrigger(HomeAgentTool):
         ]
         return {"response": next((said for said in await asyncio.gather(*begun) if said), None)}
 
+    @override
+    def answer(self, result: JsonValueType) -> str:
+        """Return what the automation wants to be said."""
+        return str(result.get("response") or "") if isinstance(result, dict) else ""
+
 
 async def answer_strictly(sentence: Sentence) -> Result:
     """Handle what one of Home Assistant's sentences fits, unless it is left to a model; "all lights off" is no question."""

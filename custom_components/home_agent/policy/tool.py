@@ -62,7 +62,7 @@ class HomeAgentTool(llm.Tool):
     fails_in_own_words = False
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
     answers = False
-    """Its result is an answer: it is spoken after a yes."""
+    """Its result is an answer of a model: it is spoken after a yes."""
     is_elsewhere = False
     """What it does belongs to another conversation: it takes as long as an answer takes, and the call is not kept in this one."""
     timed_out: str = ""
@@ -84,6 +84,10 @@ class HomeAgentTool(llm.Tool):
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
         """Return what is said after a yes of texts that it kept or dropped: the texts by the key of their sentence."""
         return {}
+
+    def answer(self, result: JsonValueType) -> str:
+        """Return what is said after a yes instead of "Done."; empty if the result has no words of its own."""
+        return str(result) if self.answers else ""
 
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

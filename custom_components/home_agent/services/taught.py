@@ -47,7 +47,6 @@ async def _async_forget_taught_name(call: ServiceCall) -> ServiceResponse:
     found = [row for row in names.rows() if phrase(row.name) == wanted]
     if not found:
         raise invalid("taught_name_not_found", name=call.data["name"])
-    forgotten: list[JsonValueType] = [_taught_name(hass, row) for row in found]
     turn, tool = await async_turn(call, runtime.registry.default, call.context.id), ForgetName()
     for row in found:
         if row.status is not ProposalStatus.APPROVED:
@@ -59,7 +58,7 @@ async def _async_forget_taught_name(call: ServiceCall) -> ServiceResponse:
             raise invalid("tool_refused", detail=str(result.data["error"]))
     if turn.record.request_id is not None:
         return await async_put_outside(hass, runtime.policy, turn)
-    return {"forgotten": forgotten}
+    return {"forgotten": [_taught_name(hass, row) for row in found]}
 
 
 async def _async_list_learned_phrases(call: ServiceCall) -> ServiceResponse:
