@@ -42,11 +42,9 @@ class SlashCommand:
     """A command that was said, and what stands behind it."""
 
     name: str
-    profile: Profile | None
-    """None: `/help`."""
+    profile: Profile | None  # none: `/help`
     text: str
-    by_rule: bool = False
-    """Whether no command was said, but a rule of the owner's chose the agent."""
+    by_rule: bool = False  # whether no command was said, but a rule of the owner's chose the agent
 
 
 @dataclass(eq=False)

@@ -61,8 +61,7 @@ class Manner:
     """Of one request that is too long. With 1, it is not repeated if the server is away, and an empty answer is a failure."""
     patience: float = PATIENCE
     calls: bool = True
-    in_words: bool = True
-    """Whether a failure becomes part of the answer; else it is raised."""
+    in_words: bool = True  # whether a failure becomes part of the answer; else it is raised
 
 
 TALK = Manner()

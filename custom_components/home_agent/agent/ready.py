@@ -55,8 +55,7 @@ class _ExpectedSpeaker:
 
     turn: Turn
     due_since: float | None = None
-    read: HomeSnapshot | None = None
-    """The home as it stood in the prompt that the model has read last."""
+    read: HomeSnapshot | None = None  # the home as it stood in the prompt that the model has read last
 
 
 @dataclass(slots=True, kw_only=True)

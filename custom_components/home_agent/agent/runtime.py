@@ -50,8 +50,7 @@ class RuntimeData:
     policy: Policy
     proposals: Proposals
     tools: Tools
-    own_tools: Tools
-    """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
+    own_tools: Tools  # those of `tools` that are ours or the owner's; they can be lent to other programs
     commands: Commands
     means: Means
     throttle: Throttle
@@ -103,8 +102,7 @@ class Exchange:
     turn: Turn
     transcript: Transcript
     endpoint: Endpoint | None
-    user_input: ConversationInput
-    """Without a PIN."""
+    user_input: ConversationInput  # without a PIN
     chat_log: ChatLog
     command: SlashCommand | None = None
     reply: ConfirmationReply | None = None

@@ -40,8 +40,7 @@ class ModelFacts:
     """One model on one server."""
 
     factor: float = 1.0
-    window: int | None = None
-    """Tokens of prompt and answer together; None: it did not tell."""
+    window: int | None = None  # tokens of prompt and answer together; None: it did not tell
 
 
 type NamedFacts = tuple[str, ModelFacts]

@@ -110,8 +110,7 @@ class ChatRequest:
     max_text: int | None = None
     """Tokens of the answer's text, without thinking, after which the client ends it; not sent to the server."""
     patience: float = PATIENCE
-    retries: bool = True
-    """Whether to repeat it once after a temporary failure before the first delta."""
+    retries: bool = True  # whether to repeat it once after a temporary failure before the first delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +129,8 @@ class ModelReply:
     finish_reason: str | None = None
     """`stop`, `tool_calls`, `length`, `content_filter`, `repeats` (ours); None if the stream ended without one."""
     first_delta_ms: int | None = None
-    started: bool = False
-    """Whether a delta left the client: from then on the request must not be repeated."""
-    estimated_tokens: int | None = None
-    """Uncorrected estimate of the request; None if it has files."""
+    started: bool = False  # whether a delta left the client: from then on the request must not be repeated
+    estimated_tokens: int | None = None  # uncorrected estimate of the request; None if it has files
 
 
 class BrokenArguments(dict[str, Any]):

@@ -69,18 +69,13 @@ _TAG, _CLOSING = re.compile(f"{_OPEN}|{_CLOSE}"), re.compile(_CLOSE)
 class ThinkingSplitter:
     """Separates thinking from the answer by `<think>` and `</think>`; the opening tag may be in the prompt instead."""
 
-    undecided: bool = False
-    """Whether text is held until a tag tells if it began with thinking."""
-    answering: bool = False
-    """Whether text without `<` belongs to the answer unchanged."""
-    stray_close: bool = False
-    """Whether a closing tag came without an opening one."""
-    pending: str = ""
-    """The end of the text, if it may be the start of a tag."""
+    undecided: bool = False  # whether text is held until a tag tells if it began with thinking
+    answering: bool = False  # whether text without `<` belongs to the answer unchanged
+    stray_close: bool = False  # whether a closing tag came without an opening one
+    pending: str = ""  # the end of the text, if it may be the start of a tag
     held: list[str] = field(default_factory=list)
     thinking: bool = False
-    answered: bool = False
-    """Whether a part of the answer was returned; leading blanks are dropped until then."""
+    answered: bool = False  # whether a part of the answer was returned; leading blanks are dropped until then
     _unclosed: list[str] = field(default_factory=list)
 
     @property
@@ -219,8 +214,7 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: str = ""
-    extra: Mapping[str, Any] | None = None
-    """`extra_content`: Gemini's signature."""
+    extra: Mapping[str, Any] | None = None  # `extra_content`: Gemini's signature
 
     @property
     def complete(self) -> bool:

@@ -47,8 +47,7 @@ class Trial:
     """The result of a trial."""
 
     error: LLMError | None = None
-    first_word: float | None = None
-    """Seconds until the first word of the answer, after thinking."""
+    first_word: float | None = None  # seconds until the first word of the answer, after thinking
     speed: float | None = None
     """Tokens a second from the first piece on, with thinking; None if the answer was too short."""
     calls_tools: bool | None = None

@@ -89,16 +89,13 @@ class Call:
     """One call that waits."""
 
     tool: HomeAgentTool
-    arguments: dict[str, Any]
-    """As the model wrote them; they are planned again when the answer comes."""
-    plan: Plan
-    """What was asked about: the new plan has to equal it."""
+    arguments: dict[str, Any]  # as the model wrote them; they are planned again when the answer comes
+    plan: Plan  # what was asked about: the new plan has to equal it
     why: tuple[str, ...] = ()
     """Why it is asked about, besides what it does: a list of the owner's, words from outside."""
     place: int = 0
     """Which call of its turn it was; calls of one message are planned side by side, but asked and made in their order."""
-    turn: Turn | None = None
-    """The delegated turn that wants it; None: the one that asks."""
+    turn: Turn | None = None  # the delegated turn that wants it; None: the one that asks
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -113,18 +110,14 @@ class Confirmation:
     id: str
     turn: Turn
     calls: list[Call] = field(default_factory=list)
-    question: str = ""
-    """As it was put; empty until then, and no answer counts before."""
+    question: str = ""  # as it was put; empty until then, and no answer counts before
     expires: datetime = field(default_factory=dt_util.utcnow)
     tries_left: int = TRIES
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
-    explained: bool = False
-    """The user has asked what this is about: that is answered once."""
-    is_gone: bool = False
-    """It was refused or dropped: a later yes is told that there is nothing to confirm."""
-    told_late: bool = False
-    """A late answer has been told that it is late."""
+    explained: bool = False  # the user has asked what this is about: that is answered once
+    is_gone: bool = False  # it was refused or dropped: a later yes is told that there is nothing to confirm
+    told_late: bool = False  # a late answer has been told that it is late
     stop_timer: CALLBACK_TYPE | None = None
 
     @property

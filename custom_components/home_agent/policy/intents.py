@@ -92,8 +92,7 @@ class Mismatch:
 
     reason: intent.MatchFailedReason
     constraints: intent.MatchTargetsConstraints
-    certain: bool
-    """Whether the handler cannot find anything either."""
+    certain: bool  # whether the handler cannot find anything either
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,40 +44,28 @@ class JournalEntry:
     user_id: str | None
     device_id: str | None
     conversation_id: str
-    turn_id: str
-    """Shared by the actions of one request: they are undone together."""
+    turn_id: str  # shared by the actions of one request: they are undone together
     profile: str
     tool: str
-    subject: str | None
-    """What it touched when it was not entities."""
+    subject: str | None  # what it touched when it was not entities
     words: str
-    effects: tuple[Effect, ...]
-    """Codes and texts in their data are masked."""
+    effects: tuple[Effect, ...]  # codes and texts in their data are masked
     before: Mapping[str, Snapshot]
-    after: Mapping[str, Snapshot]
-    """States of the entities that it concerned, for effects of any kind."""
-    outcomes: Mapping[str, Outcome]
-    """By subject."""
+    after: Mapping[str, Snapshot]  # states of the entities that it concerned, for effects of any kind
+    outcomes: Mapping[str, Outcome]  # by subject
     success: bool
     captured: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
     """By kind and subject, what kinds captured besides states before."""
-    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
-    """The same afterwards."""
-    left_out: int = 0
-    """Entities beyond those that are kept."""
+    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)  # the same afterwards
+    left_out: int = 0  # entities beyond those that are kept
     set_off: tuple[str, ...] = ()
     """Entities of `before` that it was not about: a scene or a script changed them."""
-    runners: tuple[str, ...] = ()
-    """The scenes and scripts that did."""
-    hidden: int = 0
-    """Entities that those changed without being exposed."""
-    unseen: bool = False
-    """What those did later is not known: they ran longer than they were watched."""
-    restored: tuple[str, ...] = ()
-    """Entities that were put back, or needed not be, while others were not."""
+    runners: tuple[str, ...] = ()  # the scenes and scripts that did
+    hidden: int = 0  # entities that those changed without being exposed
+    unseen: bool = False  # what those did later is not known: they ran longer than they were watched
+    restored: tuple[str, ...] = ()  # entities that were put back, or needed not be, while others were not
     tried: datetime | None = None
-    undone: datetime | None = None
-    """When all of it was taken back."""
+    undone: datetime | None = None  # when all of it was taken back
 
     @property
     def happened(self) -> bool:

@@ -93,8 +93,7 @@ class Decision:
 
     action: Verdict
     why: tuple[str, ...] = ()
-    subject: str = ""
-    """What the owner's list of refusals names: an entity, a service, a tool."""
+    subject: str = ""  # what the owner's list of refusals names: an entity, a service, a tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

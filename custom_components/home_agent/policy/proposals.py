@@ -24,17 +24,14 @@ OF_HOME = "home"
 class ProposalKind[Row: Proposal]:
     """Proposals that one issue is about."""
 
-    key: str
-    """Of the issue and its texts."""
+    key: str  # of the issue and its texts
     kept: Proposed[Row]
-    status: ProposalStatus = ProposalStatus.PROPOSED
-    """Of the rows that wait."""
+    status: ProposalStatus = ProposalStatus.PROPOSED  # of the rows that wait
     text: Callable[[Row], Awaitable[str]]
     """Returns what is proposed, for an administrator, in Home Assistant's language."""
     approve: Callable[[Sequence[Row]], Awaitable[str | None]]
     """Approves rows; returns why that failed for some of them, which wait on, or None."""
-    decline: Callable[[Sequence[Row]], None]
-    """Declines rows, so that they are not proposed again."""
+    decline: Callable[[Sequence[Row]], None]  # declines rows, so that they are not proposed again
 
     def waiting(self) -> list[Row]:
         """Return what waits, oldest first."""

@@ -23,12 +23,9 @@ class PendingResult:
 
     render: Callable[[Mapping[str, Outcome]], JsonValueType]
     """Called once, with the outcome of each entity; returns the result."""
-    failed: Collection[str] = ()
-    """Entities whose effect raised."""
-    did_not_run: DidNotRun | None = None
-    """What the first automation among them says that was held back."""
-    fails_in_own_words: bool = False
-    """None of them raised what a device or a server says."""
+    failed: Collection[str] = ()  # entities whose effect raised
+    did_not_run: DidNotRun | None = None  # what the first automation among them says that was held back
+    fails_in_own_words: bool = False  # none of them raised what a device or a server says
 
 
 class HomeAgentTool(llm.Tool):
@@ -51,8 +48,7 @@ class HomeAgentTool(llm.Tool):
     stands_for: str = ""
     """The tool that it is another name of; a list of the owner may name either, and actions are kept under that one."""
     example: str = ""
-    entity_id: str | None = None
-    """Its entity, if it stands for one; a list of the owner may name either."""
+    entity_id: str | None = None  # its entity, if it stands for one; a list of the owner may name either
     wire_parameters: JsonObjectType
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
     stands_alone = False

@@ -40,8 +40,7 @@ class PlanBuilder:
     """Puts effects together into a plan: equal ones on several entities as one, in the order of their first."""
 
     hass: HomeAssistant
-    targets: dict[str, None] = field(default_factory=dict)
-    """What it touches, in this order."""
+    targets: dict[str, None] = field(default_factory=dict)  # what it touches, in this order
     _merged: dict[tuple[str, ...], tuple[Effect, dict[str, None]]] = field(default_factory=dict)
     _reasons: dict[str, None] = field(default_factory=dict)
     _inside: list[ServiceCall] = field(default_factory=list)
@@ -231,15 +230,12 @@ class WriteRecord:
     turn: Turn
     tool_name: str
     plan: Plan
-    before: Mapping[str, State]
-    """The states of the entities that it concerned, before."""
+    before: Mapping[str, State]  # the states of the entities that it concerned, before
     captured: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
     """By kind and subject, what kinds captured besides."""
-    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
-    """The same afterwards."""
+    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)  # the same afterwards
     outcomes: Mapping[str, Outcome]
-    success: bool
-    """The tool did not raise."""
+    success: bool  # the tool did not raise
     following: Following | None = None
     """Watches what it sets off, when that is not what it is about: a scene, a script, an automation that is run."""
 
@@ -261,8 +257,7 @@ class EffectTool(HomeAgentTool):
 class Writes:
     """How the writes of an entry are verified and where they are noted."""
 
-    seconds: float = DEFAULT_SECONDS
-    """The time that entities have to follow; 0 turns verification off."""
+    seconds: float = DEFAULT_SECONDS  # the time that entities have to follow; 0 turns verification off
     note: NoteWrite | None = None
 
     async def async_run(

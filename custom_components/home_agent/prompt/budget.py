@@ -11,19 +11,15 @@ LEAST_TOKENS = 120  # for a few entities with long names and all that is to be s
 class Budget:
     """Tokens for each part of the prompt."""
 
-    prompt: int
-    """Everything besides the instructions and the tools."""
+    prompt: int  # everything besides the instructions and the tools
     home_map: int
     small_map: int
-    states: int
-    """At most; what the home map leaves of the prompt besides `kept`, if that is less."""
+    states: int  # at most; what the home map leaves of the prompt besides `kept`, if that is less
     kept: int
     """A first turn part tells no states with these: they are for blocks, and after them for what is said."""
-    found: int
-    """States that are looked up for the first request of a conversation."""
+    found: int  # states that are looked up for the first request of a conversation
     found_later: int
-    history: int
-    """At most; what the home map and the new turn part leave, if that is less."""
+    history: int  # at most; what the home map and the new turn part leave, if that is less
     blocks: int
 
     def tightened(self, map_tokens: int, told_tokens: int) -> Budget:

@@ -19,8 +19,7 @@ class HistoryMessage:
     """A message that was kept."""
 
     id: str
-    role: str
-    """`user`, `assistant` or `system`; results of tools are not sent again."""
+    role: str  # `user`, `assistant` or `system`; results of tools are not sent again
     text: str
 
 

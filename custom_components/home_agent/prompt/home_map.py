@@ -31,11 +31,9 @@ class HomeMap:
     """The map as it is sent."""
 
     text: str
-    full: bool = True
-    """Whether each entity is named in it."""
+    full: bool = True  # whether each entity is named in it
     tokens: int = 0
-    full_tokens: int = 0
-    """What naming each entity takes, or would take (then about)."""
+    full_tokens: int = 0  # what naming each entity takes, or would take (then about)
 
 
 async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]) -> HomeMap:

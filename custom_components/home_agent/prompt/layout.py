@@ -79,8 +79,7 @@ class Inputs:
 
     budget: Budget
     estimate: Estimate
-    expected: float = 0
-    """Tokens of the instructions that the budget counts already."""
+    expected: float = 0  # tokens of the instructions that the budget counts already
     mode: ContextMode = ContextMode.DIRECT
     instructions: Instructions | None = None
     added: str = ""
@@ -88,8 +87,7 @@ class Inputs:
 
     home: HomeSnapshot
     home_map: HomeMap = field(default_factory=lambda: HomeMap(""))
-    home_text: str = ""
-    """The home map with the states of the baseline; empty: as it stands in `home_map`."""
+    home_text: str = ""  # the home map with the states of the baseline; empty: as it stands in `home_map`
     baseline: Baseline | None = None
 
     rounds: Sequence[Round] = ()
@@ -98,8 +96,7 @@ class Inputs:
     history_messages: int = 0
     head: TurnPart | None = None
     """What the model has read before the message was said: it stays as it is, what is new is said after it."""
-    is_order: bool = False
-    """Whether something is to be done: how the things are need not be told again then."""
+    is_order: bool = False  # whether something is to be done: how the things are need not be told again then
 
     clock: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -107,8 +104,7 @@ class Inputs:
     states: Mapping[str, State] = field(default_factory=dict)
     told_recently: bool = False
     """Whether states that the message is not about were told too short a time ago to be told again."""
-    selection: Selection | None = None
-    """Which entities are listed; None: none beyond those of the baseline."""
+    selection: Selection | None = None  # which entities are listed; None: none beyond those of the baseline
     listed: Mapping[str, KnownState] = field(default_factory=dict)
     found: Sequence[HomeEntity] = ()
     blocks: Mapping[str, Block] = field(default_factory=dict)
@@ -117,8 +113,7 @@ class Inputs:
     context_format: str = "json"
     knows: Callable[[str], bool] | None = None
     """Whether an entity may be named in the attributes of another one; None: none may."""
-    introduce: Callable[[str], str]
-    """Returns name and area of an entity as far as its id does not say them."""
+    introduce: Callable[[str], str]  # returns name and area of an entity as far as its id does not say them
 
     @property
     def room(self) -> int:
@@ -153,8 +148,7 @@ class OmittedStates:
     states: int = 0
     changes: int = 0
     attributes: bool = False
-    full_tokens: int = 0
-    """What the states would have taken, about; 0: nothing was left out."""
+    full_tokens: int = 0  # what the states would have taken, about; 0: nothing was left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,11 +244,9 @@ def states_in_instructions(inputs: Inputs) -> tuple[str, Mapping[str, KnownState
 class Size(NamedTuple):
     """How large a round is, or how large rounds may be."""
 
-    messages: int
-    """What was said: user messages and answers in words; tool calls travel with their round."""
+    messages: int  # what was said: user messages and answers in words; tool calls travel with their round
     words: int
-    tokens: int
-    """The same with the turn part, which has a share of its own."""
+    tokens: int  # the same with the turn part, which has a share of its own
 
 
 def size_of(one: Round, estimate: Estimate) -> Size:

@@ -219,8 +219,7 @@ class EventRequest:
 class HomeEvent:
     """Something that happens, happened or is to be done."""
 
-    when: date | None
-    """A moment in the home's zone, a whole day, or None for a task without a date."""
+    when: date | None  # a moment in the home's zone, a whole day, or None for a task without a date
     title: str
     amount: str = ""
     currency: str = ""

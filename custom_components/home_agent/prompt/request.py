@@ -108,8 +108,7 @@ class Share:
     providers: Providers = field(default_factory=Providers)
     """Asked instead of all others where the instructions are given."""
     sums_up: bool = False
-    reserved: int = 0
-    """Tokens of what it is told behind the message."""
+    reserved: int = 0  # tokens of what it is told behind the message
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,8 +121,7 @@ class Gathering:
     endpoint: Endpoint
     sources: Sources
     tools: Sequence[HomeAgentTool] = ()
-    mask: Mask | None = None
-    """Hides personal data; None: nothing is hidden."""
+    mask: Mask | None = None  # hides personal data; None: nothing is hidden
     share: Share | None = None
     rehearsed: Round | None = None
     """Stands for the next message of the conversation, in which nothing is remembered of it."""

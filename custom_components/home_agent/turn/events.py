@@ -152,8 +152,7 @@ class Optimized:
 
     original_tokens: int
     optimized_tokens: int
-    was_truncated: bool
-    """Something relevant did not fit."""
+    was_truncated: bool  # something relevant did not fit
     rounds_dropped: int
     entities_left_out: int
     attributes_left_out: bool

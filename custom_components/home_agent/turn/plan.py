@@ -38,14 +38,11 @@ TAINTED = "tainted"
 class Effect:
     """One thing that a plan does. How it is judged, executed, verified, described and undone is in policy/effects/, by its kind."""
 
-    kind: ClassVar[str] = ""
-    """Written to the disk with the effect."""
+    kind: ClassVar[str] = ""  # written to the disk with the effect
     domain: str
     service: str
-    entity_ids: tuple[str, ...] = ()
-    """Entities whose states it changes."""
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """Everything else it says, as JSON."""
+    entity_ids: tuple[str, ...] = ()  # entities whose states it changes
+    data: Mapping[str, Any] = field(default_factory=dict)  # everything else it says, as JSON
 
     @property
     def action(self) -> str:
@@ -119,8 +116,7 @@ class Plan:
     """What the tool was when it planned, if it can be changed elsewhere: a yes is for this version only."""
     already: tuple[str, ...] = field(default=(), compare=False)
     """Of what needs a yes: entities that are already what it would make of them. They are not asked about."""
-    insists: bool = False
-    """It needs the user's yes even if the lists of the owner spare it."""
+    insists: bool = False  # it needs the user's yes even if the lists of the owner spare it
     outside: bool = False
     """The result is text from outside the home: from then on the conversation is tainted."""
 

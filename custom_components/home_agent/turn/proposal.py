@@ -35,8 +35,7 @@ class Proposal:
 
     id: str
     status: ProposalStatus
-    user_id: str | None
-    """The user who made it, None if unknown."""
+    user_id: str | None  # the user who made it, None if unknown
 
 
 class Proposed[Row: Proposal](Kept[Row]):

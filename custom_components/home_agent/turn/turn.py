@@ -32,12 +32,9 @@ class Usage:
 
     input_tokens: int = 0
     output_tokens: int = 0
-    cached_tokens: int = 0
-    """Input tokens from the cache."""
-    counted_tokens: int = 0
-    """Input tokens of the requests that tell how many were cached."""
-    prompt_ms: int | None = None
-    """Milliseconds to read the prompts; None if not reported."""
+    cached_tokens: int = 0  # input tokens from the cache
+    counted_tokens: int = 0  # input tokens of the requests that tell how many were cached
+    prompt_ms: int | None = None  # milliseconds to read the prompts; None if not reported
     cached_share: int | None = None
     """Percent of `counted_tokens` that were cached; None if not reported. Set by adding up."""
 
@@ -75,8 +72,7 @@ class Routing:
     """The models asked in a turn that a router split."""
 
     router: ModelUsage = field(default_factory=ModelUsage)
-    domains: dict[str, ModelUsage] = field(default_factory=dict)
-    """By name, in the order of the message."""
+    domains: dict[str, ModelUsage] = field(default_factory=dict)  # by name, in the order of the message
     synthesizer: ModelUsage = field(default_factory=ModelUsage)
 
     @property
@@ -125,12 +121,10 @@ class ToolCallRecord:
     """One tool call, for the response of `home_agent.process` and for events; without results and texts."""
 
     tool_name: str
-    parameters: dict[str, object]
-    """Masked."""
+    parameters: dict[str, object]  # masked
     success: bool
     duration_ms: int
-    error: str | None = None
-    """Class of the error if it failed."""
+    error: str | None = None  # class of the error if it failed
 
 
 class Zone(StrEnum):
@@ -149,18 +143,13 @@ class RouteChoice:
     """Result of comparing a sentence with the routes (local/routes.py)."""
 
     zone: Zone
-    route: str = ""
-    """The best one; empty if nothing resembles it."""
-    second: str = ""
-    """The second best one, or empty."""
-    best: float = 0.0
-    """Similarities, 0 to 1: of the best route, of the second, of the best one's action."""
+    route: str = ""  # the best one; empty if nothing resembles it
+    second: str = ""  # the second best one, or empty
+    best: float = 0.0  # similarities, 0 to 1: of the best route, of the second, of the best one's action
     second_best: float = 0.0
     action: float = 0.0
-    by: str = ""
-    """What was compared: `words`, or `vectors` of a model."""
-    declined: str = ""
-    """Code of the reason why it did not run (docs/LOCAL_BRAIN.md); empty if it did."""
+    by: str = ""  # what was compared: `words`, or `vectors` of a model
+    declined: str = ""  # code of the reason why it did not run (docs/LOCAL_BRAIN.md); empty if it did
 
     def as_dict(self) -> dict[str, Any]:
         """Return the data for events and responses."""
@@ -183,25 +172,16 @@ class RouteChoice:
 class Understanding:
     """The local brain's reading of a sentence."""
 
-    intents: tuple[str, ...] = ()
-    """Intents, or candidates if not certain."""
-    targets: tuple[str, ...] = ()
-    """Entity ids; empty if it declined."""
-    score: float = 0.0
-    """Certainty, 0 to 1."""
-    declined: str = ""
-    """Code of the reason why nothing was done (docs/LOCAL_BRAIN.md); empty if it was."""
-    words: str = ""
-    """Words that are not understood."""
-    candidates: tuple[str, ...] = ()
-    """Entity ids that may be meant."""
-    asked: bool = False
-    """The user was asked which candidate is meant, or answers that question."""
+    intents: tuple[str, ...] = ()  # intents, or candidates if not certain
+    targets: tuple[str, ...] = ()  # entity ids; empty if it declined
+    score: float = 0.0  # certainty, 0 to 1
+    declined: str = ""  # code of the reason why nothing was done (docs/LOCAL_BRAIN.md); empty if it was
+    words: str = ""  # words that are not understood
+    candidates: tuple[str, ...] = ()  # entity ids that may be meant
+    asked: bool = False  # the user was asked which candidate is meant, or answers that question
     learned: bool = False
-    is_near: bool = False
-    """What is not understood may be a typing error, or refer to the sentence before."""
-    route: RouteChoice | None = None
-    """Result of the routes; None if not compared with them."""
+    is_near: bool = False  # what is not understood may be a typing error, or refer to the sentence before
+    route: RouteChoice | None = None  # result of the routes; None if not compared with them
     duration_ms: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -226,33 +206,23 @@ class TurnRecord:
 
     started: float = field(default_factory=time.perf_counter)
     origin: AnswerOrigin = AnswerOrigin.MODEL
-    is_order: bool = False
-    """The message begins like a command: the answer does not repeat what it is about."""
-    requests: int = 0
-    """Requests to the model."""
-    calls_started: int = 0
-    """Tool calls, with refused ones."""
+    is_order: bool = False  # the message begins like a command: the answer does not repeat what it is about
+    requests: int = 0  # requests to the model
+    calls_started: int = 0  # tool calls, with refused ones
     calls: list[ToolCallRecord] = field(default_factory=list)
-    acted: bool = False
-    """Something was done; False if the home shows no effect."""
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """Of all writes, by entity id."""
-    written: Mapping[str, Outcome] = field(default_factory=dict)
-    """Of the last write, by subject."""
+    acted: bool = False  # something was done; False if the home shows no effect
+    outcomes: dict[str, Outcome] = field(default_factory=dict)  # of all writes, by entity id
+    written: Mapping[str, Outcome] = field(default_factory=dict)  # of the last write, by subject
     usage: Usage = field(default_factory=Usage)
     first_token_ms: int | None = None
     """Milliseconds from the input to the model's first words, thinking or tool call; None without any."""
     used_external_llm: bool = False
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into this conversation; the session's own set."""
-    request_id: str | None = None
-    """The confirmation that the turn must ask for (policy/confirmation.py)."""
-    did_not_run: DidNotRun | None = None
-    """Error of the last automation that should have run."""
-    context_mode: str = ""
-    """How the model is told states; empty until known."""
-    is_announced: bool = True
-    """The event of the turn's start was fired; not before its mode is known."""
+    request_id: str | None = None  # the confirmation that the turn must ask for (policy/confirmation.py)
+    did_not_run: DidNotRun | None = None  # error of the last automation that should have run
+    context_mode: str = ""  # how the model is told states; empty until known
+    is_announced: bool = True  # the event of the turn's start was fired; not before its mode is known
     vector_db_query: dict[str, Any] | None = None
     """Counts of documents found by vectors, by collection and in all."""
     fault: Exception | None = None
@@ -262,14 +232,11 @@ class TurnRecord:
     answered_as: Profile | None = None
     """The agent that answered, if it is not the turn's: a command can reach another one after its question."""
     routing: Routing | None = None
-    shares: int = 1
-    """Agents that answer side by side; each adds its tool calls to the limit."""
-    understanding: Understanding | None = None
-    """Reading of the local brain; None if not asked."""
+    shares: int = 1  # agents that answer side by side; each adds its tool calls to the limit
+    understanding: Understanding | None = None  # reading of the local brain; None if not asked
     offers: frozenset[str] | None = None
     """Names of the tools that the model is offered; None: all of the profile."""
-    events_in_prompt: bool = False
-    """The instructions were made in this turn, and hold the calendar events."""
+    events_in_prompt: bool = False  # the instructions were made in this turn, and hold the calendar events
 
     @property
     def duration_ms(self) -> int:
@@ -299,22 +266,17 @@ class Turn:
     conversation_id: str
     text: str
     language: str
-    context: Context
-    """Who asked; every service call carries it."""
-    user: User | None = None
-    """None for a satellite or an automation; exposure alone decides then."""
+    context: Context  # who asked; every service call carries it
+    user: User | None = None  # none for a satellite or an automation; exposure alone decides then
     device_id: str | None = None
     satellite_id: str | None = None
     area_id: str | None = None
-    agent_id: str = ""
-    """Entity id of the profile's conversation entity."""
-    spoken: bool = False
-    """The answer goes to a loudspeaker."""
+    agent_id: str = ""  # entity id of the profile's conversation entity
+    spoken: bool = False  # the answer goes to a loudspeaker
     extra_system_prompt: str | None = None
     context_entities: Sequence[ContextEntity] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
-    rehearsal: bool = False
-    """It only lets a model read the next prompt ahead; no user input, no events."""
+    rehearsal: bool = False  # it only lets a model read the next prompt ahead; no user input, no events
     direct: bool = False
     """A user's own message, not one of a tool, script or automation that another turn started."""
     confirm_via: tuple[str, ...] = ()
@@ -325,20 +287,17 @@ class Turn:
     """The parent's model hands its request to this profile, which may do only what the parent may."""
     extension: str = ""
     """The extension whose tools it has instead of the profile's; chosen by the parent's router."""
-    place: int = 0
-    """Its number among turns that answer side by side; confirmations are asked in this order."""
+    place: int = 0  # its number among turns that answer side by side; confirmations are asked in this order
     within: tuple[Narrowing, ...] = ()
     """Parts of the home that an entity must all be in: the profile's, and those of each turn that led to this one.
     Empty: the whole exposed home."""
     record: TurnRecord = field(default_factory=TurnRecord, repr=False)
 
-    speaks: str = field(init=False)
-    """Language of the answer: the profile's own, or the message's."""
+    speaks: str = field(init=False)  # language of the answer: the profile's own, or the message's
     translates: bool = field(init=False)
     """Whether answer and message differ in language; Home Assistant's own sentences answer in the message's."""
     owner: Owner = field(init=False)
-    answerable: bool = field(init=False)
-    """Whether a confirmation can be asked for."""
+    answerable: bool = field(init=False)  # whether a confirmation can be asked for
     lineage: tuple[Turn, ...] = field(init=False, repr=False)
     """The turn itself and those that delegated it, up to the user's own turn."""
     remembers: bool = field(init=False)
@@ -395,15 +354,11 @@ class Answer:
     """An answer to a turn."""
 
     text: str = ""
-    done: bool = True
-    """False if the text reports an error."""
+    done: bool = True  # false if the text reports an error
     origin: AnswerOrigin = AnswerOrigin.LOCAL
-    needs_confirmation: bool = False
-    """The turn's question is asked instead of the text."""
-    response: intent.IntentResponse | None = None
-    """Home Assistant's own response, with data besides the text."""
-    is_in_chat_log: bool = False
-    """The text is in the chat log already."""
+    needs_confirmation: bool = False  # the turn's question is asked instead of the text
+    response: intent.IntentResponse | None = None  # Home Assistant's own response, with data besides the text
+    is_in_chat_log: bool = False  # the text is in the chat log already
 
 
 @dataclass(slots=True)
@@ -412,15 +367,12 @@ class TurnRequest:
 
     context_entities: Sequence[ContextEntity] | None = None
     confirm_via: tuple[str, ...] = ()
-    by_name: bool = False
-    """The agent was named, so no rule chooses another one."""
-    delegated_by: Turn | None = None
-    """The turn whose model hands over the request."""
+    by_name: bool = False  # the agent was named, so no rule chooses another one
+    delegated_by: Turn | None = None  # the turn whose model hands over the request
     handed_on_by: Profile | None = None
     """The agent that heard a slash command; its protections hold for the agent that answers."""
     delta_listener: Callable[[ChatLog, dict[str, Any]], None] | None = None
-    turn: Turn | None = None
-    """The opened turn, for the caller."""
+    turn: Turn | None = None  # the opened turn, for the caller
 
 
 current_request: ContextVar[TurnRequest | None] = ContextVar("home_agent_request", default=None)

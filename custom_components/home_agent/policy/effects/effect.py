@@ -54,8 +54,7 @@ class Undoing:
 
     hass: HomeAssistant
     user: User | None
-    force: bool
-    """Whether what was changed since is undone, too."""
+    force: bool  # whether what was changed since is undone, too
     subjects: Collection[str]
 
 
@@ -65,8 +64,7 @@ class WayBack:
 
     fate: Fate
     effects: Sequence[Effect] = ()
-    label: str = ""
-    """What it is called in the result of undo; empty: by the words of who did it."""
+    label: str = ""  # what it is called in the result of undo; empty: by the words of who did it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +74,12 @@ class SubjectChange:
     effects: Sequence[Effect]
     success: bool
     outcome: Outcome | None = None
-    captured: Before | None = None
-    """What the kind captured before."""
-    left: Before | None = None
-    """The same, captured afterwards."""
+    captured: Before | None = None  # what the kind captured before
+    left: Before | None = None  # the same, captured afterwards
     before: Snapshot | None = None
     after: Snapshot | None = None
-    named: bool = True
-    """Whether the action was about it; False if a scene or a script changed it."""
-    sets_off: bool = False
-    """Whether the action changed other entities by a scene, a script or an automation."""
+    named: bool = True  # whether the action was about it; False if a scene or a script changed it
+    sets_off: bool = False  # whether the action changed other entities by a scene, a script or an automation
 
 
 @dataclass(eq=False)
@@ -94,8 +88,7 @@ class EffectWatch[E: Effect]:
 
     hass: HomeAssistant
     kind: EffectKind[E]
-    subjects: Mapping[str, Sequence[E]]
-    """The effects on each subject, in their order."""
+    subjects: Mapping[str, Sequence[E]]  # the effects on each subject, in their order
 
     def listen(self, subjects: Sequence[str], look: Callable[[str], None]) -> CALLBACK_TYPE | None:
         """Call `look` with each subject that changes; None if changes cannot be followed, so that waiting is useless."""
@@ -121,8 +114,7 @@ class EffectKind[E: Effect](ABC):
     """One kind of effect."""
 
     effect: ClassVar[type[Any]]
-    changes_states: ClassVar[bool] = False
-    """Whether the states of the plan's targets tell what became of it."""
+    changes_states: ClassVar[bool] = False  # whether the states of the plan's targets tell what became of it
     why: ClassVar[Mapping[str, str]] = {}
     """By reason of `judge`, the translation key of the sentence that explains why a yes is needed."""
     activity: ClassVar[Mapping[str, str]] = {}

@@ -385,10 +385,8 @@ class _Trace:
     before: Snapshot
     after: Snapshot | None
     expected: Expectation | None
-    concerned: frozenset[str]
-    """Aspects that the actions were about, or that moved with them."""
-    was_so: bool
-    """It was in the requested state before, so that nothing has to be undone."""
+    concerned: frozenset[str]  # aspects that the actions were about, or that moved with them
+    was_so: bool  # it was in the requested state before, so that nothing has to be undone
 
     @classmethod
     def of(cls, entity_id: str, done: Sequence[SubjectChange]) -> _Trace:
