@@ -101,10 +101,8 @@ def test_a_name_without_end_is_looked_at_up_to_a_bound() -> None:
 
 
 HOUSE: Mapping[str, Sequence[str]] = {
-    "light.a": ("Kitchen lamp", "Old one"),
-    "light.b": ("Kitchen light",),
-    "area:kitchen": ("Kitchen",),
-}
+    "light.a": ("Kitchen lamp", "Old one"), "light.b": ("Kitchen light",), "area:kitchen": ("Kitchen",),
+}  # fmt: skip
 
 
 def test_an_index_that_changes_is_as_if_it_were_made_anew() -> None:

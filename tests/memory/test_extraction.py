@@ -279,17 +279,13 @@ def other(server: LLMServer, **data: Any) -> ConfigSubentryDataWithId:
     return ConfigSubentryDataWithId(
         subentry_type="llm",
         data={
-            "preset": "custom",
-            "base_url": server.base_url,
-            "model": "other",
-            "keep_ready": False,
-            "context_window": 16384,
-            **data,
+            "preset": "custom", "base_url": server.base_url, "model": "other", "keep_ready": False,
+            "context_window": 16384, **data,
         },
         title="Other",
         unique_id=None,
         subentry_id="llm-2",
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -75,23 +75,13 @@ async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Contex
         "count": 1,
         "memories": [
             {
-                "memory_id": memory.id,
-                "content": COFFEE,
-                "type": "preference",
-                "owner": anna.user_id,
-                "owner_name": "Anna",
-                "source": "said",
-                "importance": 0.5,
-                "extracted_at": memory.extracted_at.isoformat(),
-                "last_accessed": memory.extracted_at.isoformat(),
-                "accesses": 0,
-                "expires_at": None,
-                "language": "en",
-                "tainted": "",
-                "replaced_by": None,
+                "memory_id": memory.id, "content": COFFEE, "type": "preference", "owner": anna.user_id,
+                "owner_name": "Anna", "source": "said", "importance": 0.5,
+                "extracted_at": memory.extracted_at.isoformat(), "last_accessed": memory.extracted_at.isoformat(),
+                "accesses": 0, "expires_at": None, "language": "en", "tainted": "", "replaced_by": None,
             }
         ],
-    }
+    }  # fmt: skip
     assert all(not isinstance(value, (dict, list)) for value in listed["memories"][0].values())
     everything = await call(hass, "list_memories", limit=2)
     assert everything["count"] == 3

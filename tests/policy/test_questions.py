@@ -245,10 +245,8 @@ async def test_questions_by_language(hass: HomeAssistant, make_turn: MakeTurn, w
     assert question.startswith(f"{name}: ")
     assert question.count(name) == 2  # its state and what would be done
     assert {word.casefold() for word in question.split()} & {word.casefold() for word in english.split()} <= {
-        *name.casefold().split(),
-        f"{name.split()[-1].casefold()}?",
-        "alarm?",
-    }
+        *name.casefold().split(), f"{name.split()[-1].casefold()}?", "alarm?",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("sv", "Kod?"), ("ko", "코드?")])

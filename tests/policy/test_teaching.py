@@ -424,22 +424,14 @@ async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Conte
     ]
     assert told == [
         {
-            "target": "light.ceiling_lights",
-            "target_name": "Ceiling Lights",
-            "name": "sky",
-            "status": "proposed",
-            "user_id": None,
-            "present": False,
+            "target": "light.ceiling_lights", "target_name": "Ceiling Lights", "name": "sky", "status": "proposed",
+            "user_id": None, "present": False,
         },
         {
-            "target": BED,
-            "target_name": "Bed Light",
-            "name": "moon lamp",
-            "status": "taught",
-            "user_id": admin.user_id,
-            "present": True,
+            "target": BED, "target_name": "Bed Light", "name": "moon lamp", "status": "taught",
+            "user_id": admin.user_id, "present": True,
         },
-    ]
+    ]  # fmt: skip
     others = (await act(hass, "list_taught_names", alice))["names"]
     assert [row["name"] for row in others] == ["moon lamp"]  # what somebody else proposed is none of hers
     forgotten = await act(hass, "forget_taught_name", admin, name="Moon Lamp")
@@ -545,9 +537,7 @@ async def test_undo_works_after_a_restart(hass: HomeAssistant, hass_storage: dic
     assert aliases(hass) == before
 
 
-async def test_a_proposal_of_a_deactivated_user_is_not_approved(
-    hass: HomeAssistant,
-) -> None:
+async def test_a_proposal_of_a_deactivated_user_is_not_approved(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     user = MockUser(name="Guest").add_to_hass(hass)
     user.mock_policy({"entities": {"entity_ids": {"light.ceiling_lights": True}}})

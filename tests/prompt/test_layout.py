@@ -156,21 +156,10 @@ LONG_AGO = {"baseline": BASELINE, "states": {"light.desk": ON}}
         ),
     ],
     ids=[
-        "found",
-        "mode off",
-        "known already",
-        "changed",
-        "gone",
-        "gone a moment ago",
-        "as the baseline says",
-        "asked for",
-        "to be switched",
-        "changed since the baseline",
-        "listed",
-        "not in the map",
-        "in words",
+        "found", "mode off", "known already", "changed", "gone", "gone a moment ago", "as the baseline says",
+        "asked for", "to be switched", "changed since the baseline", "listed", "not in the map", "in words",
     ],
-)
+)  # fmt: skip
 def test_states_of_a_turn(inputs: dict[str, Any], states: object) -> None:
     assert data(layout(replace(NOTHING, **inputs))).get("states") == states
 

@@ -42,12 +42,10 @@ async def test_documents_stand_behind_the_instructions_with_headers(hass: HomeAs
     order = [
         said.index(part)
         for part in (
-            "\n\nBe kind.\n\n",
-            "\n\n## Documentation: rules.md\n\n# Rules\nNo shoes. {{ user_name }} {language}\n\n",
-            "\n\n## Documentation: TALKING.md\n\n# How to talk to the agent\n",
-            "\n\n## Home\n\n",
+            "\n\nBe kind.\n\n", "\n\n## Documentation: rules.md\n\n# Rules\nNo shoes. {{ user_name }} {language}\n\n",
+            "\n\n## Documentation: TALKING.md\n\n# How to talk to the agent\n", "\n\n## Home\n\n",
         )
-    ]
+    ]  # fmt: skip
     assert order == sorted(order)
 
 

@@ -55,10 +55,8 @@ async def test_instructions_stay(hass: HomeAssistant, llm_server: LLMServer, fre
         assert after[: len(before)] == before
     assert "2026-11-21T06:31:00-08:00" in system(llm_server)
     assert [part(message)["time"] for message in bodies(llm_server)[-1] if message["role"] == "user"] == [
-        "06:31",
-        "06:32",
-        "06:33",
-    ]
+        "06:31", "06:32", "06:33",
+    ]  # fmt: skip
 
 
 async def test_states_are_told_in_the_place_the_prompt_has_for_them(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -190,17 +190,11 @@ async def test_list_tells_who_when_what_and_from_which_words(
     assert action.pop("action_id")
     assert action.pop("when")
     assert action == {
-        "user_id": hass_admin_user.id,
-        "profile": "Home Agent",
-        "conversation_id": result.conversation_id,
-        "words": "some light, please",
-        "tool_name": "ha_control",
-        "subject": None,
+        "user_id": hass_admin_user.id, "profile": "Home Agent", "conversation_id": result.conversation_id,
+        "words": "some light, please", "tool_name": "ha_control", "subject": None,
         "calls": [{"action": "light.turn_on", "entity_id": ["light.bed_light"], "data": {"brightness_pct": 40}}],
-        "outcome": {"light.bed_light": "reached"},
-        "success": True,
-        "undone": None,
-    }
+        "outcome": {"light.bed_light": "reached"}, "success": True, "undone": None,
+    }  # fmt: skip
 
 
 async def test_list_is_filtered(hass: HomeAssistant, house: None, freezer: FrozenDateTimeFactory) -> None:

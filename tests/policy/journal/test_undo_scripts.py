@@ -142,12 +142,10 @@ RUN = [
         "actions": [step("light.turn_on", BED), {"delay": 3600}, step("lock.unlock", DOOR)],
     },
     {
-        "alias": "Held",
-        "triggers": [],
-        "conditions": [{"condition": "state", "entity_id": BED, "state": "on"}],
+        "alias": "Held", "triggers": [], "conditions": [{"condition": "state", "entity_id": BED, "state": "on"}],
         "actions": [step("switch.turn_off", SWITCH)],
     },
-]
+]  # fmt: skip
 
 
 async def test_an_automation_that_is_run_is_watched_and_taken_back_as_a_script_is(
