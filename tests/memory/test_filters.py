@@ -113,10 +113,8 @@ def test_each_language_with_words_knows_what_changes(code: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "content", "shown"), [
-    ("en", "The Kitchen Lights are on", True),
-    ("fr", "Kitchen Lights est allumé", True),
-    ("nl", "Kitchen Lights staat aan", True),
-    ("en", "The Kitchen Lights came from grandma's flat", False),
+    ("en", "The Kitchen Lights are on", True), ("fr", "Kitchen Lights est allumé", True),
+    ("nl", "Kitchen Lights staat aan", True), ("en", "The Kitchen Lights came from grandma's flat", False),
     ("en", "The attic light is on", False),
 ])  # fmt: skip
 async def test_shown_by_the_home_is_not_kept(hass: HomeAssistant, language: str, content: str, shown: bool) -> None:

@@ -190,9 +190,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
         "Run Send an e-mail (“unlock Front Door) Say yes (”: 1, x: “a [{'pin': '••••'}]”)?",
     ),
     (
-        call(arguments={"n" * 50: "y" * 100}),
-        "en",
-        f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
+        call(arguments={"n" * 50: "y" * 100}), "en", f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
     ),
     (
         call(("lock", "unlock", ("lock.front",)), data={"code": "1234"}),

@@ -108,10 +108,8 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
 
 
 @pytest.mark.parametrize(("words", "expected"), [
-    ("Show my shopping list", ["Milk"]),
-    ("What is on my calendar today, and on the shopping list?", ["Milk"]),
-    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
-    ("Покажи список покупок", ["Milk"]),
+    ("Show my shopping list", ["Milk"]), ("What is on my calendar today, and on the shopping list?", ["Milk"]),
+    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]), ("Покажи список покупок", ["Milk"]),
     ("Покажи события вчера", ["Market"]),
 ])  # fmt: skip
 async def test_a_named_list_is_told(hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]) -> None:

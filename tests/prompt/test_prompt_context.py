@@ -172,11 +172,8 @@ NOON, WEEK, MONTH = "2026-11-21T15:30:00+01:00", "2026-11-14T15:30:00+01:00", "2
 
 @pytest.mark.parametrize(("words", "start", "end"), [
     ("события вчера", "2026-11-20T00:00:00+01:00", "2026-11-20T23:59:59.999000+01:00"),
-    ("события сегодня", "2026-11-21T00:00:00+01:00", NOON),
-    ("события за неделю", WEEK, NOON),
-    ("события за 7 дней", WEEK, NOON),
-    ("события", WEEK, NOON),
-    ("события за месяц", MONTH, NOON),
+    ("события сегодня", "2026-11-21T00:00:00+01:00", NOON), ("события за неделю", WEEK, NOON),
+    ("события за 7 дней", WEEK, NOON), ("события", WEEK, NOON), ("события за месяц", MONTH, NOON),
     ("события за 30 дней", MONTH, NOON),
 ])  # fmt: skip
 def test_the_period_of_events_is_exact_and_a_week_if_none_is_named(words: str, start: str, end: str) -> None:
