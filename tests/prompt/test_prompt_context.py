@@ -25,7 +25,7 @@ from custom_components.home_agent.prompt.template import NAMES, PromptContextSer
 from custom_components.home_agent.settings.endpoint import EndpointConfig, endpoint_from_data
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.turn.turn import Turn, async_zone
-from tests.house import build_house, say, set_up, speech
+from tests.house import build_house, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, text
 from tests.prompt.calendars import NOW, Calendar, add, event
 from tests.transcript.conftest import restart, say_all
@@ -268,13 +268,7 @@ async def test_each_agent_has_its_own_prompt_with_its_own_history(world: World) 
 
 def _agent(name: str) -> ConfigSubentryDataWithId:
     prompt = f"I am {name} for {{{{userId}}}}.\n{{{{messageHistory}}}}"
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"use_default_prompt": False, "custom_prompt": prompt},
-        title=name,
-        unique_id=None,
-        subentry_id=name,
-    )
+    return subentry("profile", name, name, {"use_default_prompt": False, "custom_prompt": prompt})
 
 
 def test_nothing_is_left_of_three_placeholders(world: World) -> None:

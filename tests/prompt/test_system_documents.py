@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.search import files
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, say, set_up, speech
+from tests.house import build_house, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, context_length, error, text
 
 
@@ -65,13 +64,8 @@ async def test_reading_is_rare(hass: HomeAssistant, llm_server: LLMServer, monke
     assert "Version one." not in system(llm_server)
 
 
-SECOND = ConfigSubentryDataWithId(
-    subentry_type="profile",
-    data={"system_documents": ["gone.md", "rules.md"], "local_first": False},
-    title="Second",
-    unique_id=None,
-    subentry_id="profile-2",
-)
+DOCUMENTS = {"system_documents": ["gone.md", "rules.md"], "local_first": False}
+SECOND = subentry("profile", "Second", "profile-2", DOCUMENTS)
 
 
 async def test_other_agents_have_none_and_a_missing_one_is_harmless(hass: HomeAssistant, llm_server: LLMServer) -> None:
