@@ -11,6 +11,8 @@ from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, context_length, error, text
 
+from .conftest import system
+
 
 @pytest.fixture(autouse=True)
 async def home(hass: HomeAssistant) -> None:
@@ -24,11 +26,6 @@ def write(hass: HomeAssistant, name: str, content: str) -> None:
     file = Path(hass.config.path("home_agent", "docs", name))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content)
-
-
-def system(server: LLMServer, number: int = -1) -> str:
-    """Return the system message of a request."""
-    return str(server.requests[number].body["messages"][0]["content"])
 
 
 async def test_documents_stand_behind_the_instructions_with_headers(hass: HomeAssistant, llm_server: LLMServer) -> None:

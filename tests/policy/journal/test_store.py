@@ -24,7 +24,7 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.storage import SAVE_DELAY
 from custom_components.home_agent.turn.plan import ActionClass, Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Outcome, Turn
-from tests.house import build_house, say, set_up
+from tests.house import act, build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
 
@@ -170,12 +170,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, house: None, hass_sto
 
 
 async def listed(hass: HomeAssistant, context: Context | None = None, **data: Any) -> list[dict[str, Any]]:
-    response = await hass.services.async_call(
-        DOMAIN, "list_actions", data, blocking=True, return_response=True, context=context
-    )
-    assert response is not None
-    actions: Any = response["actions"]
-    return list(actions)
+    return list((await act(hass, "list_actions", context, **data))["actions"])
 
 
 async def test_list_tells_who_when_what_and_from_which_words(

@@ -7,9 +7,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from tests import house as house_module
-from tests.house import set_up
+from tests.house import act, set_up
 
-from .steps import ByHand, call, control, do, look
+from .steps import ByHand, control, do, look
 
 PLATFORMS = [
     "climate", "cover", "date", "datetime", "fan", "humidifier", "light", "lock", "media_player", "number",
@@ -73,7 +73,7 @@ async def test_what_was_done_is_restored(
     await control(hass, hass_admin_user, action, entity_id, **parameters)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert look(hass, entity_id, *names) != before
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     await hass.async_block_till_done(wait_background_tasks=True)
     assert [row["entity_id"] for row in result["restored"]] == [entity_id]
     assert set(result) == {"restored"}
