@@ -26,7 +26,8 @@ from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Owner
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, silence, text
-from tests.prompt.test_baseline import system, told
+from tests.prompt.conftest import system
+from tests.prompt.test_baseline import told
 from tests.prompt.test_modes import baseline, baseline_of
 
 pytestmark = pytest.mark.usefixtures("demo_house")

@@ -116,11 +116,8 @@ async def left(server: LLMServer) -> bool:
 
 
 @pytest.mark.parametrize("answer", [
-    " ".join(f"Sensor {number} is at {number} degrees." for number in range(60)),
-    "- Motion sensor: off\n" * 7,
-    "| --- " * 100,
-    "-" * 900,
-    "Ha! " * 60,
+    " ".join(f"Sensor {number} is at {number} degrees." for number in range(60)), "- Motion sensor: off\n" * 7,
+    "| --- " * 100, "-" * 900, "Ha! " * 60,
 ])  # fmt: skip
 def test_lists_tables_and_laughter_are_no_loop(answer: str) -> None:
     assert not repeats_itself(answer)

@@ -30,11 +30,9 @@ def test_retry_after_may_be_a_date(zone: str) -> None:
 
 
 @pytest.mark.parametrize(("err", "expected"), [
-    (TimeoutError(), LLMTimeoutError),
-    (ssl.SSLCertVerificationError("self-signed"), LLMCertificateError),
+    (TimeoutError(), LLMTimeoutError), (ssl.SSLCertVerificationError("self-signed"), LLMCertificateError),
     (ssl.SSLError("CERTIFICATE_VERIFY_FAILED"), LLMCertificateError),
-    (ssl.SSLError("WRONG_VERSION_NUMBER"), LLMConnectionError),
-    (OSError(), LLMConnectionError),
+    (ssl.SSLError("WRONG_VERSION_NUMBER"), LLMConnectionError), (OSError(), LLMConnectionError),
 ])  # fmt: skip
 def test_errors_of_the_transport_are_told_apart(err: Exception, expected: type[LLMError]) -> None:
     assert type(ErrorMap("Model").from_exception(err)) is expected

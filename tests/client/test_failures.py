@@ -82,11 +82,8 @@ async def test_a_refusal_has_its_error_and_is_not_tried_again(
 
 @pytest.mark.usefixtures("quick_retry")
 @pytest.mark.parametrize(("failure", "expected"), [
-    (server_error(500), LLMError),
-    (server_error(503), LLMConnectionError),
-    (html(502), LLMConnectionError),
-    (rate_limited(), LLMRateLimitError),
-    (cut(chunks()), LLMConnectionError),
+    (server_error(500), LLMError), (server_error(503), LLMConnectionError), (html(502), LLMConnectionError),
+    (rate_limited(), LLMRateLimitError), (cut(chunks()), LLMConnectionError),
     (cut(chunks(delta(role="assistant"))), LLMConnectionError),
     (chunks({"error": {"message": "upstream failed", "code": 502}}), LLMConnectionError),
 ])  # fmt: skip

@@ -161,13 +161,11 @@ def test_tools_are_sorted_by_name_and_have_a_schema() -> None:
             "name": "a",
             "description": "Does a.",
             "parameters": {
-                "type": "object",
-                "properties": {"on": {"type": "boolean"}, "color": {"type": "string"}},
-                "required": ["on"],
-                "additionalProperties": False,
+                "type": "object", "properties": {"on": {"type": "boolean"}, "color": {"type": "string"}},
+                "required": ["on"], "additionalProperties": False,
             },
         },
-    }
+    }  # fmt: skip
     assert "description" not in tools[1]["function"]
     assert tools[2]["function"]["parameters"] == VerbatimTool.wire_parameters
 

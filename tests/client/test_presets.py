@@ -55,14 +55,10 @@ def test_what_is_asked_for_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(("model", "name"), [
-    ("/models/foo-Q4.gguf", "foo Q4"),
-    ("foo-Q4.gguf", "foo Q4"),
+    ("/models/foo-Q4.gguf", "foo Q4"), ("foo-Q4.gguf", "foo Q4"),
     ("C:\\llm\\Qwen2.5-7B-Instruct-Q4_K_M-00001-of-00002.gguf", "Qwen2.5 7B Instruct Q4_K_M"),
-    ("/srv/models/llama-3", "llama 3"),
-    ("models/gemini-2.5-flash", "gemini-2.5-flash"),
-    ("meta-llama/llama-4-scout", "meta-llama/llama-4-scout"),
-    ("qwen3:8b", "qwen3:8b"),
-    ("/", "/"),
+    ("/srv/models/llama-3", "llama 3"), ("models/gemini-2.5-flash", "gemini-2.5-flash"),
+    ("meta-llama/llama-4-scout", "meta-llama/llama-4-scout"), ("qwen3:8b", "qwen3:8b"), ("/", "/"),
 ])  # fmt: skip
 def test_a_file_has_a_name_that_can_be_read(model: str, name: str) -> None:
     assert model_name(model) == name

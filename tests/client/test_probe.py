@@ -96,17 +96,11 @@ async def test_any_shape_of_list(hass: HomeAssistant, llm_server: LLMServer, bod
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
-    (unauthorized(), LLMAuthError),
-    (error(403, "Forbidden"), LLMAuthError),
-    (html(), LLMResponseError),
-    (html(404), LLMResponseError),
-    (error(404, "Not Found"), LLMResponseError),
-    (json_reply(b'{"hello":"world"}'), LLMResponseError),
-    (json_reply(b'{"data":"x"}'), LLMResponseError),
-    (json_reply(b"{"), LLMResponseError),
-    (json_reply(b"7"), LLMResponseError),
-    (Reply(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError),
-    (server_error(), LLMError),
+    (unauthorized(), LLMAuthError), (error(403, "Forbidden"), LLMAuthError), (html(), LLMResponseError),
+    (html(404), LLMResponseError), (error(404, "Not Found"), LLMResponseError),
+    (json_reply(b'{"hello":"world"}'), LLMResponseError), (json_reply(b'{"data":"x"}'), LLMResponseError),
+    (json_reply(b"{"), LLMResponseError), (json_reply(b"7"), LLMResponseError),
+    (Reply(status=302, body=b"", headers={"Location": "/login"}), LLMResponseError), (server_error(), LLMError),
     (server_error(502), LLMConnectionError),
 ])  # fmt: skip
 async def test_what_is_wrong_is_told_apart(

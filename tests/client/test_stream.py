@@ -47,15 +47,9 @@ def test_tool_calls_come_last_and_whole() -> None:
 
 
 @pytest.mark.parametrize("chunk", [
-    {"choices": []},
-    {"choices": None},
-    {},
-    {"choices": [None]},
-    {"choices": [{"index": 0, "delta": None}]},
-    {"choices": [{"index": 0}]},
-    delta(tool_calls=None, content=None, reasoning_content=None, refusal=None),
-    delta(content=5, reasoning=7),
-    delta(content=[None, {"type": "image"}]),
+    {"choices": []}, {"choices": None}, {}, {"choices": [None]}, {"choices": [{"index": 0, "delta": None}]},
+    {"choices": [{"index": 0}]}, delta(tool_calls=None, content=None, reasoning_content=None, refusal=None),
+    delta(content=5, reasoning=7), delta(content=[None, {"type": "image"}]),
 ])  # fmt: skip
 def test_chunks_with_nothing_in_them_are_passed_over(chunk: dict[str, Any]) -> None:
     deltas, _ = run(chunk, delta(content="On."), chunk)

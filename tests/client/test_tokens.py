@@ -13,13 +13,10 @@ ROW = '{"entity_id":"light.kitchen","name":"Kitchen","state":"on","brightness":1
 
 
 @pytest.mark.parametrize(("text", "per_token"), [
-    (PROSE, (3.6, 4.6)),
-    (ROW, (2.5, 3.6)),
+    (PROSE, (3.6, 4.6)), (ROW, (2.5, 3.6)),
     ("Das Licht in der Küche ist seit heute früh an, und niemand ist zu Hause. ", (3.0, 4.4)),
-    ("Свет на кухне горит с утра, и дома никого нет. ", (2.0, 3.2)),
-    ("厨房的灯从早上就一直开着，家里没有人。", (0.9, 1.5)),
-    ("부엌 조명이 아침부터 켜져 있고 집에 아무도 없습니다. ", (0.9, 1.8)),
-    ("😀🎉", (0.4, 1.0)),
+    ("Свет на кухне горит с утра, и дома никого нет. ", (2.0, 3.2)), ("厨房的灯从早上就一直开着，家里没有人。", (0.9, 1.5)),
+    ("부엌 조명이 아침부터 켜져 있고 집에 아무도 없습니다. ", (0.9, 1.8)), ("😀🎉", (0.4, 1.0)),
 ], ids=["English", "JSON", "German", "Russian", "Chinese", "Korean", "emoji"])  # fmt: skip
 def test_each_script_has_its_own_weight(text: str, per_token: tuple[float, float]) -> None:
     low, high = per_token

@@ -69,14 +69,11 @@ async def test_a_server_that_is_away_tells_nothing(hass: HomeAssistant, llm_serv
 
 
 @pytest.mark.parametrize(("fields", "learned", "window"), [
-    ({"context_window": 4096, "model": "gpt-4o"}, 8192, 4096),
-    ({"model": "gpt-4o"}, 8192, 8192),
+    ({"context_window": 4096, "model": "gpt-4o"}, 8192, 4096), ({"model": "gpt-4o"}, 8192, 8192),
     ({"model": "gpt-4o-mini", "preset": "openai"}, None, 128_000),
     ({"model": "openai/gpt-5-mini", "preset": "openrouter"}, None, 272_000),
-    ({"model": "gpt-4", "preset": "azure"}, None, 8192),
-    ({"model": "gpt-4", "preset": "localai"}, None, 16_384),
-    ({"model": "no-such", "preset": "openai"}, None, 128_000),
-    ({}, None, 16_384),
+    ({"model": "gpt-4", "preset": "azure"}, None, 8192), ({"model": "gpt-4", "preset": "localai"}, None, 16_384),
+    ({"model": "no-such", "preset": "openai"}, None, 128_000), ({}, None, 16_384),
 ])  # fmt: skip
 def test_whose_word_counts(fields: dict[str, Any], learned: int | None, window: int) -> None:
     assert config(**fields).assumed_window(learned) == window

@@ -26,7 +26,5 @@ def test_problems_of_ours_are_found(time: str) -> None:
     log = OURS.format(time=time, root=ROOT)
     assert len(log_entries(log)) == 7
     assert [entry.split("] ")[1].splitlines()[0] for entry in problems_in(log)] == [
-        "Something is odd",
-        "Error handling request",
-        "Detected blocking call to open with args",
-    ]
+        "Something is odd", "Error handling request", "Detected blocking call to open with args",
+    ]  # fmt: skip

@@ -127,19 +127,16 @@ async def test_second_hub_is_refused(own_hass: Hass) -> None:
     assert flow.step["reason"] == "single_instance_allowed"
 
 
-@pytest.mark.parametrize(
-    ("language", "said", "back", "why", "question", "dropped", "yes", "nothing"),
-    [
-        (
-            "en", "unlock the front door", ("what?", "why?"), "I ask because", "Front Door is locked. Unlock it?",
-            "I got neither a yes nor a no, so I dropped the question.", "yes", "There is nothing to confirm.",
-        ),
-        (
-            "de", "Entriegle Front Door", ("Was?", "Warum?"), "Ich frage, weil", "Front Door ist verriegelt. Entriegeln?",
-            "Das war weder ja noch nein, deshalb lasse ich die Frage fallen.", "ja", "Es gibt nichts zu bestätigen.",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("language", "said", "back", "why", "question", "dropped", "yes", "nothing"), [
+    (
+        "en", "unlock the front door", ("what?", "why?"), "I ask because", "Front Door is locked. Unlock it?",
+        "I got neither a yes nor a no, so I dropped the question.", "yes", "There is nothing to confirm.",
+    ),
+    (
+        "de", "Entriegle Front Door", ("Was?", "Warum?"), "Ich frage, weil", "Front Door ist verriegelt. Entriegeln?",
+        "Das war weder ja noch nein, deshalb lasse ich die Frage fallen.", "ja", "Es gibt nichts zu bestätigen.",
+    ),
+])  # fmt: skip
 async def test_who_asks_back_is_told_why_and_asked_once_more(
     own_hass: Hass,
     language: str,

@@ -78,10 +78,8 @@ def test_what_people_outside_may_have_written(state: State, asked: tuple[str, ..
 
 def test_lists_are_told_in_words() -> None:
     attributes = {
-        "supported_color_modes": [ColorMode.HS, ColorMode.COLOR_TEMP],
-        "hs_color": (30.0, 50.5),
-        "more": {"a": 1},
-    }
+        "supported_color_modes": [ColorMode.HS, ColorMode.COLOR_TEMP], "hs_color": (30.0, 50.5), "more": {"a": 1},
+    }  # fmt: skip
     state = State("light.a", "on", attributes)
     told = describe(state, ("supported_color_modes", "hs_color", "more"))
     assert told == 'on supported_color_modes=hs, color_temp hs_color=30.0, 50.5 more={"a":1}'

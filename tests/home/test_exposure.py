@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import STATE_OFF, STATE_ON
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
@@ -19,7 +18,7 @@ import pytest
 
 from custom_components.home_agent.home.exposure import is_shared
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import EXPOSED, build_house, part_of, say, set_up, speech
+from tests.house import EXPOSED, build_house, part_of, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, text, tool_call
 from tests.prompt.test_modes import baseline_of
 
@@ -162,13 +161,7 @@ async def test_what_changes_counts_at_once(hass: HomeAssistant, llm_server: LLMS
 
 
 async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    second = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, "exposed_areas": ["kitchen"]},
-        title="Cook",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    second = subentry("profile", "Cook", "profile-2", {"local_first": False, "exposed_areas": ["kitchen"]})
     await set_up(hass, llm_server, more=[second])
     llm_server.respond(lambda _body: text("Hello."))
     told = []

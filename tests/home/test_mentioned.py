@@ -10,25 +10,18 @@ from custom_components.home_agent.home.targets import entity_ids_in, variables_n
 
 
 @pytest.mark.parametrize(("value", "named"), [
-    pytest.param("light.a", ["light.a"], id="id"),
-    pytest.param(" Light.A ", ["light.a"], id="any case"),
+    pytest.param("light.a", ["light.a"], id="id"), pytest.param(" Light.A ", ["light.a"], id="any case"),
     pytest.param("light.a, lock.b", ["light.a", "lock.b"], id="commas"),
     pytest.param({"x": ["light.a", {"light.b": 1}]}, ["light.a", "light.b"], id="nested"),
     pytest.param("['light.a']", ["light.a"], id="Python"),
     pytest.param('["light.a", "light.b"]', ["light.a", "light.b"], id="JSON"),
-    pytest.param("('light.a',)", ["light.a"], id="tuple"),
-    pytest.param("{'light.a'}", ["light.a"], id="set"),
-    pytest.param("'light.a'", ["light.a"], id="quoted"),
-    pytest.param("['\\x6cight' '.a']", ["light.a"], id="escapes"),
-    pytest.param('{"entity_id": "light.a"}', ["light.a"], id="object"),
-    pytest.param("[" * 3000, [], id="no literal"),
+    pytest.param("('light.a',)", ["light.a"], id="tuple"), pytest.param("{'light.a'}", ["light.a"], id="set"),
+    pytest.param("'light.a'", ["light.a"], id="quoted"), pytest.param("['\\x6cight' '.a']", ["light.a"], id="escapes"),
+    pytest.param('{"entity_id": "light.a"}', ["light.a"], id="object"), pytest.param("[" * 3000, [], id="no literal"),
     pytest.param("['light.a'" + " " * 20_000 + "]", [], id="long"),
-    pytest.param("The light.is on", [], id="a sentence"),
-    pytest.param("example.com", [], id="another domain"),
-    pytest.param("f" * 32, [], id="no registry id"),
-    pytest.param("42", [], id="number in a text"),
-    pytest.param(42, [], id="number"),
-    pytest.param(None, [], id="nothing"),
+    pytest.param("The light.is on", [], id="a sentence"), pytest.param("example.com", [], id="another domain"),
+    pytest.param("f" * 32, [], id="no registry id"), pytest.param("42", [], id="number in a text"),
+    pytest.param(42, [], id="number"), pytest.param(None, [], id="nothing"),
 ])  # fmt: skip
 async def test_what_is_named(hass: HomeAssistant, value: Any, named: list[str]) -> None:
     assert list(entity_ids_in(hass, value)) == named

@@ -128,13 +128,10 @@ def test_what_a_value_may_not_tell(value: object, told: object) -> None:
     assert json_safe("light.hidden") == "light.hidden"  # what is no attribute is told as it is
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "access_token", "entity_picture", "media_content_id", "code", "user_code", "PIN", "api_key", "apiKey", "refreshToken",
-        "wifi_password", "webhook_id", "client_secret", "stream_source", "psk",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "access_token", "entity_picture", "media_content_id", "code", "user_code", "PIN", "api_key", "apiKey", "refreshToken",
+    "wifi_password", "webhook_id", "client_secret", "stream_source", "psk",
+])  # fmt: skip
 def test_a_secret_by_its_name(name: str) -> None:
     state = State("sensor.a", "1", {name: "abc", "fine": "abc"})
     assert all_attributes(state, lambda _: True) == {"fine": "abc"}

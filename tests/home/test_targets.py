@@ -92,25 +92,16 @@ def steer(hass: HomeAssistant, home: Home) -> Find:
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("light.kitchen_ceiling", {"light.kitchen_ceiling"}),
-    (" Light.Kitchen_Ceiling ", {"light.kitchen_ceiling"}),
-    ("kitchen ceiling", {"light.kitchen_ceiling"}),
-    ("BIG  lamp", {"light.kitchen_ceiling"}),
-    ("GROSSE leuchte", {"light.kitchen_ceiling"}),
-    ("Table", {"light.kitchen_table", "light.office_table"}),
+    ("light.kitchen_ceiling", {"light.kitchen_ceiling"}), (" Light.Kitchen_Ceiling ", {"light.kitchen_ceiling"}),
+    ("kitchen ceiling", {"light.kitchen_ceiling"}), ("BIG  lamp", {"light.kitchen_ceiling"}),
+    ("GROSSE leuchte", {"light.kitchen_ceiling"}), ("Table", {"light.kitchen_table", "light.office_table"}),
     ("light.*", {"light.kitchen_ceiling", "light.kitchen_table", "light.office_table"}),
-    ("*.kitchen_t*", {"light.kitchen_table", "sensor.kitchen_temperature"}),
-    ("*kettle*", {"switch.kitchen_kettle"}),
+    ("*.kitchen_t*", {"light.kitchen_table", "sensor.kitchen_temperature"}), ("*kettle*", {"switch.kitchen_kettle"}),
     ("light.kitchen_?able", {"light.kitchen_table"}),
-    ("light", {"light.kitchen_ceiling", "light.kitchen_table", "light.office_table"}),
-    ("Kitchen", KITCHEN_READ),
-    ("cooking place", KITCHEN_READ),
-    ("ground_floor", KITCHEN_READ),
-    ("Downstairs", KITCHEN_READ),
-    ("light.kitchen", {"light.kitchen_ceiling", "light.kitchen_table"}),
-    ("lock.back_door", {"lock.kitchen_door"}),
-    ("*", KITCHEN_READ | {"light.office_table"}),
-    ("all", KITCHEN_READ | {"light.office_table"}),
+    ("light", {"light.kitchen_ceiling", "light.kitchen_table", "light.office_table"}), ("Kitchen", KITCHEN_READ),
+    ("cooking place", KITCHEN_READ), ("ground_floor", KITCHEN_READ), ("Downstairs", KITCHEN_READ),
+    ("light.kitchen", {"light.kitchen_ceiling", "light.kitchen_table"}), ("lock.back_door", {"lock.kitchen_door"}),
+    ("*", KITCHEN_READ | {"light.office_table"}), ("all", KITCHEN_READ | {"light.office_table"}),
 ])  # fmt: skip
 async def test_found_for_reading(read: Find, text: str, expected: set[str]) -> None:
     assert await read(text) == expected
@@ -119,12 +110,8 @@ async def test_found_for_reading(read: Find, text: str, expected: set[str]) -> N
 @pytest.mark.parametrize(("text", "expected"), [
     ("kettle", {"switch.kitchen_kettle"}),
     ("light.*", {"light.kitchen_ceiling", "light.kitchen_table", "light.office_table"}),
-    ("lock.*", {"lock.kitchen_door"}),
-    ("*.kitchen*", KITCHEN_PLAIN),
-    ("*kitchen*", KITCHEN_PLAIN),
-    ("kitchen", KITCHEN_PLAIN),
-    ("downstairs", KITCHEN_PLAIN),
-    ("cover.kitchen", {"cover.kitchen_blind"}),
+    ("lock.*", {"lock.kitchen_door"}), ("*.kitchen*", KITCHEN_PLAIN), ("*kitchen*", KITCHEN_PLAIN),
+    ("kitchen", KITCHEN_PLAIN), ("downstairs", KITCHEN_PLAIN), ("cover.kitchen", {"cover.kitchen_blind"}),
 ])  # fmt: skip
 async def test_found_for_control(steer: Find, text: str, expected: set[str]) -> None:
     assert await steer(text) == expected

@@ -13,16 +13,10 @@ BOTH = json.dumps({"memories": [TEA, KEY]})
 
 
 @pytest.mark.parametrize("reply", [
-    BOTH,
-    json.dumps([TEA, KEY]),
-    f"```json\n{BOTH}\n```",
-    f"Here is what I found:\n```\n{BOTH}\n```\nLet me know if [anything] is missing.",
-    f"Sure! {BOTH} That is all.",
-    f"{json.dumps(TEA)}\n{json.dumps(KEY)}",
-    f"<think>The user {{likes}} tea [maybe].</think>{BOTH}",
-    f'Hm, {{"content": "thought"}}</think>{BOTH}',
-    BOTH.replace("}", ",}").replace("]", ",]"),
-    BOTH.removesuffix("]}"),
+    BOTH, json.dumps([TEA, KEY]), f"```json\n{BOTH}\n```",
+    f"Here is what I found:\n```\n{BOTH}\n```\nLet me know if [anything] is missing.", f"Sure! {BOTH} That is all.",
+    f"{json.dumps(TEA)}\n{json.dumps(KEY)}", f"<think>The user {{likes}} tea [maybe].</think>{BOTH}",
+    f'Hm, {{"content": "thought"}}</think>{BOTH}', BOTH.replace("}", ",}").replace("]", ",]"), BOTH.removesuffix("]}"),
     f'{BOTH.removesuffix("]}")}, {{"type": "fact", "content": "The bins go o',
     json.dumps({"result": "ok", "items": [TEA, KEY]}),
 ])  # fmt: skip

@@ -19,7 +19,7 @@ from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn import events
-from tests.house import part_of, say, set_up, speech
+from tests.house import part_of, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 
 from .conftest import extracted, said
@@ -276,20 +276,8 @@ async def test_it_ends_with_the_entry(hass: HomeAssistant, llm_server: LLMServer
 
 def other(server: LLMServer, **data: Any) -> ConfigSubentryDataWithId:
     """Return a second model."""
-    return ConfigSubentryDataWithId(
-        subentry_type="llm",
-        data={
-            "preset": "custom",
-            "base_url": server.base_url,
-            "model": "other",
-            "keep_ready": False,
-            "context_window": 16384,
-            **data,
-        },
-        title="Other",
-        unique_id=None,
-        subentry_id="llm-2",
-    )
+    known = {"preset": "custom", "base_url": server.base_url, "model": "other", "keep_ready": False}
+    return subentry("llm", "Other", "llm-2", {**known, "context_window": 16384, **data})
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.support.errors import MemoriesError
 from custom_components.home_agent.support.kept import kept_of
-from tests.house import build_house, say, set_up
+from tests.house import act, build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import extracted, said
@@ -27,12 +27,6 @@ KEY = "The spare key hangs behind the freezer"
 NUTS = "Ben is allergic to nuts"
 PER_USER = {"memory": {"scope": "user"}}
 OFF = {"memory": {"enabled": False}}
-
-
-async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> Any:
-    return await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context or Context()
-    )
 
 
 def contents(response: dict[str, Any]) -> list[str]:
@@ -70,33 +64,23 @@ async def fill(hass: HomeAssistant, anna: Context, ben: Context) -> tuple[Memory
 async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Context) -> None:
     await set_up(hass)
     _, memory, _ = await fill(hass, anna, ben)
-    listed = await call(hass, "list_memories", type="preference")
+    listed = await act(hass, "list_memories", type="preference")
     assert listed == {
         "count": 1,
         "memories": [
             {
-                "memory_id": memory.id,
-                "content": COFFEE,
-                "type": "preference",
-                "owner": anna.user_id,
-                "owner_name": "Anna",
-                "source": "said",
-                "importance": 0.5,
-                "extracted_at": memory.extracted_at.isoformat(),
-                "last_accessed": memory.extracted_at.isoformat(),
-                "accesses": 0,
-                "expires_at": None,
-                "language": "en",
-                "tainted": "",
-                "replaced_by": None,
+                "memory_id": memory.id, "content": COFFEE, "type": "preference", "owner": anna.user_id,
+                "owner_name": "Anna", "source": "said", "importance": 0.5,
+                "extracted_at": memory.extracted_at.isoformat(), "last_accessed": memory.extracted_at.isoformat(),
+                "accesses": 0, "expires_at": None, "language": "en", "tainted": "", "replaced_by": None,
             }
         ],
-    }
+    }  # fmt: skip
     assert all(not isinstance(value, (dict, list)) for value in listed["memories"][0].values())
-    everything = await call(hass, "list_memories", limit=2)
+    everything = await act(hass, "list_memories", limit=2)
     assert everything["count"] == 3
     assert contents(everything) == [NUTS, COFFEE]
-    assert contents(await call(hass, "list_memories", owner="home")) == [KEY]
+    assert contents(await act(hass, "list_memories", owner="home")) == [KEY]
 
 
 async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
@@ -105,8 +89,8 @@ async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
     [old] = await memories.async_add([said("Our bed stands in the bedroom downstairs")])
     assert old.memory is not None
     await memories.async_add([said("Our bed stands in the attic", replaces=frozenset({old.memory.id}))])
-    assert contents(await call(hass, "list_memories")) == ["Our bed stands in the attic"]
-    with_history = await call(hass, "list_memories", history=True)
+    assert contents(await act(hass, "list_memories")) == ["Our bed stands in the attic"]
+    with_history = await act(hass, "list_memories", history=True)
     assert contents(with_history) == ["Our bed stands in the attic", "Our bed stands in the bedroom downstairs"]
     newest, oldest = with_history["memories"]
     assert oldest["replaced_by"] == newest["memory_id"]
@@ -115,31 +99,31 @@ async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
 async def test_searched_best_first(hass: HomeAssistant, anna: Context, ben: Context) -> None:
     await set_up(hass)
     await fill(hass, anna, ben)
-    found = await call(hass, "search_memories", query="where is the spare key")
+    found = await act(hass, "search_memories", query="where is the spare key")
     assert contents(found) == [KEY]
     assert 0 < found["memories"][0]["score"] <= 1
-    assert contents(await call(hass, "search_memories", query="spare key", owner=anna.user_id)) == []
-    assert contents(await call(hass, "search_memories", query="spare key", min_importance=0.9)) == []
+    assert contents(await act(hass, "search_memories", query="spare key", owner=anna.user_id)) == []
+    assert contents(await act(hass, "search_memories", query="spare key", min_importance=0.9)) == []
 
 
 async def test_what_has_expired_already_is_not_added(hass: HomeAssistant) -> None:
     await set_up(hass)
     with pytest.raises(ServiceValidationError) as error:
-        await call(hass, "add_memory", content=KEY, expires_at="2001-01-01 18:00:00")
+        await act(hass, "add_memory", content=KEY, expires_at="2001-01-01 18:00:00")
     assert error.value.translation_key == "memory_expired"
     assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     await set_up(hass)
-    added = await call(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")
+    added = await act(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")
     assert (added["outcome"], added["replaced"], added["dropped"]) == ("added", [], [])
     [memory] = kept_of(hass, Memories).of(None)
     assert (memory.source, memory.importance, memory.owner) == (MemorySource.SERVICE, 0.9, None)
     assert memory.expires_at == dt_util.as_utc(dt_util.parse_datetime("2099-12-31 18:00:00"))  # type: ignore[arg-type]
-    merged = await call(hass, "add_memory", content=f"{KEY} in the cellar")
+    merged = await act(hass, "add_memory", content=f"{KEY} in the cellar")
     assert (merged["outcome"], merged["memory_id"]) == ("merged", memory.id)
-    changed = await call(
+    changed = await act(
         hass, "update_memory", memory_id=memory.id, content=NUTS, type="event", importance=0.4, expires_at=None
     )
     assert changed["content"] == NUTS
@@ -147,16 +131,16 @@ async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     assert (memory.content, memory.type, memory.importance) == (NUTS, MemoryType.EVENT, 0.4)
     assert memory.expires_at is None
     with pytest.raises(MemoriesError) as error:
-        await call(hass, "update_memory", memory_id=memory.id, content=" \t ")
+        await act(hass, "update_memory", memory_id=memory.id, content=" \t ")
     assert error.value.translation_key == "memory_content"
     assert kept_of(hass, Memories).of(None) == [memory]
-    assert await call(hass, "delete_memory", memory_id=[memory.id]) == {"deleted": 1}
+    assert await act(hass, "delete_memory", memory_id=[memory.id]) == {"deleted": 1}
     assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
     await set_up(hass, options={"memory": {"min_words": 10}})
-    assert (await call(hass, "add_memory", content="I am vegan"))["outcome"] == "added"
+    assert (await act(hass, "add_memory", content="I am vegan"))["outcome"] == "added"
 
 
 @pytest.mark.parametrize(("data", "options", "key"), [
@@ -169,9 +153,9 @@ async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
 async def test_not_added_is_said(hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any], key: str) -> None:
     await set_up(hass, options=options)
     if key == "memory_full":
-        await call(hass, "add_memory", content=COFFEE)
+        await act(hass, "add_memory", content=COFFEE)
     with pytest.raises(ServiceValidationError) as error:
-        await call(hass, "add_memory", **data)
+        await act(hass, "add_memory", **data)
     assert error.value.translation_key == key
     assert KEY not in [memory.content for memory in kept_of(hass, Memories).of(None)]
 
@@ -182,15 +166,15 @@ async def test_not_added_is_said(hass: HomeAssistant, data: dict[str, Any], opti
 async def test_what_no_schema_takes(hass: HomeAssistant, data: dict[str, Any]) -> None:
     await set_up(hass)
     with pytest.raises(probatio.Invalid):
-        await call(hass, "add_memory", **data)
+        await act(hass, "add_memory", **data)
 
 
 async def test_users_have_own_and_shared_ones(hass: HomeAssistant, anna: Context, ben: Context, admin: Context) -> None:
     await set_up(hass, options=PER_USER)
     house, of_anna, of_ben = await fill(hass, anna, ben)
-    assert contents(await call(hass, "list_memories", anna)) == [COFFEE, KEY]
-    assert contents(await call(hass, "search_memories", anna, query="who is allergic to nuts")) == []
-    exported = await call(hass, "export_memories", anna)
+    assert contents(await act(hass, "list_memories", anna)) == [COFFEE, KEY]
+    assert contents(await act(hass, "search_memories", anna, query="who is allergic to nuts")) == []
+    exported = await act(hass, "export_memories", anna)
     assert [row["id"] for row in exported["memories"]] == [house.id, of_anna.id]
     for action, data in (
         ("list_memories", {"owner": ben.user_id}),
@@ -201,7 +185,7 @@ async def test_users_have_own_and_shared_ones(hass: HomeAssistant, anna: Context
         ("clear_memories", {"confirm": True, "owner": ben.user_id}),
     ):
         with pytest.raises(ServiceValidationError) as error:
-            await call(hass, action, anna, **data)
+            await act(hass, action, anna, **data)
         assert error.value.translation_key == "memory_of_others", action
     unknown: tuple[tuple[str, dict[str, Any]], ...] = (
         ("update_memory", {"memory_id": of_ben.id, "content": "Ben eats nuts"}),
@@ -210,22 +194,22 @@ async def test_users_have_own_and_shared_ones(hass: HomeAssistant, anna: Context
     )
     for action, data in unknown:
         with pytest.raises(ServiceValidationError) as error:
-            await call(hass, action, anna, **data)
+            await act(hass, action, anna, **data)
         assert error.value.translation_key == "memory_unknown", action
     assert {memory.content for memory in kept_of(hass, Memories).of(None)} == {KEY, COFFEE, NUTS}
     for everybody in (admin, Context()):
-        assert contents(await call(hass, "list_memories", everybody)) == [NUTS, COFFEE, KEY]
-        assert contents(await call(hass, "search_memories", everybody, query="nuts")) == [NUTS]
-        assert (await call(hass, "export_memories", everybody, owner=ben.user_id))["count"] == 1
-    added = await call(hass, "add_memory", anna, content="Anna sings in a choir")
+        assert contents(await act(hass, "list_memories", everybody)) == [NUTS, COFFEE, KEY]
+        assert contents(await act(hass, "search_memories", everybody, query="nuts")) == [NUTS]
+        assert (await act(hass, "export_memories", everybody, owner=ben.user_id))["count"] == 1
+    added = await act(hass, "add_memory", anna, content="Anna sings in a choir")
     assert added["owner"] == anna.user_id
-    assert await call(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
+    assert await act(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
 
 
 async def test_an_export_has_everything(hass: HomeAssistant, anna: Context, ben: Context) -> None:
     await set_up(hass)
     _, memory, _ = await fill(hass, anna, ben)
-    exported = await call(hass, "export_memories", anna, owner=anna.user_id)
+    exported = await act(hass, "export_memories", anna, owner=anna.user_id)
     assert exported["memories"] == [memory.as_dict()]
     assert [Memory.from_dict(row) for row in exported["memories"]] == [memory]
     assert exported["count"] == 1
@@ -235,23 +219,23 @@ async def test_clearing_needs_a_confirmation(hass: HomeAssistant, anna: Context,
     await set_up(hass)
     await fill(hass, anna, ben)
     with pytest.raises(probatio.Invalid):
-        await call(hass, "clear_memories", admin)
+        await act(hass, "clear_memories", admin)
     with pytest.raises(ServiceValidationError) as error:
-        await call(hass, "clear_memories", admin, confirm=False)
+        await act(hass, "clear_memories", admin, confirm=False)
     assert error.value.translation_key == "memory_confirm"
     assert len(kept_of(hass, Memories).of(None)) == 3
-    assert await call(hass, "clear_memories", anna, confirm=True) == {"deleted": 1}
+    assert await act(hass, "clear_memories", anna, confirm=True) == {"deleted": 1}
     assert {memory.content for memory in kept_of(hass, Memories).of(None)} == {KEY, NUTS}
-    assert await call(hass, "clear_memories", anna, confirm=True, owner="home") == {"deleted": 1}
-    assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 1}
+    assert await act(hass, "clear_memories", anna, confirm=True, owner="home") == {"deleted": 1}
+    assert await act(hass, "clear_memories", admin, confirm=True) == {"deleted": 1}
     assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
 async def test_what_a_user_left_can_be_deleted(hass: HomeAssistant, admin: Context) -> None:
     await set_up(hass)
     await kept_of(hass, Memories).async_add([said(COFFEE, owner="a user who is gone")])
-    assert contents(await call(hass, "list_memories", admin, owner="a user who is gone")) == [COFFEE]
-    cleared = await call(hass, "clear_memories", admin, confirm=True, owner="a user who is gone")
+    assert contents(await act(hass, "list_memories", admin, owner="a user who is gone")) == [COFFEE]
+    cleared = await act(hass, "clear_memories", admin, confirm=True, owner="a user who is gone")
     assert cleared == {"deleted": 1}
 
 
@@ -285,10 +269,10 @@ async def test_while_off_only_deleting_works(hass: HomeAssistant, anna: Context,
         ("export_memories", {}),
     ):
         with pytest.raises(ServiceValidationError) as error:
-            await call(hass, action, admin, **data)
+            await act(hass, action, admin, **data)
         assert error.value.translation_key == "memory_off", action
-    assert await call(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
-    assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 2}
+    assert await act(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
+    assert await act(hass, "clear_memories", admin, confirm=True) == {"deleted": 2}
 
 
 async def test_a_script_has_its_user(hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context) -> None:
@@ -349,5 +333,5 @@ async def test_no_memory_no_reading(hass: HomeAssistant, llm_server: LLMServer, 
 async def test_what_was_extracted_is_listed_as_such(hass: HomeAssistant) -> None:
     await set_up(hass)
     await kept_of(hass, Memories).async_add([extracted(KEY, metadata={"tainted": ["web"]})])
-    [row] = (await call(hass, "list_memories"))["memories"]
+    [row] = (await act(hass, "list_memories"))["memories"]
     assert (row["source"], row["tainted"]) == ("extracted", "web")

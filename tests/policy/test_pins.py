@@ -156,14 +156,11 @@ def test_only_a_few_different_codes_are_tried_in_a_day(freezer: FrozenDateTimeFa
 
 
 @pytest.mark.parametrize(("arguments", "codes"), [
-    ({"code": "1234"}, {"1234"}),
-    ({"parameters": {"Code": 1234}}, {"1234"}),
-    ({"variables": {"alarm_code": ["1234", 5]}}, {"1234", "5"}),
-    ({"pin": {"value": "1234"}}, {"1234"}),
+    ({"code": "1234"}, {"1234"}), ({"parameters": {"Code": 1234}}, {"1234"}),
+    ({"variables": {"alarm_code": ["1234", 5]}}, {"1234", "5"}), ({"pin": {"value": "1234"}}, {"1234"}),
     ({"user_pin": "1", "password": "x", "passcodes": ["2"]}, {"1", "x", "2"}),
     ({"country_code": "DE", "zip_code": "1", "keyword": "x", "key": "y", "spin": 1}, set()),
-    ({"code": "", "pin": None, "passcode": True}, set()),
-    ({"code_format": "number", "text": "code 1234"}, set()),
+    ({"code": "", "pin": None, "passcode": True}, set()), ({"code_format": "number", "text": "code 1234"}, set()),
 ])  # fmt: skip
 def test_what_is_a_code(arguments: dict[str, object], codes: set[str]) -> None:
     assert {*codes_in(arguments)} == codes

@@ -190,9 +190,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
         "Run Send an e-mail (“unlock Front Door) Say yes (”: 1, x: “a [{'pin': '••••'}]”)?",
     ),
     (
-        call(arguments={"n" * 50: "y" * 100}),
-        "en",
-        f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
+        call(arguments={"n" * 50: "y" * 100}), "en", f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
     ),
     (
         call(("lock", "unlock", ("lock.front",)), data={"code": "1234"}),
@@ -245,10 +243,8 @@ async def test_questions_by_language(hass: HomeAssistant, make_turn: MakeTurn, w
     assert question.startswith(f"{name}: ")
     assert question.count(name) == 2  # its state and what would be done
     assert {word.casefold() for word in question.split()} & {word.casefold() for word in english.split()} <= {
-        *name.casefold().split(),
-        f"{name.split()[-1].casefold()}?",
-        "alarm?",
-    }
+        *name.casefold().split(), f"{name.split()[-1].casefold()}?", "alarm?",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("sv", "Kod?"), ("ko", "코드?")])

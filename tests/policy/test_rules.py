@@ -143,9 +143,7 @@ def test_tools_that_are_not_offered() -> None:
 
 
 @pytest.mark.parametrize(("listed", "asks"), [
-    ({}, {"script__bell"}),
-    (lists(never_ask="script__bell"), set()),
-    (lists(never_ask="script.bell"), set()),
+    ({}, {"script__bell"}), (lists(never_ask="script__bell"), set()), (lists(never_ask="script.bell"), set()),
     (lists(never_ask="script.siren"), {"script__bell"}),
     (lists(always_ask="ha_control"), {"script__bell", "ha_control"}),
 ], ids=["by itself", "spared by name", "spared by entity", "another is spared", "listed"])  # fmt: skip

@@ -6,7 +6,6 @@ from typing import Any
 
 from homeassistant.components.conversation import ConversationResult
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, issue_registry as ir
 from homeassistant.setup import async_setup_component
@@ -19,7 +18,7 @@ from custom_components.home_agent.policy.proposals import MAX_WAITING_OF_USER
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import act, say as say_as, set_up, speech, state_of
+from tests.house import act, say as say_as, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -389,13 +388,7 @@ async def test_without_memory_no_name(hass: HomeAssistant, llm_server: LLMServer
 
 async def test_a_refused_guest_gets_no_other_agent(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     """An agent without memory hands the request to one that takes names: nothing is proposed."""
-    expert = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"delegation_level": "unrestricted", "local_first": False},
-        title="Expert",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    expert = subentry("profile", "Expert", "profile-2", {"delegation_level": "unrestricted", "local_first": False})
     await set_up(hass, llm_server, profile={"memory": "off", "delegate_to": ["profile-2"]}, more=(expert,))
     teach = tool_call("teach_name", {"target": BED, "name": "moon lamp"})
     hand = tool_call(
@@ -424,22 +417,14 @@ async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Conte
     ]
     assert told == [
         {
-            "target": "light.ceiling_lights",
-            "target_name": "Ceiling Lights",
-            "name": "sky",
-            "status": "proposed",
-            "user_id": None,
-            "present": False,
+            "target": "light.ceiling_lights", "target_name": "Ceiling Lights", "name": "sky", "status": "proposed",
+            "user_id": None, "present": False,
         },
         {
-            "target": BED,
-            "target_name": "Bed Light",
-            "name": "moon lamp",
-            "status": "taught",
-            "user_id": admin.user_id,
-            "present": True,
+            "target": BED, "target_name": "Bed Light", "name": "moon lamp", "status": "taught",
+            "user_id": admin.user_id, "present": True,
         },
-    ]
+    ]  # fmt: skip
     others = (await act(hass, "list_taught_names", alice))["names"]
     assert [row["name"] for row in others] == ["moon lamp"]  # what somebody else proposed is none of hers
     forgotten = await act(hass, "forget_taught_name", admin, name="Moon Lamp")
@@ -545,9 +530,7 @@ async def test_undo_works_after_a_restart(hass: HomeAssistant, hass_storage: dic
     assert aliases(hass) == before
 
 
-async def test_a_proposal_of_a_deactivated_user_is_not_approved(
-    hass: HomeAssistant,
-) -> None:
+async def test_a_proposal_of_a_deactivated_user_is_not_approved(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     user = MockUser(name="Guest").add_to_hass(hass)
     user.mock_policy({"entities": {"entity_ids": {"light.ceiling_lights": True}}})

@@ -11,6 +11,8 @@ import pytest
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Turn
+from tests.house import part_of
+from tests.llm_server import LLMServer
 
 type AddEntity = Callable[..., str]
 
@@ -58,3 +60,13 @@ def make_turn() -> Callable[..., Turn]:
         )
 
     return make
+
+
+def parts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the turn part of each message of the user in a request."""
+    return [part_of(message) for message in body["messages"] if message["role"] == "user"]
+
+
+def system(server: LLMServer, number: int = -1) -> str:
+    """Return the system message of a request."""
+    return str(server.requests[number].body["messages"][0]["content"])

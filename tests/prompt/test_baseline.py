@@ -16,6 +16,8 @@ from tests.house import say, set_up
 from tests.llm_server import LLMServer, text
 from tests.prompt.test_modes import baseline
 
+from .conftest import system
+
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 LONG = {"history_max_messages": 50, "history_max_tokens": 20_000}
@@ -31,11 +33,6 @@ def home(hass: HomeAssistant) -> None:
     """Add a meter, and a lamp whose brightness changes."""
     hass.states.async_set("sensor.kitchen_meter_power", "118", {"friendly_name": "Kitchen meter power", **MEASURED})
     async_expose_entity(hass, ASSISTANT, "sensor.kitchen_meter_power", True)
-
-
-def system(server: LLMServer, number: int = -1) -> str:
-    """Return the system message of a request."""
-    return str(server.requests[number].body["messages"][0]["content"])
 
 
 def told(messages: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -91,13 +91,10 @@ async def test_unreadable_is_not_told(hass: HomeAssistant, make_turn: MakeTurn, 
 async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     done = {"status": TodoItemStatus.COMPLETED, "completed": NOW - timedelta(days=1)}
     items = (
-        task("Milk"),
-        task("Tax", due=date(2026, 11, 19), description="form 7"),
-        task("Later", due=date(2026, 12, 24)),
-        task("Done", **done),
-        task("Done long ago", **done | {"completed": NOW - timedelta(days=40)}),
+        task("Milk"), task("Tax", due=date(2026, 11, 19), description="form 7"), task("Later", due=date(2026, 12, 24)),
+        task("Done", **done), task("Done long ago", **done | {"completed": NOW - timedelta(days=40)}),
         task("Done without a date", status=TodoItemStatus.COMPLETED),
-    )
+    )  # fmt: skip
     await add(hass, ToDo("List", *items), Calendar("Family", event("Market")))
     found = await told(hass, make_turn("What tasks are on my list?"))
     assert found is not None
@@ -111,10 +108,8 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
 
 
 @pytest.mark.parametrize(("words", "expected"), [
-    ("Show my shopping list", ["Milk"]),
-    ("What is on my calendar today, and on the shopping list?", ["Milk"]),
-    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
-    ("Покажи список покупок", ["Milk"]),
+    ("Show my shopping list", ["Milk"]), ("What is on my calendar today, and on the shopping list?", ["Milk"]),
+    ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]), ("Покажи список покупок", ["Milk"]),
     ("Покажи события вчера", ["Market"]),
 ])  # fmt: skip
 async def test_a_named_list_is_told(hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]) -> None:

@@ -156,21 +156,10 @@ LONG_AGO = {"baseline": BASELINE, "states": {"light.desk": ON}}
         ),
     ],
     ids=[
-        "found",
-        "mode off",
-        "known already",
-        "changed",
-        "gone",
-        "gone a moment ago",
-        "as the baseline says",
-        "asked for",
-        "to be switched",
-        "changed since the baseline",
-        "listed",
-        "not in the map",
-        "in words",
+        "found", "mode off", "known already", "changed", "gone", "gone a moment ago", "as the baseline says",
+        "asked for", "to be switched", "changed since the baseline", "listed", "not in the map", "in words",
     ],
-)
+)  # fmt: skip
 def test_states_of_a_turn(inputs: dict[str, Any], states: object) -> None:
     assert data(layout(replace(NOTHING, **inputs))).get("states") == states
 
@@ -287,10 +276,8 @@ def test_room_for_rounds_and_parts(baseline: Baseline | None, instructions: str,
 
 
 @pytest.mark.parametrize(("settings", "room", "expected"), [
-    ({}, 100_000, {"blocks": 800, "small_map": 1000}),
-    ({"history_enabled": False}, 8000, {"history": 0}),
-    ({}, 0, {"prompt": 512}),
-    ({"context_max_entities": 2}, 8000, {"found": 120, "found_later": 120}),
+    ({}, 100_000, {"blocks": 800, "small_map": 1000}), ({"history_enabled": False}, 8000, {"history": 0}),
+    ({}, 0, {"prompt": 512}), ({"context_max_entities": 2}, 8000, {"found": 120, "found_later": 120}),
 ], ids=["large", "no history", "least", "few entities"])  # fmt: skip
 def test_shares_of_the_window(settings: Mapping[str, Any], room: int, expected: Mapping[str, int]) -> None:
     made = shares(Profile(name="A", **settings), room=room, fixed=300)

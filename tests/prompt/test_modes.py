@@ -19,8 +19,10 @@ from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
 from scripts.benchmark.house import House
 from scripts.benchmark.requests import estimate_tokens, lay_out, steps
-from tests.house import say, set_up
+from tests.house import act, say, set_up
 from tests.llm_server import LLMServer, context_length, text, tool_call
+
+from .conftest import parts_of
 
 TEN_TURNS = (
     "Is it cold in the bedroom?", "Turn on the ceiling light in the kitchen", "And in the living room?", "Which lights are on?",
@@ -52,11 +54,7 @@ async def build(hass: HomeAssistant, llm_server: LLMServer, house: None) -> Buil
 
 
 def parts(llm_server: LLMServer, number: int = -1) -> list[dict[str, Any]]:
-    return [
-        json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
-        for message in llm_server.requests[number].body["messages"]
-        if message["role"] == "user"
-    ]
+    return parts_of(llm_server.requests[number].body)
 
 
 def baseline(llm_server: LLMServer, number: int = -1) -> dict[str, str]:
@@ -281,13 +279,7 @@ async def test_providers_ride_in_the_turn_part_once_and_a_slow_one_is_left_out(
 
 async def test_passages_stand_below_the_states(hass: HomeAssistant, llm_server: LLMServer, build: Build) -> None:
     await build(50)
-    await hass.services.async_call(
-        "home_agent",
-        "add_document",
-        {"title": "Heat pump", "text": "The heat pump shows E7 when the filter is full."},
-        blocking=True,
-        return_response=True,
-    )
+    await act(hass, "add_document", title="Heat pump", text="The heat pump shows E7 when the filter is full.")
     await say(hass, "What does E7 on the heat pump mean?")
     inside = llm_server.request.body["messages"][1]["content"].removeprefix("<house>").partition("</house>")[0]
     states, header, passages = inside.split("\n")

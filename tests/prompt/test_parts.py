@@ -67,10 +67,8 @@ def test_what_is_masked_stays_data() -> None:
     first, heading, second = hidden.removeprefix("<house>").removesuffix("</house>").split("\n")
     masked = "Plumber\n[phone]\n[email]\t[address] <b>\\n0172 2345678"
     assert json.loads(first) == {
-        "time": "09:12",
-        "earlier": masked,
-        "states": {"light.desk": "on brightness=50%", "sensor.t": "21.5 °C"},
-    }
+        "time": "09:12", "earlier": masked, "states": {"light.desk": "on brightness=50%", "sensor.t": "21.5 °C"},
+    }  # fmt: skip
     assert heading == "### TEXT ###"
     assert json.loads(second) == [{"text": masked}]
     assert "<b>" not in hidden

@@ -25,7 +25,7 @@ from custom_components.home_agent.prompt.template import NAMES, PromptContextSer
 from custom_components.home_agent.settings.endpoint import EndpointConfig, endpoint_from_data
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.turn.turn import Turn, async_zone
-from tests.house import build_house, say, set_up, speech
+from tests.house import build_house, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, text
 from tests.prompt.calendars import NOW, Calendar, add, event
 from tests.transcript.conftest import restart, say_all
@@ -172,11 +172,8 @@ NOON, WEEK, MONTH = "2026-11-21T15:30:00+01:00", "2026-11-14T15:30:00+01:00", "2
 
 @pytest.mark.parametrize(("words", "start", "end"), [
     ("события вчера", "2026-11-20T00:00:00+01:00", "2026-11-20T23:59:59.999000+01:00"),
-    ("события сегодня", "2026-11-21T00:00:00+01:00", NOON),
-    ("события за неделю", WEEK, NOON),
-    ("события за 7 дней", WEEK, NOON),
-    ("события", WEEK, NOON),
-    ("события за месяц", MONTH, NOON),
+    ("события сегодня", "2026-11-21T00:00:00+01:00", NOON), ("события за неделю", WEEK, NOON),
+    ("события за 7 дней", WEEK, NOON), ("события", WEEK, NOON), ("события за месяц", MONTH, NOON),
     ("события за 30 дней", MONTH, NOON),
 ])  # fmt: skip
 def test_the_period_of_events_is_exact_and_a_week_if_none_is_named(words: str, start: str, end: str) -> None:
@@ -271,13 +268,7 @@ async def test_each_agent_has_its_own_prompt_with_its_own_history(world: World) 
 
 def _agent(name: str) -> ConfigSubentryDataWithId:
     prompt = f"I am {name} for {{{{userId}}}}.\n{{{{messageHistory}}}}"
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"use_default_prompt": False, "custom_prompt": prompt},
-        title=name,
-        unique_id=None,
-        subentry_id=name,
-    )
+    return subentry("profile", name, name, {"use_default_prompt": False, "custom_prompt": prompt})
 
 
 def test_nothing_is_left_of_three_placeholders(world: World) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from typing import Any
 
 from homeassistant.core import HomeAssistant
 import pytest
@@ -10,17 +9,11 @@ import pytest
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, server_error, silence, text
 
+from .conftest import parts_of
+
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 PROFILE = {"history_max_messages": 4, "history_summary": True}
-
-
-def parts(body: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        json.loads(message["content"].removeprefix("<house>").partition("</house>")[0])
-        for message in body["messages"]
-        if message["role"] == "user"
-    ]
 
 
 async def talk(hass: HomeAssistant, *words: str, conversation_id: str | None = None) -> str:
@@ -44,11 +37,11 @@ async def test_dropped_rounds_ride_on_the_next_question_and_stay(hass: HomeAssis
         {"person": "two"}, {"assistant": "Answer 2."},
     ]  # fmt: skip
     four, five, six = (llm_server.requests[number].body for number in (4, 6, 7))
-    assert "earlier" not in parts(four)[-1]
+    assert "earlier" not in parts_of(four)[-1]
     assert five["messages"][: len(four["messages"])] == four["messages"]
-    assert parts(five)[-1]["earlier"] == "They like marzipan."
+    assert parts_of(five)[-1]["earlier"] == "They like marzipan."
     assert six["messages"][: len(five["messages"])] == five["messages"]
-    assert "earlier" not in parts(six)[-1]
+    assert "earlier" not in parts_of(six)[-1]
 
 
 async def test_the_next_summary_contains_the_one_before(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -60,7 +53,7 @@ async def test_the_next_summary_contains_the_one_before(hass: HomeAssistant, llm
     requests = [request.body for request in llm_server.requests]
     summaries = [body for body in requests if "tools" not in body]
     assert '{"notes so far":"Notes."}' in summaries[1]["messages"][1]["content"]
-    told = [parts(body)[-1].get("earlier") for body in requests if "tools" in body]
+    told = [parts_of(body)[-1].get("earlier") for body in requests if "tools" in body]
     assert {"Notes.", "More notes."} <= set(told)
 
 
@@ -68,7 +61,7 @@ async def test_a_model_that_fails_leaves_plain_trimming(hass: HomeAssistant, llm
     await set_up(hass, llm_server, profile=PROFILE)
     llm_server.plan(*(text(f"Answer {number}.") for number in range(4)), server_error(), server_error(), text("Four."))
     await talk(hass, "zero", "one", "two", "three", "four")
-    assert "earlier" not in parts(llm_server.request.body)[-1]
+    assert "earlier" not in parts_of(llm_server.request.body)[-1]
 
 
 async def test_somebody_who_speaks_is_not_kept_waiting(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -80,11 +73,11 @@ async def test_somebody_who_speaks_is_not_kept_waiting(hass: HomeAssistant, llm_
     while len(llm_server.requests) < 5:
         await asyncio.sleep(0.01)
     await say(hass, "four", conversation_id)
-    assert "earlier" not in parts(llm_server.request.body)[-1]
+    assert "earlier" not in parts_of(llm_server.request.body)[-1]
     await hass.async_block_till_done(wait_background_tasks=True)
     llm_server.respond(lambda _: text("More notes."))  # five drops rounds again
     await say(hass, "five", conversation_id)
-    told = [parts(request.body)[-1] for request in llm_server.requests if "tools" in request.body]
+    told = [parts_of(request.body)[-1] for request in llm_server.requests if "tools" in request.body]
     assert told[-1]["earlier"] == "They like marzipan."
 
 

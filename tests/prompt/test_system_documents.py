@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.search import files
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, say, set_up, speech
+from tests.house import build_house, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, context_length, error, text
+
+from .conftest import system
 
 
 @pytest.fixture(autouse=True)
@@ -27,11 +28,6 @@ def write(hass: HomeAssistant, name: str, content: str) -> None:
     file.write_text(content)
 
 
-def system(server: LLMServer, number: int = -1) -> str:
-    """Return the system message of a request."""
-    return str(server.requests[number].body["messages"][0]["content"])
-
-
 async def test_documents_stand_behind_the_instructions_with_headers(hass: HomeAssistant, llm_server: LLMServer) -> None:
     write(hass, "rules.md", "# Rules\nNo shoes. {{ user_name }} {language}")
     names = ["rules.md", "TALKING.md"]
@@ -42,12 +38,10 @@ async def test_documents_stand_behind_the_instructions_with_headers(hass: HomeAs
     order = [
         said.index(part)
         for part in (
-            "\n\nBe kind.\n\n",
-            "\n\n## Documentation: rules.md\n\n# Rules\nNo shoes. {{ user_name }} {language}\n\n",
-            "\n\n## Documentation: TALKING.md\n\n# How to talk to the agent\n",
-            "\n\n## Home\n\n",
+            "\n\nBe kind.\n\n", "\n\n## Documentation: rules.md\n\n# Rules\nNo shoes. {{ user_name }} {language}\n\n",
+            "\n\n## Documentation: TALKING.md\n\n# How to talk to the agent\n", "\n\n## Home\n\n",
         )
-    ]
+    ]  # fmt: skip
     assert order == sorted(order)
 
 
@@ -67,13 +61,8 @@ async def test_reading_is_rare(hass: HomeAssistant, llm_server: LLMServer, monke
     assert "Version one." not in system(llm_server)
 
 
-SECOND = ConfigSubentryDataWithId(
-    subentry_type="profile",
-    data={"system_documents": ["gone.md", "rules.md"], "local_first": False},
-    title="Second",
-    unique_id=None,
-    subentry_id="profile-2",
-)
+DOCUMENTS = {"system_documents": ["gone.md", "rules.md"], "local_first": False}
+SECOND = subentry("profile", "Second", "profile-2", DOCUMENTS)
 
 
 async def test_other_agents_have_none_and_a_missing_one_is_harmless(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -6,13 +6,12 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, set_up, speech
+from tests.house import say, set_up, speech, subentry
 from tests.llm_server import LLMServer, context_length, text, tool_call
 from tests.prompt.calendars import NOW, Calendar, add, event
 from tests.transcript.conftest import restart, say_all
@@ -55,10 +54,8 @@ async def test_instructions_stay(hass: HomeAssistant, llm_server: LLMServer, fre
         assert after[: len(before)] == before
     assert "2026-11-21T06:31:00-08:00" in system(llm_server)
     assert [part(message)["time"] for message in bodies(llm_server)[-1] if message["role"] == "user"] == [
-        "06:31",
-        "06:32",
-        "06:33",
-    ]
+        "06:31", "06:32", "06:33",
+    ]  # fmt: skip
 
 
 async def test_states_are_told_in_the_place_the_prompt_has_for_them(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -250,13 +247,8 @@ async def test_the_answer_of_the_house_is_hidden_outside(hass: HomeAssistant, ll
 
 
 async def test_a_second_model_outside_gets_no_personal_data(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    far = ConfigSubentryDataWithId(
-        subentry_type="llm",
-        data={"preset": "custom", "base_url": llm_server.base_url, "api_key": "sk", "model": "far", "remote": True},
-        title="Far",
-        unique_id=None,
-        subentry_id="llm-2",
-    )
+    model = {"preset": "custom", "base_url": llm_server.base_url, "api_key": "sk", "model": "far", "remote": True}
+    far = subentry("llm", "Far", "llm-2", model)
     await set_up(hass, llm_server, profile={"external_llm": "llm-2"}, more=[far])
     asked = {
         "prompt": f"Whose number is {PHONE}?",

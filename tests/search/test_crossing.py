@@ -26,22 +26,12 @@ _SORTS = {
 }  # fmt: skip
 _SIX = ("kitchen", "living_room", "bedroom", "bathroom", "office", "nursery")
 _WHERE = {
-    "light": DATA["rooms"],
-    "heater": _SIX,
-    "blinds": _SIX,
-    "window": _SIX,
-    "fan": ("kitchen", "living_room", "bedroom", "bathroom", "office", "attic"),
-    "tv": ("living_room", "bedroom"),
-    "dishwasher": ("kitchen",),
-    "washing_machine": ("bathroom",),
-    "dryer": ("basement",),
-    "fridge": ("kitchen",),
-    "oven": ("kitchen",),
-    "coffee_machine": ("kitchen",),
-    "vacuum": ("living_room",),
-    "door": ("hallway", "garage"),
+    "light": DATA["rooms"], "heater": _SIX, "blinds": _SIX, "window": _SIX,
+    "fan": ("kitchen", "living_room", "bedroom", "bathroom", "office", "attic"), "tv": ("living_room", "bedroom"),
+    "dishwasher": ("kitchen",), "washing_machine": ("bathroom",), "dryer": ("basement",), "fridge": ("kitchen",),
+    "oven": ("kitchen",), "coffee_machine": ("kitchen",), "vacuum": ("living_room",), "door": ("hallway", "garage"),
     "computer": ("office",),
-}
+}  # fmt: skip
 
 
 def home(language: str) -> list[EntityDocument]:

@@ -215,16 +215,11 @@ def nothing(texts: Sequence[str]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(("answer", "key"), [
-    (half, "embedding_answer"),
-    (of_two_lengths, "embedding_answer"),
-    (not_a_number, "embedding_answer"),
-    (nothing, "embedding_answer"),
-    (html(), "embedding_answer"),
+    (half, "embedding_answer"), (of_two_lengths, "embedding_answer"), (not_a_number, "embedding_answer"),
+    (nothing, "embedding_answer"), (html(), "embedding_answer"),
     (Reply(body=b'{"data": "none"}', content_type="application/json"), "embedding_answer"),
-    (Reply(body=b"[]", content_type="application/json"), "embedding_answer"),
-    (unauthorized(), "embedding_auth"),
-    (model_not_found(), "embedding_model"),
-    (error(400, "input is too long"), "embedding_answer"),
+    (Reply(body=b"[]", content_type="application/json"), "embedding_answer"), (unauthorized(), "embedding_auth"),
+    (model_not_found(), "embedding_model"), (error(400, "input is too long"), "embedding_answer"),
 ], ids=["half", "two lengths", "NaN", "zeros", "page", "words", "list", "401", "model", "400"])  # fmt: skip
 async def test_wrong_answer_is_one_translated_error(
     hass: HomeAssistant, make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, answer: Any, key: str

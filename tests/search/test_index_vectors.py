@@ -20,7 +20,7 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Turn, current_turn
 from tests.embedding_server import EmbeddingServer
-from tests.house import EXPOSED, build_house, set_up
+from tests.house import EXPOSED, act, build_house, set_up
 from tests.llm_server import unauthorized
 
 from .chroma import ChromaServer
@@ -241,9 +241,7 @@ async def test_a_slow_endpoint_costs_a_moment_once(
 async def test_reindex_tells_progress(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     await start()
     heard = async_capture_events(hass, events.INDEX_PROGRESS)
-    answer: Any = await hass.services.async_call(
-        DOMAIN, "reindex_entities", {"force": True}, blocking=True, return_response=True
-    )
+    answer = await act(hass, "reindex_entities", force=True)
     assert answer.pop("duration_ms") >= 0
     assert answer == {"entities": 6, "added": 0, "updated": 0, "removed": 0, "unchanged": 6}
     assert [(item.data["status"], item.data["done"], item.data["total"]) for item in heard] == [
@@ -260,7 +258,7 @@ async def test_reindex_says_what_became_of_the_vectors(hass: HomeAssistant, star
     entry = await start()
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
     async_expose_entity(hass, ASSISTANT, "lock.front_door", False)
-    answer: Any = await hass.services.async_call(DOMAIN, "reindex_entities", {}, blocking=True, return_response=True)
+    answer = await act(hass, "reindex_entities")
     del answer["duration_ms"]
     assert answer == {"entities": 5, "added": 0, "updated": 1, "removed": 1, "unchanged": 4}
     assert entry.runtime_data.finder.report.vectors_current
@@ -294,9 +292,7 @@ async def test_reindex_tells_an_error(hass: HomeAssistant, start: Start, embeddi
 async def test_index_one_entity(hass: HomeAssistant, start: Start) -> None:
     entry = await start()
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
-    answer: Any = await hass.services.async_call(
-        DOMAIN, "index_entity", {"entity_id": "light.bed_light"}, blocking=True, return_response=True
-    )
+    answer = await act(hass, "index_entity", entity_id="light.bed_light")
     assert answer["text"] == (await kept(entry))["light.bed_light"]
     assert "Zeppelin; Bedroom" in answer["text"]
     with pytest.raises(HomeAssistantError) as error:
@@ -327,6 +323,4 @@ async def test_one_entity_is_written_without_asking_what_the_store_has(
 async def test_only_administrators_index(hass: HomeAssistant, start: Start, hass_read_only_user: Any) -> None:
     await start()
     with pytest.raises(Unauthorized):
-        await hass.services.async_call(
-            DOMAIN, "reindex_entities", {}, blocking=True, context=Context(user_id=hass_read_only_user.id)
-        )
+        await act(hass, "reindex_entities", Context(user_id=hass_read_only_user.id))

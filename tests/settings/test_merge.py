@@ -194,10 +194,8 @@ def test_origins_of_a_mapping_are_those_of_its_keys() -> None:
     marked = origins(settings | {"tool_timeout": 9}, {"prompts": {"b": "3"}, "speech": "never", "streaming": None})
     assert marked["prompts"] == {"a": SettingOrigin.DEFAULTS, "b": SettingOrigin.PROFILE}
     assert (marked["tool_timeout"], marked["speech"], marked["streaming"]) == (
-        SettingOrigin.DEFAULTS,
-        SettingOrigin.PROFILE,
-        SettingOrigin.BUILT_IN,
-    )
+        SettingOrigin.DEFAULTS, SettingOrigin.PROFILE, SettingOrigin.BUILT_IN,
+    )  # fmt: skip
 
 
 def test_missing_tools_are_inherited_and_an_empty_list_is_none() -> None:
@@ -223,10 +221,8 @@ def test_defaults_that_were_stored_without_parts_get_them() -> None:
     assert after == {
         "emit_events": False,
         "default_profile_settings": {
-            "processing_config": {"llm": "none"},
-            "tools_config": {"tool_timeout": 7},
-            "of_a_newer_version": 1,
+            "processing_config": {"llm": "none"}, "tools_config": {"tool_timeout": 7}, "of_a_newer_version": 1,
         },
-    }
+    }  # fmt: skip
     assert default_settings(after) == before["profile_defaults"]
     assert migrated_options(after) == after

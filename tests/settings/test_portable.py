@@ -42,20 +42,13 @@ def entry_with(prefix: str) -> MockConfigEntry:
 
 HERE, THERE = entry_with("here"), entry_with("there")
 OWN: dict[str, Any] = {
-    "llm": "here-model",
-    "external_llm": "none",
-    "custom_prompt": "You are:\n  - brief: {{ now() }}\nÄ “quoted” 'text' # no comment\n",
-    "profile_id": "technician",
-    "slash_commands": ["tech"],
-    "mcp_servers": ["here-server", "removed"],
-    "delegate_to": ["here-guest", OTHERS_AGENT],
-    "custom_tools": [],
-    "tool_timeout": 60,
-    "streaming": False,
+    "llm": "here-model", "external_llm": "none",
+    "custom_prompt": "You are:\n  - brief: {{ now() }}\nÄ “quoted” 'text' # no comment\n", "profile_id": "technician",
+    "slash_commands": ["tech"], "mcp_servers": ["here-server", "removed"], "delegate_to": ["here-guest", OTHERS_AGENT],
+    "custom_tools": [], "tool_timeout": 60, "streaming": False,
     "context_entities": [{"entity_id": "climate.*", "attributes": ["hvac_action"]}, {"entity_id": "light.desk"}],
-    "never_ask": None,
-    "of_a_newer_version": 1,
-}
+    "never_ask": None, "of_a_newer_version": 1,
+}  # fmt: skip
 
 
 def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:

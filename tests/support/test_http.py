@@ -64,10 +64,8 @@ async def test_redirects_on_the_host_are_followed_with_everything(server: RestSe
     response = await http.async_send(request)
     assert response.status == 200
     assert [(asked.method, asked.target) for asked in server.asked] == [
-        ("POST", "/v1"),
-        ("POST", "/v2?x=1"),
-        ("GET", "/v3"),
-    ]
+        ("POST", "/v1"), ("POST", "/v2?x=1"), ("GET", "/v3"),
+    ]  # fmt: skip
     assert [asked.headers.get("Authorization") for asked in server.asked] == ["Bearer t"] * 3
     assert [asked.body for asked in server.asked] == [b"{}", b"{}", b""]
     assert "Content-Type" not in server.last.headers

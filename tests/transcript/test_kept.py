@@ -22,7 +22,7 @@ from custom_components.home_agent.transcript.conversations import (
     StoredMessage,
 )
 from custom_components.home_agent.turn.turn import Turn, current_turn
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech
 from tests.llm_server import LLMServer, silence, text, tool_call
 from tests.tools.ha_apis.conftest import Made, Register, register
 
@@ -48,15 +48,7 @@ def a_round() -> list[StoredMessage]:
 
 
 async def cleared(hass: HomeAssistant, user: MockUser | None = None, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(
-        DOMAIN,
-        "clear_history",
-        data,
-        blocking=True,
-        return_response=True,
-        context=Context(user_id=user.id if user else None),
-    )
-    return dict(response or {})
+    return await act(hass, "clear_history", Context(user_id=user.id if user else None), **data)
 
 
 async def test_confirmed_action_is_kept_without_its_pin(

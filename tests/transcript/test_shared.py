@@ -2,21 +2,17 @@
 
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.support.const import DOMAIN
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, text
 
 from .conftest import say_all, words
 
-SECOND = ConfigSubentryDataWithId(
-    subentry_type="profile", data={}, title="Second", unique_id=None, subentry_id="profile-2"
-)
+SECOND = subentry("profile", "Second", "profile-2", {})
 BUILT_IN = "conversation.home_assistant"
 IS_OPEN = not hasattr(chat_session.ChatSession("a"), "user_id")
 OPEN = pytest.mark.skipif(not IS_OPEN, reason="this Home Assistant lets nobody else in")
@@ -36,11 +32,7 @@ def bert(hass_read_only_user: MockUser) -> Context:
 
 async def clear(hass: HomeAssistant, context: Context) -> dict[str, Any]:
     """Clear the conversation; return how many there were."""
-    data = {"conversation_id": "a"}
-    response = await hass.services.async_call(
-        DOMAIN, "clear_history", data, blocking=True, return_response=True, context=context
-    )
-    return dict(response or {})
+    return await act(hass, "clear_history", context, conversation_id="a")
 
 
 @OPEN

@@ -10,8 +10,8 @@ from homeassistant.core import Context, Event, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.house import build_house, say, speech
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import act, build_house, say, speech, state_of as state_in
 from tests.llm_server import LLMServer, tool_call
 
 type Add = Callable[[str], Context]
@@ -51,9 +51,7 @@ def unlocked(hass: HomeAssistant) -> list[Event]:
 
 
 def state_of(hass: HomeAssistant, entity_id: str = "lock.front_door") -> str:
-    state = hass.states.get(entity_id)
-    assert state is not None
-    return state.state
+    return state_in(hass, entity_id)
 
 
 def services_of(events: list[Event]) -> list[str]:
@@ -65,15 +63,7 @@ async def process(
 ) -> dict[str, Any]:
     """Have the model unlock the front door in an automation; return the response."""
     server.plan(tool_call("ha_control", UNLOCK))
-    response = await hass.services.async_call(
-        DOMAIN,
-        "process",
-        {"text": "somebody rings", "confirm_via": list(confirm_via)},
-        blocking=True,
-        return_response=True,
-        context=context or Context(),
-    )
-    return dict(response or {})
+    return await act(hass, "process", context, text="somebody rings", confirm_via=list(confirm_via))
 
 
 async def ask(hass: HomeAssistant, server: LLMServer, context: Context, **fields: Any) -> str:

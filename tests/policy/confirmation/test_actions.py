@@ -1,7 +1,5 @@
 """Answers by action: by whoever asked, and by nobody else."""
 
-from typing import Any
-
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
@@ -9,32 +7,27 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.house import say, set_up
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import act, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import Add, process, state_of
 
 
-async def answer_by_action(hass: HomeAssistant, name: str, context: Context, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(DOMAIN, name, data, blocking=True, return_response=True, context=context)
-    return dict(response or {})
-
-
 async def test_confirm_as_whoever_asked(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     request_id = (await process(hass, llm_server, context=alice))["confirmation"]
-    answer = await answer_by_action(hass, "confirm", alice, request_id=request_id)
+    answer = await act(hass, "confirm", alice, request_id=request_id)
     assert answer == {"answer": "Done. Front Door is unlocked.", "success": True}
     with pytest.raises(ServiceValidationError) as error:
-        await answer_by_action(hass, "confirm", alice, request_id=request_id)
+        await act(hass, "confirm", alice, request_id=request_id)
     assert error.value.translation_key == "request_not_found"
 
 
 async def test_reject_as_whoever_asked(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     request_id = (await process(hass, llm_server, context=alice))["confirmation"]
-    answer = await answer_by_action(hass, "reject", alice, request_id=request_id)
+    answer = await act(hass, "reject", alice, request_id=request_id)
     assert answer == {"answer": "OK, nothing was done.", "success": True}
     assert state_of(hass) == "locked"
 
@@ -47,9 +40,9 @@ async def test_actions_of_others_are_refused(
     request_id = (await process(hass, llm_server, context=alice))["confirmation"]
     for other in (person("Bob"), Context()):
         with pytest.raises(ServiceValidationError) as error:
-            await answer_by_action(hass, action, other, request_id=request_id)
+            await act(hass, action, other, request_id=request_id)
         assert error.value.translation_key == "request_not_yours"
-    await answer_by_action(hass, "confirm", alice, request_id=request_id)
+    await act(hass, "confirm", alice, request_id=request_id)
     assert state_of(hass) == "unlocked"
 
 
@@ -58,9 +51,9 @@ async def test_confirm_with_a_pin(hass: HomeAssistant, llm_server: LLMServer, al
     request_id = (await process(hass, llm_server, context=alice))["confirmation"]
     for wrong in ({}, {"pin": "1234"}):
         with pytest.raises(ServiceValidationError) as error:
-            await answer_by_action(hass, "confirm", alice, request_id=request_id, **wrong)
+            await act(hass, "confirm", alice, request_id=request_id, **wrong)
         assert error.value.translation_key == "request_pin_wrong"
-    await answer_by_action(hass, "confirm", alice, request_id=request_id, pin="4711")
+    await act(hass, "confirm", alice, request_id=request_id, pin="4711")
     assert state_of(hass) == "unlocked"
 
 
@@ -70,7 +63,7 @@ async def test_a_user_that_is_gone_since(hass: HomeAssistant, llm_server: LLMSer
     asking.mock_policy({"entities": True})
     request_id = (await process(hass, llm_server, context=Context(user_id=asking.id)))["confirmation"]
     asking.is_active = False
-    answer = await answer_by_action(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=request_id)
+    answer = await act(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=request_id)
     assert answer["success"] is False
     assert state_of(hass) == "locked"
 

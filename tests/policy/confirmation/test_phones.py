@@ -18,7 +18,7 @@ from custom_components.home_agent.policy import channels
 from custom_components.home_agent.policy.channels import CONFIRM, EVENT, REJECT
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up
+from tests.house import act, say, set_up
 from tests.llm_server import LLMServer, text
 
 from .conftest import QUESTION, Add, process, services_of, state_of
@@ -111,9 +111,7 @@ async def test_a_phone_whose_owner_could_not_answer_is_not_written_to(
     )
     for action, data in (("process", {"text": "somebody rings"}), ("undo", {})):
         with pytest.raises(ServiceValidationError) as error:
-            await hass.services.async_call(
-                DOMAIN, action, {**data, "confirm_via": [bobs]}, blocking=True, return_response=True, context=alice
-            )
+            await act(hass, action, alice, **data, confirm_via=[bobs])
         assert error.value.translation_key == "confirm_via_others"
     assert not sent
     assert (await process(hass, llm_server, fathers, context=alice))["confirmation"]
@@ -167,9 +165,8 @@ async def test_a_phone_that_bears_the_name_of_anothers_decides_nothing(
     entry = MockConfigEntry(domain="mobile_app", data={"user_id": mallory.user_id, "device_name": name})
     entry.add_to_hass(hass)
     for channel in (PHONE, device):
-        said = {"text": "somebody rings", "confirm_via": [channel]}
         with pytest.raises(ServiceValidationError):
-            await hass.services.async_call(DOMAIN, "process", said, blocking=True, return_response=True)
+            await act(hass, "process", text="somebody rings", confirm_via=[channel])
     assert not sent
     assert state_of(hass) == "locked"
     await hass.config_entries.async_remove(entry.entry_id)
@@ -242,9 +239,7 @@ async def test_a_phone_that_cannot_be_reached_leaves_the_other_ways(
 async def test_unknown_channels_are_refused_first(hass: HomeAssistant, llm_server: LLMServer, channel: str) -> None:
     await set_up(hass, llm_server)
     with pytest.raises(ServiceValidationError) as error:
-        await hass.services.async_call(
-            DOMAIN, "process", {"text": "hi", "confirm_via": [channel]}, blocking=True, return_response=True
-        )
+        await act(hass, "process", text="hi", confirm_via=[channel])
     assert error.value.translation_placeholders == {"channel": channel}
 
 

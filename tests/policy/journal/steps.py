@@ -8,7 +8,8 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import act
 
 QUICK = {"verify_seconds": 0.05}
 
@@ -28,14 +29,6 @@ async def do(hass: HomeAssistant, service: str, entity_id: str | list[str], **da
     await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
 
 
-async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    """Call an action of ours; return its response."""
-    response = await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
-    return dict(response or {})
-
-
 async def control(
     hass: HomeAssistant, user: MockUser, action: str, entity_id: str | list[str], **parameters: Any
 ) -> Any:
@@ -43,7 +36,7 @@ async def control(
         "tool_name": "ha_control",
         "parameters": {"action": action, "entity_id": entity_id, "parameters": parameters},
     }
-    result = await call(hass, "execute_tool", Context(user_id=user.id), **data)
+    result = await act(hass, "execute_tool", Context(user_id=user.id), **data)
     assert result["success"], result
     return result["result"]
 
@@ -56,7 +49,7 @@ def look(hass: HomeAssistant, entity_id: str, *names: str) -> list[object]:
 
 async def newest(hass: HomeAssistant) -> dict[str, Any]:
     """Return what the journal tells of what was done last, besides what was undone."""
-    actions = (await call(hass, "list_actions"))["actions"]
+    actions = (await act(hass, "list_actions"))["actions"]
     return next(dict(action) for action in actions if action["tool_name"] != "ha_undo")
 
 

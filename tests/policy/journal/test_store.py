@@ -24,7 +24,7 @@ from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.storage import SAVE_DELAY
 from custom_components.home_agent.turn.plan import ActionClass, Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Outcome, Turn
-from tests.house import build_house, say, set_up
+from tests.house import act, build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
 
@@ -170,12 +170,7 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, house: None, hass_sto
 
 
 async def listed(hass: HomeAssistant, context: Context | None = None, **data: Any) -> list[dict[str, Any]]:
-    response = await hass.services.async_call(
-        DOMAIN, "list_actions", data, blocking=True, return_response=True, context=context
-    )
-    assert response is not None
-    actions: Any = response["actions"]
-    return list(actions)
+    return list((await act(hass, "list_actions", context, **data))["actions"])
 
 
 async def test_list_tells_who_when_what_and_from_which_words(
@@ -190,17 +185,11 @@ async def test_list_tells_who_when_what_and_from_which_words(
     assert action.pop("action_id")
     assert action.pop("when")
     assert action == {
-        "user_id": hass_admin_user.id,
-        "profile": "Home Agent",
-        "conversation_id": result.conversation_id,
-        "words": "some light, please",
-        "tool_name": "ha_control",
-        "subject": None,
+        "user_id": hass_admin_user.id, "profile": "Home Agent", "conversation_id": result.conversation_id,
+        "words": "some light, please", "tool_name": "ha_control", "subject": None,
         "calls": [{"action": "light.turn_on", "entity_id": ["light.bed_light"], "data": {"brightness_pct": 40}}],
-        "outcome": {"light.bed_light": "reached"},
-        "success": True,
-        "undone": None,
-    }
+        "outcome": {"light.bed_light": "reached"}, "success": True, "undone": None,
+    }  # fmt: skip
 
 
 async def test_list_is_filtered(hass: HomeAssistant, house: None, freezer: FrozenDateTimeFactory) -> None:

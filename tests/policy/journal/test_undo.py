@@ -10,10 +10,10 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
-from .steps import QUICK, call, control, do, look, ticks
+from .steps import QUICK, control, do, look, ticks
 
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 
@@ -25,7 +25,7 @@ async def test_slow_shutter(hass: HomeAssistant, hass_admin_user: MockUser, free
     assert (told["new_state"], told["outcome"]) == ("closing", "changed")
     await ticks(hass, freezer, 6)
     assert look(hass, "cover.living_room_window", "current_position") == ["open", 30]
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result["restored"][0]["outcome"] == "changed"
     await ticks(hass, freezer, 6)
     assert look(hass, "cover.living_room_window", "current_position") == ["open", 70]
@@ -37,9 +37,9 @@ async def test_what_somebody_changed_since_is_left_alone(hass: HomeAssistant, ha
     await do(hass, "light.turn_on", "light.bed_light", brightness=90)
     await control(hass, hass_admin_user, "set_value", "light.bed_light", brightness_pct=100)
     await do(hass, "light.turn_on", "light.bed_light", brightness=30)
-    assert await call(hass, "undo", context) == {"restored": [], "changed_since": ["light.bed_light"]}
+    assert await act(hass, "undo", context) == {"restored": [], "changed_since": ["light.bed_light"]}
     assert look(hass, "light.bed_light", "brightness") == ["on", 30]
-    assert (await call(hass, "undo", context, force=True))["restored"]
+    assert (await act(hass, "undo", context, force=True))["restored"]
     assert look(hass, "light.bed_light", "brightness") == ["on", 90]
 
 
@@ -48,7 +48,7 @@ async def test_what_was_set_besides_stays(hass: HomeAssistant, hass_admin_user: 
     await do(hass, "light.turn_on", "light.bed_light", brightness=90, color_temp_kelvin=3000)
     await control(hass, hass_admin_user, "set_value", "light.bed_light", brightness_pct=100)
     await do(hass, "light.turn_on", "light.bed_light", brightness=255, color_temp_kelvin=5000)
-    assert (await call(hass, "undo", Context(user_id=hass_admin_user.id)))["restored"]
+    assert (await act(hass, "undo", Context(user_id=hass_admin_user.id)))["restored"]
     assert look(hass, "light.bed_light", "brightness", "color_temp_kelvin") == ["on", 90, 5000]
 
 
@@ -58,9 +58,9 @@ async def test_what_is_already_as_before_takes_no_call(hass: HomeAssistant, hass
     await do(hass, "light.turn_off", "light.bed_light")
     await control(hass, hass_admin_user, "turn_on", "light.bed_light")
     await do(hass, "light.turn_off", "light.bed_light")
-    assert await call(hass, "undo", context) == {"restored": [], "already": ["light.bed_light"]}
+    assert await act(hass, "undo", context) == {"restored": [], "already": ["light.bed_light"]}
     with pytest.raises(HomeAssistantError):
-        await call(hass, "undo", context)
+        await act(hass, "undo", context)
 
 
 async def test_action_that_changed_nothing_is_not_turned_round(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
@@ -68,7 +68,7 @@ async def test_action_that_changed_nothing_is_not_turned_round(hass: HomeAssista
     await do(hass, "light.turn_on", "light.bed_light")
     await control(hass, hass_admin_user, "turn_on", "light.bed_light")
     await do(hass, "light.turn_off", "light.bed_light")
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [], "already": ["light.bed_light"]}
 
 
@@ -76,14 +76,14 @@ async def test_lamp_that_does_not_follow(hass: HomeAssistant, hass_admin_user: M
     await set_up(hass, options=QUICK)
     told = await control(hass, hass_admin_user, "turn_on", "light.dead_lamp")
     assert (told["new_state"], told["outcome"]) == ("off", "unchanged")
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [], "already": ["light.dead_lamp"]}
 
 
 async def test_what_cannot_be_taken_back(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
     await set_up(hass)
     await control(hass, hass_admin_user, "turn_on", "script.party")
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [], "not_possible": ["script.party"]}
 
 
@@ -98,7 +98,7 @@ async def test_what_is_gone_cannot_be_taken_back(hass: HomeAssistant, hass_admin
     else:
         async_expose_entity(hass, "conversation", "light.bed_light", False)
     await do(hass, "switch.turn_on", "switch.decorative_lights")
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result["not_possible"] == ["light.bed_light"]
 
 
@@ -231,14 +231,14 @@ async def test_somebody_elses_action(
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
     await control(hass, hass_admin_user, "turn_on", "light.bed_light")
-    [action] = (await call(hass, "list_actions"))["actions"]
+    [action] = (await act(hass, "list_actions"))["actions"]
     other = Context(user_id=another_user("light.bed_light").id)
     for data in ({}, {"action_id": action["action_id"]}, {"conversation_id": action["conversation_id"]}):
         with pytest.raises(HomeAssistantError):
-            await call(hass, "undo", other, **data)
-    assert (await call(hass, "list_actions", other)) == {"actions": []}
+            await act(hass, "undo", other, **data)
+    assert (await act(hass, "list_actions", other)) == {"actions": []}
     assert look(hass, "light.bed_light") == ["on"]
-    await call(hass, "undo", action_id=action["action_id"])
+    await act(hass, "undo", action_id=action["action_id"])
     assert look(hass, "light.bed_light") == ["off"]
 
 
@@ -259,7 +259,7 @@ async def test_survives_a_restart(hass: HomeAssistant, hass_admin_user: MockUser
     await do(hass, "light.turn_on", "light.bed_light", brightness=90, hs_color=[30, 80])
     await control(hass, hass_admin_user, "turn_off", "light.bed_light")
     assert await hass.config_entries.async_reload(entry.entry_id)
-    assert (await call(hass, "undo", Context(user_id=hass_admin_user.id)))["restored"]
+    assert (await act(hass, "undo", Context(user_id=hass_admin_user.id)))["restored"]
     assert look(hass, "light.bed_light", "brightness", "hs_color") == ["on", 90, (30, 80)]
 
 
@@ -278,7 +278,7 @@ async def test_group_is_restored_by_its_members(hass: HomeAssistant, hass_admin_
     await do(hass, "light.turn_off", "light.bed_light")
     await do(hass, "light.turn_on", "light.ceiling_lights", brightness=77)
     await control(hass, hass_admin_user, "turn_on", "light.upstairs", brightness_pct=100)
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert sorted(row["entity_id"] for row in result["restored"]) == members
     assert look(hass, "light.bed_light") == ["off"]
     assert look(hass, "light.ceiling_lights", "brightness") == ["on", 77]
@@ -323,5 +323,5 @@ async def test_slow_device_that_never_followed_is_left_alone(hass: HomeAssistant
     state = hass.states.get("light.bed_light")
     assert state is not None
     hass.states.async_set("light.bed_light", "on", {**state.attributes, "brightness": 5})
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [], "changed_since": ["light.bed_light"]}

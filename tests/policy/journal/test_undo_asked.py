@@ -10,10 +10,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
-from .steps import call, control, do, look
+from .steps import control, do, look
 
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 
@@ -58,10 +58,10 @@ async def test_an_unlocking_undo_asks_the_reader_of_its_answer(hass: HomeAssista
     await set_up(hass)
     await do(hass, "lock.unlock", "lock.front_door")
     await control(hass, hass_admin_user, "lock", "lock.front_door")
-    asked = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    asked = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert asked["question"] == "Front Door is locked. Unlock it?"
     assert look(hass, "lock.front_door") == ["locked"]
-    answer = await call(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
+    answer = await act(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
     assert answer == {"answer": "Done. Front Door is unlocked.", "success": True}
 
 
@@ -69,11 +69,11 @@ async def test_action_that_would_unlock_asks_in_repairs(hass: HomeAssistant, has
     await set_up(hass)
     await do(hass, "lock.unlock", "lock.front_door")
     await control(hass, hass_admin_user, "lock", "lock.front_door")
-    [action] = (await call(hass, "list_actions"))["actions"]
-    asked = await call(hass, "undo", action_id=action["action_id"], confirm_via=["repairs"])  # nobody is known
+    [action] = (await act(hass, "list_actions"))["actions"]
+    asked = await act(hass, "undo", action_id=action["action_id"], confirm_via=["repairs"])  # nobody is known
     assert ir.async_get(hass).async_get_issue(DOMAIN, f"confirmation_{asked['confirmation']}") is not None
     assert look(hass, "lock.front_door") == ["locked"]
-    await call(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
+    await act(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
     assert look(hass, "lock.front_door") == ["unlocked"]
 
 
@@ -83,9 +83,9 @@ async def test_action_may_not_unlock_when_nobody_can_be_asked(hass: HomeAssistan
     await control(hass, hass_admin_user, "lock", "lock.front_door")
     with pytest.raises(HomeAssistantError):  # nobody reads the question
         await hass.services.async_call(DOMAIN, "undo", {}, blocking=True, context=Context(user_id=hass_admin_user.id))
-    [action] = (await call(hass, "list_actions"))["actions"]
+    [action] = (await act(hass, "list_actions"))["actions"]
     with pytest.raises(HomeAssistantError):  # an automation
-        await call(hass, "undo", action_id=action["action_id"])
+        await act(hass, "undo", action_id=action["action_id"])
     assert look(hass, "lock.front_door") == ["locked"]
 
 
@@ -123,7 +123,7 @@ async def test_undone_while_reloading(hass: HomeAssistant, llm_server: LLMServer
     assert await hass.config_entries.async_reload(entry.entry_id)
     go_on.set()
     await turn
-    assert len((await call(hass, "list_actions", context))["actions"]) == 1
+    assert len((await act(hass, "list_actions", context))["actions"]) == 1
     assert await hass.config_entries.async_reload(entry.entry_id)
-    assert (await call(hass, "undo", context))["restored"]
+    assert (await act(hass, "undo", context))["restored"]
     assert look(hass, "light.bed_light") == ["off"]

@@ -6,9 +6,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.policy import journal, undo
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech
 
-from .steps import QUICK, call, control, do, exposed, look, newest
+from .steps import QUICK, control, do, exposed, look, newest
 
 LAMPS = [f"input_boolean.lamp_{number}" for number in range(150)]
 
@@ -22,7 +22,7 @@ async def lamps(hass: HomeAssistant, house: None) -> None:
 
 async def test_150_things_are_all_restored(hass: HomeAssistant, lamps: None, hass_admin_user: MockUser) -> None:
     await control(hass, hass_admin_user, "turn_on", "input_boolean.lamp_*")
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert sorted(row["entity_id"] for row in result["restored"]) == sorted(LAMPS)
     assert set(result) == {"restored"}
     assert {look(hass, item)[0] for item in LAMPS} == {"off"}
@@ -50,7 +50,7 @@ async def test_what_was_not_kept_is_told(
     assert answer.startswith("I've put ")
     action = await newest(hass)
     assert (action["undone"], len(action["restored"])) == (None, 3)
-    result = await call(hass, "undo", action_id=action["action_id"])
+    result = await act(hass, "undo", action_id=action["action_id"])
     assert result == {"restored": [], "left_out": 8}
     assert "nothing" in speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
 
@@ -94,7 +94,7 @@ async def test_what_was_not_confirmed_is_not_undone(hass: HomeAssistant, hass_ad
         """Return, and that is all."""
 
     hass.services.async_register("light", "turn_on", nothing)
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    result = await act(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [{"entity_id": "light.bed_light", "new_state": "off", "outcome": "unchanged"}]}
     answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
     assert answer == "Undo requested, but not confirmed: Bed Light. You can ask me to undo the rest later."

@@ -12,9 +12,9 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.policy import following, undo
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import build_house, say, set_up, speech
+from tests.house import act, build_house, say, set_up, speech
 
-from .steps import QUICK, call, control, do, exposed, look, newest, ticks
+from .steps import QUICK, control, do, exposed, look, newest, ticks
 
 BED, SWITCH, DOOR = "light.bed_light", "switch.decorative_lights", "lock.front_door"
 MOVIE = {"name": "Movie", "entities": {BED: {"state": "on", "brightness": 40}, SWITCH: "off"}}
@@ -62,7 +62,7 @@ pytestmark = pytest.mark.usefixtures("evening")
 
 async def undo_of(hass: HomeAssistant, user: MockUser) -> dict[str, Any]:
     """Take back what a user did last."""
-    return await call(hass, "undo", Context(user_id=user.id))
+    return await act(hass, "undo", Context(user_id=user.id))
 
 
 def restored(result: dict[str, Any]) -> list[str]:
@@ -142,12 +142,10 @@ RUN = [
         "actions": [step("light.turn_on", BED), {"delay": 3600}, step("lock.unlock", DOOR)],
     },
     {
-        "alias": "Held",
-        "triggers": [],
-        "conditions": [{"condition": "state", "entity_id": BED, "state": "on"}],
+        "alias": "Held", "triggers": [], "conditions": [{"condition": "state", "entity_id": BED, "state": "on"}],
         "actions": [step("switch.turn_off", SWITCH)],
     },
-]
+]  # fmt: skip
 
 
 async def test_an_automation_that_is_run_is_watched_and_taken_back_as_a_script_is(
@@ -177,7 +175,7 @@ async def test_an_automation_held_back_leaves_nothing_to_undo(hass: HomeAssistan
     await exposed(hass, "automation", RUN)
     data = {"action": "trigger", "entity_id": "automation.held"}
     me = Context(user_id=hass_admin_user.id)
-    result = await call(hass, "execute_tool", me, tool_name="ha_control", parameters=data)
+    result = await act(hass, "execute_tool", me, tool_name="ha_control", parameters=data)
     assert (result["success"], result["error"]) == (
         False,
         "automation.held: It did not run, because its conditions are not met.",
@@ -188,7 +186,7 @@ async def test_an_automation_held_back_leaves_nothing_to_undo(hass: HomeAssistan
         await undo_of(hass, hass_admin_user)
 
     both = {"action": "trigger", "entity_id": ["automation.held", "automation.leave"]}
-    result = await call(hass, "execute_tool", me, tool_name="ha_control", parameters=both)
+    result = await act(hass, "execute_tool", me, tool_name="ha_control", parameters=both)
     assert result["success"]
     [failed] = result["result"]["failed"]
     assert failed == {"entity_id": "automation.held", "error": "It did not run, because its conditions are not met."}
@@ -244,10 +242,10 @@ async def test_hidden_ones_are_counted_not_named(hass: HomeAssistant, another_us
     user = another_user("scene.movie", BED, SWITCH)
     await say(hass, "activate movie", context=Context(user_id=user.id))
     user.mock_policy({"entities": {"entity_ids": {"scene.movie": True, BED: True}}})
-    [action] = (await call(hass, "list_actions", Context(user_id=user.id)))["actions"]
+    [action] = (await act(hass, "list_actions", Context(user_id=user.id)))["actions"]
     assert action["changed"] == [BED]
     mine = Context(user_id=user.id)
-    assert (await call(hass, "list_actions", mine, entity_id=SWITCH))["actions"] == []
+    assert (await act(hass, "list_actions", mine, entity_id=SWITCH))["actions"] == []
     result = await undo_of(hass, user)
     assert (restored(result), result["not_exposed"]) == ([BED], 1)
     assert SWITCH not in str(result)
@@ -284,5 +282,5 @@ async def test_nothing_is_watched_when_nothing_came_of_it(hass: HomeAssistant) -
     listeners = hass.bus.async_listeners()["state_changed"]
     await say(hass, "activate a scene that is not there")
     with pytest.raises(HomeAssistantError):
-        await call(hass, "undo")
+        await act(hass, "undo")
     assert hass.bus.async_listeners()["state_changed"] == listeners

@@ -60,10 +60,8 @@ class Others:
         self._made.append(name)
         body = {
             "ids": [f"{name}-{number}" for number in range(len(texts))],
-            "embeddings": vectors or self.embedding.vectors(texts),
-            "documents": list(texts),
-            "metadatas": metadata,
-        }
+            "embeddings": vectors or self.embedding.vectors(texts), "documents": list(texts), "metadatas": metadata,
+        }  # fmt: skip
         self._ask("POST", f"collections/{made['id']}/upsert", body)
 
     def tidy(self) -> None:

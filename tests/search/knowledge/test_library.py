@@ -28,10 +28,8 @@ async def test_files_are_found_with_their_source(folder: Path, start: StartKnowl
     assert "125 ml" in passage.text
     assert passage.source == "kitchen/coffee.md"
     assert passage.metadata == {
-        "title": "coffee",
-        "source": "kitchen/coffee.md",
-        "heading": "Coffee machine > Descaling",
-    }
+        "title": "coffee", "source": "kitchen/coffee.md", "heading": "Coffee machine > Descaling",
+    }  # fmt: skip
     assert not passage.outside
 
 

@@ -25,10 +25,8 @@ async def test_a_passage_is_as_shown(hass: HomeAssistant, llm_server: LLMServer,
 
 
 @pytest.mark.parametrize(("documents_for", "who"), [
-    ("everyone", {"administrator", "user", "limited", "device", "nobody"}),
-    ("household", {"administrator", "user"}),
-    ("admins", {"administrator"}),
-    ("nobody", set()),
+    ("everyone", {"administrator", "user", "limited", "device", "nobody"}), ("household", {"administrator", "user"}),
+    ("admins", {"administrator"}), ("nobody", set()),
 ])  # fmt: skip
 async def test_documents_are_told_to_whom_the_owner_says(
     hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path, documents_for: str, who: set[str]

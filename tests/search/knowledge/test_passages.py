@@ -16,10 +16,8 @@ from .conftest import COFFEE
 def test_each_heading_leads_the_way() -> None:
     found = [(item.heading, item.text) for item in split(sections_of_markdown(COFFEE))]
     assert [heading for heading, _ in found] == [
-        "Coffee machine",
-        "Coffee machine > Descaling",
-        "Coffee machine > Grinder",
-    ]
+        "Coffee machine", "Coffee machine > Descaling", "Coffee machine > Grinder",
+    ]  # fmt: skip
     assert found[2][1] == "Set the grinder to step 4 for espresso."
 
 
