@@ -31,7 +31,7 @@ from ..home.domains.script import fields_of
 from ..home.exposure import is_exposed
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import data_of
-from ..languages.phrases import is_altered
+from ..languages.phrases import is_altered, is_asking
 from ..languages.phrasings import phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.policy import Policy
@@ -354,7 +354,7 @@ def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
     asks = target.answers or is_altered(fit.phrase.text, code, (), asks=False)
     if is_altered(left, code, (), asks=True) or (not asks and is_altered(said, code, target.said, asks=False)):
         return "altered"
-    if not asks and text.rstrip().endswith(("?", "？")):
+    if not asks and is_asking(text, code):
         return "question"
     if target.is_named and not index.verb_of(fit):
         return "action"
