@@ -346,8 +346,6 @@ def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PhraseWords:
-    """The phrases of a language as their words."""
-
     answers: dict[tuple[str, ...], ReplyKind]
     confirms: Mapping[str, frozenset[tuple[str, ...]]]
     """What a yes may repeat, by what is asked."""

@@ -147,8 +147,6 @@ class LearnedPhrase(Proposal):
 
 @dataclass(frozen=True, slots=True)
 class _Recent:
-    """When a phrase was said last, by whom, in which turn."""
-
     when: datetime
     speaker: tuple[str | None, str | None]
     turn_id: str
@@ -529,8 +527,6 @@ def _traits(hass: HomeAssistant, entity_id: str, effect: Effect) -> tuple[Any, .
 
 
 def _same(one: Effects, other: Effects) -> bool:
-    """Return whether effects are the same, in any order of their entities."""
-
     def plain(effects: Effects) -> list[tuple[str, str, list[str], dict[str, Any]]]:
         return [(item.domain, item.service, sorted(item.entity_ids), dict(item.data)) for item in effects]
 

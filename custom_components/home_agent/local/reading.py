@@ -277,7 +277,6 @@ class SentenceReading:
         return all(not keys.isdisjoint(said) for keys in name)
 
     def _is_plural(self, kinds: Sequence[int]) -> bool:
-        """Return whether a kind is named as several things."""
         plurals = self.things.data.plurals
         return any(self._ends_plural(self.words[at], plurals) for at in kinds)
 

@@ -268,7 +268,6 @@ class RouteRegistry:
             index.building = None
 
     async def _async_known(self, turn: Turn, home: HomeSnapshot) -> HomeSnapshot:
-        """Return the part of the home of which the user may know."""
         user = turn.user
         if not turn.within and (user is None or user.permissions.access_all_entities(POLICY_READ)):
             return home
@@ -295,7 +294,6 @@ class RouteRegistry:
     def _chosen(
         self, turn: Turn, index: RouteIndex, said: Utterance, fits: Sequence[Fit], by: str, *, owned_only: bool
     ) -> RouteMatch:
-        """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools
         known = [
             fit
@@ -390,7 +388,6 @@ def _arguments(index: RouteIndex, fit: Fit, text: str) -> dict[str, Any] | None:
 
 
 def _below(value: float, percent: int) -> bool:
-    """Return whether a similarity is below a bound; the bound itself is not."""
     return round(value, 4) < percent / 100
 
 

@@ -315,7 +315,6 @@ class Knowledge:
         return kept
 
     async def _async_renew(self, entries: Mapping[str, AddedDocument]) -> None:
-        """Index the present documents."""
         self._collections = {}
         pairs = [(entries[key], documents) for key, documents in self._documents.items()]
         for entry, documents in pairs:
