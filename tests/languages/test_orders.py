@@ -36,6 +36,16 @@ def test_what_is_so_is_asked(text: str) -> None:
     assert is_question(text, "en")
 
 
+@pytest.mark.parametrize(("language", "text", "name", "asks"), [
+    ("en", "The water valve open?", "Water valve", True), ("en", "turn on the water valve?", "Water valve", False),
+    ("en", "water the garden?", "garden", False), ("de", "Start Knopf an?", "Start Knopf", True),
+    ("fr", "La ferme allumée ?", "Ferme", True), ("nl", "Open haard aan?", "Open haard", True),
+    ("es", "¿Enciende la luz?", "luz", False), ("es", "¿Pausa caja", "Pausa caja", True), ("es", "¿Luz del techo", "", True),
+])  # fmt: skip
+def test_a_name_is_no_command(language: str, text: str, name: str, asks: bool) -> None:
+    assert is_question(text, language, (name,)) is asks
+
+
 @pytest.mark.parametrize(
     "text",
     ["turn it on?", "turn on?", "heat on", "water the plants?", "heat the bedroom?", "lock the door?", "close it?"],

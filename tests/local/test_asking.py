@@ -75,6 +75,14 @@ async def test_what_is_already_so_is_said_and_not_asked(
     assert not result.continue_conversation
 
 
+@pytest.mark.parametrize("said", ["¿Bed Light?", "¿Bed Light"])
+async def test_a_question_does_nothing(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    await say(hass, said, language="es")
+    assert state_of(hass, "light.bed_light") == "off"
+
+
 async def test_what_only_seems_so_is_asked(hass: HomeAssistant, alice: Context) -> None:
     await set_up(hass)
     old = hass.states.get("lock.front_door")

@@ -335,6 +335,9 @@ async def test_a_named_room_or_thing_may_be_another(hass: HomeAssistant, llm_ser
     ("es", "La Lámpara", "El Faro", "ambiente de cine con {}"),
     ("it", "La Lampada", "Il Faro", "serata cinema con {}"), ("nl", "De Lamp", "Het Licht", "filmavond met {}"),
     ("pl", "Lampa dla mnie", "Latarnia", "wieczór filmowy {}"),
+    ("en", "The Lamp", "卧室灯", "film night {}"), ("en", "The Lamp", "กล้วย", "film night {}"),
+    ("en", "The Lamp", "ນອນ", "film night {}"), ("en", "The Lamp", "ភ្លើង", "film night {}"),
+    ("en", "The Lamp", "အိပ်ခန်း", "film night {}"),
 ])  # fmt: skip
 async def test_a_name_with_an_article_or_a_nicety(
     hass: HomeAssistant, llm_server: LLMServer, talk: Talk, language: str, one: str, other: str, said: str
@@ -541,6 +544,26 @@ async def test_a_broken_file_is_set_aside(hass: HomeAssistant, llm_server: LLMSe
     await talk(COSY, LIT)
     assert rows(hass) == [("make cosy", ProposalStatus.SEEN, 1)]
     assert await hass.async_add_executor_job(lambda: len([*file.parent.glob(f"{FILE}.corrupt.*")])) == 2
+
+
+@pytest.mark.parametrize("status", ["learned", "proposed", "doubted"])
+async def test_what_a_newer_release_does_is_kept_and_not_used(
+    hass: HomeAssistant, llm_server: LLMServer, talk: Talk, file: Path, status: str
+) -> None:
+    entry = await start(hass, llm_server)
+    await talk(COSY, LIT)
+    await hass.config_entries.async_unload(entry.entry_id)
+    kept_things(hass).forget()
+    content = json.loads(await hass.async_add_executor_job(file.read_text))
+    [row] = content["data"]["phrases"]
+    row |= {"status": status, "effects": [{**row["effects"][0], "kind": "automation_edit", "entity_ids": []}]}
+    await hass.async_add_executor_job(file.write_text, json.dumps(content))
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    assert not waiting(hass)
+    if status == "learned":
+        await talk(COSY, LIT)  # the model's
+    await learned_phrases_of(hass).async_write()
+    assert json.loads(await hass.async_add_executor_job(file.read_text))["data"]["phrases"] == [row]
 
 
 def row_of(words: str, status: ProposalStatus, user_id: str | None = None) -> LearnedPhrase:

@@ -1,6 +1,6 @@
 """A kept thing that only this file defines: set up with the entry, bounded, migrated, told, backed up, and gone in time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from custom_components.home_agent.agent.assembly import KEPT
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import Change, Kept, kept_of, kept_things
-from custom_components.home_agent.support.storage import Content
+from custom_components.home_agent.support.storage import Content, StoredFile
 from tests.house import set_up
 from tests.stored import (
     hass_storage,  # noqa: F401
@@ -130,6 +130,23 @@ async def test_listeners_learn_what_was_added_changed_and_dropped(hass: HomeAssi
     ]
 
 
+async def test_what_listeners_do_costs_no_row_and_no_order(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    diary, index = kept_of(hass, Diary), dict[str, str]()
+
+    def correct(changes: Sequence[Change[Note]]) -> None:
+        diary.put(*(note("apricots") for change in changes if change.after == note("apples")))
+        raise RuntimeError
+
+    diary.async_listen(correct)
+    diary.async_listen(lambda changes: index.update({row.id: row.text for change in changes if (row := change.after)}))
+    diary.put(note("apples"))
+    await restart(hass, entry)
+    assert [*index.values()] == on_disk(file) == await texts(hass) == ["apricots"]
+    assert caplog.text.count("A listener to changes of diary failed") == 2
+
+
 async def test_a_file_of_an_older_version_is_migrated(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
@@ -189,6 +206,26 @@ async def test_rows_of_a_user_who_was_deleted_meanwhile_are_dropped(
     assert on_disk(file) == await texts(hass) == ["bread", "cheese"]
 
 
+async def test_rows_of_a_user_who_is_deleted_while_it_is_loaded_are_dropped(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path
+) -> None:
+    class Slow(Diary):
+        file = "slow"
+
+        @override
+        async def async_read(self, file: StoredFile) -> Iterable[Note]:
+            found = await super().async_read(file)
+            await hass.auth.async_remove_user(anna)  # the diary was read before
+            return found
+
+    anna, ben = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Ben"))
+    kept_of(hass, Diary).put(note("apples", anna.id), note("bread", ben.id))
+    kept_things(hass).async_register(Slow)
+    await restart(hass, entry)
+    await hass.async_block_till_done()
+    assert on_disk(file) == await texts(hass) == ["bread"]
+
+
 @pytest.mark.parametrize("has_users", [True, False], ids=["of the system", "no users but those of the system"])
 async def test_rows_whose_owner_may_be_a_user_stay(
     hass: HomeAssistant, entry: MockConfigEntry, has_users: bool
@@ -212,10 +249,16 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, entry: MockConfigEntr
     assert await texts(hass) == []
 
 
-async def test_it_goes_with_an_unloaded_entry(hass: HomeAssistant, entry: MockConfigEntry, file: Path) -> None:
+@pytest.mark.parametrize("is_blocked", [False, True], ids=["all", "all but a file that cannot be deleted"])
+async def test_it_goes_with_an_unloaded_entry(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path, caplog: pytest.LogCaptureFixture, is_blocked: bool
+) -> None:
     kept_of(hass, Diary).put(note("apples"))
     assert await hass.config_entries.async_unload(entry.entry_id)
     kept_things(hass).forget()
     assert file.exists()
+    if is_blocked:
+        file.with_name(f"{DOMAIN}.{KEPT[0].file}.{entry.entry_id}").mkdir()
     await hass.config_entries.async_remove(entry.entry_id)
     assert not file.exists()
+    assert caplog.text.count("could be deleted") == is_blocked

@@ -86,7 +86,7 @@ class RuntimeData:
         stays = MemorySettings.from_options(options).collection if after.embedding == ENDPOINT else None
         left = self.memories.collections - {stays}
         if before.place != after.place:
-            left = {before.collection, *self.knowledge.filled, *self.memories.collections}
+            left = {before.collection, *self.knowledge.added.filled, *self.memories.collections}
         elif before.collection != after.collection:
             left = {before.collection, *left}
         if left:

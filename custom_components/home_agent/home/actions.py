@@ -143,7 +143,6 @@ def refuse_targets(parameters: Iterable[str]) -> None:
 def _understood(
     subject: Subject, record: Domain, action: str, parameters: Mapping[str, object]
 ) -> tuple[str, dict[str, object]]:
-    """Return action and parameters under the names that the record uses."""
     given: dict[str, object] = {}
     for name, value in parameters.items():
         if value is not None:
@@ -194,7 +193,6 @@ def _steps(subject: Subject, record: Domain, action: str, given: dict[str, objec
 
 
 def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, object]) -> str | None:
-    """Return the name of the main action, or None if parameters are only set."""
     match action:
         case "set_value":
             return None

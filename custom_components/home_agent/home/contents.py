@@ -228,7 +228,6 @@ def _variables_in(value: object) -> frozenset[str]:
 
 
 def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) -> Iterator[ServiceCall]:
-    """Yield a call with the entities that it may be called on now."""
     entity_ids = dict.fromkeys(filter(None, (_entity_id(hass, item) for item in written.entity_ids)))
     takes_any = written.domain in _ANY_DOMAIN
     if written.places:
@@ -262,7 +261,6 @@ def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) 
 
 
 def _entity_id(hass: HomeAssistant, text: str) -> str | None:
-    """Return the entity id that an id of either kind stands for."""
     return text if valid_entity_id(text) else er.async_resolve_entity_id(er.async_get(hass), text)
 
 
@@ -373,7 +371,6 @@ def _of_states(states: Iterable[State]) -> Iterator[WrittenCall]:
 
 
 def _of_sequence(sequence: Sequence[Mapping[str, Any]]) -> Contents:
-    """Return the calls of a sequence, whichever of its branches is taken."""
     calls: list[WrittenCall] = []
     assigned: set[str] = set()
     waiting: list[Sequence[Mapping[str, Any]]] = [sequence]
@@ -404,7 +401,6 @@ def _of_sequence(sequence: Sequence[Mapping[str, Any]]) -> Contents:
 
 
 def _branches(step: Mapping[str, Any], kind: str) -> list[Sequence[Mapping[str, Any]]]:
-    """Return the sequences in a step."""
     match kind:
         case cv.SCRIPT_ACTION_CHOOSE:
             return [*(choice["sequence"] for choice in step["choose"]), step.get("default") or ()]
@@ -432,7 +428,6 @@ def _of_device(step: Mapping[str, Any]) -> WrittenCall:
 
 
 def _of_service(step: Mapping[str, Any]) -> Iterator[WrittenCall]:
-    """Yield the call of a step, and what else it comes to."""
     action = next(step[key] for key in ("action", "service", "service_template") if key in step)
     if isinstance(action, Template):
         literal = _LITERAL_DOMAIN.match(action.template)

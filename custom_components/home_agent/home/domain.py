@@ -275,11 +275,6 @@ class Domain:
         return self.actions.get(self.words.get(name, name))
 
     @property
-    def turns_on(self) -> bool:
-        """Whether `turn_on` is one of its actions."""
-        return "turn_on" in self.on
-
-    @property
     def switches_at_once(self) -> bool:
         """Whether on and off are its states and are reached without delay."""
         return all(self.goals.get(f"turn_{state}") == Goal(one_of=frozenset({state})) for state in ("on", "off"))

@@ -192,8 +192,6 @@ class NameIndex:
 
 
 class _Rows:
-    """What the tables of an index have of some subjects."""
-
     def __init__(self) -> None:
         self.called: dict[Words, set[str]] = defaultdict(set)
         self.begun: dict[Words, set[str]] = defaultdict(set)

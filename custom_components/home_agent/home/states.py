@@ -249,7 +249,6 @@ def _told(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
 
 
 def _is_secret(name: object) -> bool:
-    """Return whether an attribute's name marks it as secret."""
     return name in _NEVER or bool(CODE.fullmatch(str(name)) or _SECRET_NAME.search(str(name)))
 
 
@@ -380,7 +379,6 @@ def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]
 
 
 def _to_state(record: Domain, before: Snapshot, now: State) -> Step | None:
-    """Return the step back to the state, None without one."""
     service = record.back.get(before.state)
     if record.wakes and now.state in _RESTING and before.state not in _RESTING:
         service = record.wakes
@@ -417,7 +415,6 @@ def _to_position(record: Domain, before: Snapshot, now: State, different: set[st
 
 
 def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: set[str]) -> list[Step]:
-    """Return a step for each action that sets a wanted attribute."""
     steps: list[Step] = []
     for action in actions:
         shown = {name: field for name, field in action.fields.items() if field.shows is not None}
@@ -439,6 +436,5 @@ def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: s
 
 
 def _can(now: State, action: Action) -> bool:
-    """Return whether an entity's features support an action, or are unknown."""
     features = now.attributes.get(ATTR_SUPPORTED_FEATURES)
     return features is None or int(features) & action.feature == action.feature

@@ -117,12 +117,7 @@ class Targets:
             raise ToolRefusal(f"Several things are called '{text}': {', '.join(sorted(found))}. Use one of these.")
         return found[0]
 
-    async def async_called(self, name: str) -> list[str]:
-        """Return the exposed entities, areas and floors of this name, also those that the user may not know of."""
-        return (await self.home.async_get()).names.called(name)
-
     def _told(self, entity_id: str) -> bool:
-        """Return whether an entity may be told to a user who did not name it."""
         if not is_exposed(self.hass, entity_id, self.user):
             return False
         return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
@@ -156,7 +151,6 @@ class Targets:
         return []
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
-        """Return which of several entities of one name is meant."""
         told = [entity_id for entity_id in found if self._told(entity_id)] or found[:1]
         if self.able is None or len(told) < 2:
             return tuple(told)

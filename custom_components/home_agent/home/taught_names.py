@@ -61,10 +61,6 @@ class TaughtNames(Proposed[TaughtName]):
         return row.target, phrase(row.name)
 
     @override
-    def written(self, row: TaughtName) -> JsonObjectType:
-        return row.as_dict()
-
-    @override
     def owner(self, row: TaughtName) -> str | None:
         return row.user_id
 

@@ -59,8 +59,6 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claims:
-    """The patterns of a language."""
-
     said: Sequence[re.Pattern[str]]
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
@@ -261,7 +259,6 @@ def _answers(code: str) -> frozenset[str]:
 
 @cache
 def _number() -> re.Pattern[str]:
-    """Return what finds a number and the unit behind it, of what is set."""
     units = unit_words()
     return re.compile(
         rf"(?<![\d.,:])(\d{{1,3}}(?:[.,]\d{{1,2}})?)(?![\d:.,]*\d)\s{{0,2}}([°º℃℉%％]|{units['%']}|{units['°']})?"

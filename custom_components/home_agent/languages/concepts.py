@@ -96,8 +96,6 @@ _NEARLY = 1  # letters that an entry may say less of a word than the one that sa
 
 @dataclass(slots=True)
 class _Table:
-    """The entries of a language, folded, with the group of each."""
-
     whole: dict[str, list[str]]
     starts: dict[str, list[tuple[str, str]]]
     short: list[tuple[str, str]]

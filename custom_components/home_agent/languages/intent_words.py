@@ -61,8 +61,6 @@ def domains_of_block(block: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Intents:
-    """What the English sentences say about the intents of all languages."""
-
     domains: Mapping[str, list[str]]
     """Of each intent that is for certain domains only."""
     only_asked: frozenset[str]
@@ -163,7 +161,6 @@ class _IntentWordsReader:
                 self._intents[word, kind].add(intent)
 
     def _bag(self, template: str, domains: tuple[str, ...], deep: int = 0) -> set[str]:
-        """Return the folded words of a template, its rules and lists included."""
         bag: set[str] = set()
         for name, slot in _LIST.findall(template):
             bag |= self._list(name, slot or name, domains)

@@ -58,8 +58,6 @@ _CARD_DIGITS = range(13, 20)
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """What is called by words or written with them, in any language."""
-
     phone: re.Pattern[str]
     """The words, and behind them the number; so `account` and `identity`."""
     account: re.Pattern[str]

@@ -19,14 +19,15 @@ MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
 MAX_TAUGHT = 200  # characters of a sentence that gives a name
 
-_ASKS = re.compile(r"[?？؟⸮՞\u037e]")
-_ASKS_AT_END = re.compile(r"[?？؟][\s\"'”’»!.]*$")
+_ASKS = re.compile(r"[?？؟⸮՞\u037e¿]")
+_MARKED = re.compile(r"[?？؟][\s\"'”’»!.]*$|^[\s\"'“‘«]*¿")
 _GREEK_ASKS = re.compile(r";\s*$")
 _AROUND = " ,.!'\"“”„‚‘’«»"
 """What may stand around a name in a sentence."""
 _APOSTROPHE = re.compile(r"['’]")
 _PART = re.compile(r"\d+|[\u3007\u3400-\u9fff]|[^\W\d_\u3007\u3400-\u9fff]+")
 """A number, a word, or a sign that is a word by itself."""
+_PART_OR_NAME = re.compile(rf"{_PART.pattern}|_")
 _SHORT = 2  # digits of a number that "and" joins to another one, as it is written
 _MOST_PARTS = 8  # words of one number below a hundred, or of one whole hundred or thousand
 _MOST_JOINED = 2  # words between two numbers that say nothing: "and the"
@@ -103,10 +104,14 @@ def is_altered(text: str, language: str, understood: Iterable[str], *, asks: boo
     said = text[:MAX_TEXT].strip().casefold()
     if not asks and at_start.match(said):
         return True
-    for value in understood:
+    return anywhere.search(_blanked(said, understood)) is not None
+
+
+def _blanked(said: str, values: Iterable[str]) -> str:
+    for value in values:
         if value := value.strip().casefold():
             said = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " _ ", said)
-    return anywhere.search(said) is not None
+    return said
 
 
 @cache
@@ -301,11 +306,14 @@ def plain_words(text: str, language: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def is_order(text: str, language: str) -> bool:
-    """Return whether a text begins like a command and is no question; false where the language has no words for it."""
+def is_order(text: str, language: str, named: Iterable[str] = ()) -> bool:
+    """Return whether a text begins like a command and is no question; false where the language has no words for it.
+
+    What was `named` is no command: the "Water valve".
+    """
     phrases, said = _phrases_of(code_of(language)), text[:MAX_UNDO].casefold()
-    begins = (word for word in _PART.findall(said) if word not in phrases.polite)
-    return next(begins, "") in phrases.orders and not _ASKS.search(said)
+    parts = (match[0] for match in _PART_OR_NAME.finditer(_blanked(said, named)))
+    return next((part for part in parts if part not in phrases.polite), "") in phrases.orders and not _ASKS.search(said)
 
 
 def tells_state(text: str, language: str) -> bool:
@@ -319,16 +327,16 @@ def tells_state(text: str, language: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def is_question(text: str, language: str) -> bool:
-    """Return whether a text asks about something: it ends as a question, and is neither an order nor a request.
+def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
+    """Return whether a text asks about something: it is marked as a question, and neither an order nor a request.
 
     "Kettle on?" asks; "turn the kettle on?", which a recogniser of speech may have heard, and "can you turn it on?" do not. False in
     a language without words for orders.
     """
     phrases, said = _phrases_of(code_of(language)), text[:MAX_TEXT].strip().casefold()
-    if not phrases.orders or not _ASKS_AT_END.search(said):
+    if not phrases.orders or not _MARKED.search(said):
         return False
-    if is_order(_ASKS.sub(" ", said), language) and not tells_state(said, language):
+    if is_order(_ASKS.sub(" ", said), language, named) and not tells_state(said, language):
         return False
     words = tuple(spoken_words(said))
     polite = {nice for nice in phrases.niceties if len(nice) > 1}
@@ -338,8 +346,6 @@ def is_question(text: str, language: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PhraseWords:
-    """The phrases of a language as their words."""
-
     answers: dict[tuple[str, ...], ReplyKind]
     confirms: Mapping[str, frozenset[tuple[str, ...]]]
     """What a yes may repeat, by what is asked."""

@@ -113,15 +113,11 @@ def _words(text: str) -> Phrase:
 
 @dataclass(slots=True)
 class _Way:
-    """One way to say a part of a sentence."""
-
     text: str = ""
     slots: tuple[tuple[str, str], ...] = ()
 
 
 class _PhrasingReader:
-    """Reads the sentences of one language."""
-
     def __init__(self, told: Mapping[str, Any]) -> None:
         """Take them as they are installed."""
         self._told = told
@@ -213,7 +209,6 @@ class _PhrasingReader:
                 yield needed, frozenset(beside), values, names
 
     def _ways(self, unit: Sequence[_Item], deep: int) -> list[_Way] | None:
-        """Return all ways to say a part, None where they are too many."""
         ways = [_Way()]
         for item in unit:
             more = self._ways_of(item, deep)

@@ -65,8 +65,6 @@ type _TimePhrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
 
 @dataclass(frozen=True, slots=True)
 class _TimeWords:
-    """The words of a language as they are looked up."""
-
     lists: Mapping[str, _TimePhrases]
     numbers: Mapping[str, int]
     fractions: Mapping[str, float]

@@ -188,7 +188,6 @@ class SpanReader(PointReader):
         return self._ago(at) or self._alone(at)
 
     def _relative(self, at: int, name: str, offset: int) -> ReadAt[tuple[datetime, datetime]]:
-        """Return what stands behind "last", "past", "this" or "next"."""
         if name in ("past", "last") and (count := self.text.count(at)) is not None:
             (number, of), behind = count
             start = self.calendar.back(number, of)

@@ -133,7 +133,6 @@ def forms_of(base: str, word: str) -> Iterator[str]:
 
 @lru_cache(maxsize=32)
 def _rules(base: str) -> Inflection:
-    """Return how a language declines, the endings folded."""
     rules = data_of(base).inflection
     return replace(rules, endings=tuple(dict.fromkeys(fold(normalized(end)) for end in rules.endings)))
 

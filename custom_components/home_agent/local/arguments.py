@@ -70,8 +70,6 @@ def extract(
 
 
 class _Text:
-    """A text, read for arguments."""
-
     def __init__(
         self, text: str, home: HomeSnapshot, language: Language, now: datetime, state_of: StateOf | None
     ) -> None:
@@ -233,7 +231,6 @@ class _Text:
         return state is not None and state.attributes.get("device_class") in argument.classes
 
     def _longest(self, said: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, set[str]]]:
-        """Return the names that stand in no longer one, in the order of the text."""
         by_place: dict[tuple[int, int], set[str]] = {}
         for at, behind, item in said:
             by_place.setdefault((at, behind), set()).add(item)
@@ -399,7 +396,6 @@ class _Text:
         return _TIME_UNITS.get(argument.name.casefold(), "")
 
     def _unit(self, at: int) -> str:
-        """Return the sign of the unit that stands at a place, "" for none."""
         if at >= len(self._words):
             return ""
         word = self._words[at].word

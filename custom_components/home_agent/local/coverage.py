@@ -167,7 +167,6 @@ class Coverage:
         return ""
 
     def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Return the words of the sentence without those that may be about anything."""
         values = [value for each in slots for slot, value in each.items() if slot not in _WHERE]
         free = {word for text in values if isinstance(text, str) for word in _folded(text)}
         return [word for word in _folded(self.turn.text) if word not in free]
@@ -356,7 +355,6 @@ def _surest(kinds: Kinds) -> Kinds:
 
 
 def _within(entities: Iterable[HomeEntity], places: Sequence[_Place]) -> Iterator[HomeEntity]:
-    """Yield what is in one of the places; everything where none was said."""
     areas = frozenset[str]().union(*(place.areas for place in places))
     return (entity for entity in entities if not places or entity.area_id in areas)
 

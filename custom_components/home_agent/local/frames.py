@@ -348,6 +348,5 @@ def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | 
 
 
 def _word(sentence: Sentence, slot: str, value: Any) -> str:
-    """Return how a value of a slot is told: an entity by its name."""
     state = sentence.hass.states.get(value) if slot == "name" else None
     return state.name if state is not None else str(value)

@@ -26,6 +26,8 @@ _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
 """Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,
 900 percent, a room on another floor."""
 
+_PLACES = ("area", "floor")
+
 
 async def answer_fuzzily(sentence: Sentence) -> Result:
     """Do what the recogniser makes of a sentence; where several things may be meant and it fails, ask which one."""
@@ -62,7 +64,11 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
     for each in found.frames:
         words = {slot: matcher.display_name(slot, value) for slot, value in each.slots.items()}
         frames.append(Frame(intent=each.intent, slots=each.slots, response_key=each.response_key, words=words))
-    if is_question(turn.text, turn.language) and not all(frame.intent in QUESTIONS for frame in frames):
+    named = [frame.words[slot] for frame in frames for slot in _PLACES if slot in frame.words]
+    entities = (sentence.home.entities.get(str(frame.slots.get("name"))) for frame in frames)
+    named += [name for entity in entities if entity for name in entity.names]
+    asks = is_question(turn.text, turn.language, tuple(named))
+    if asks and not all(frame.intent in QUESTIONS for frame in frames):
         return NotMine()
     is_other = _is_of_something_else(sentence, frames) or _is_something_else(sentence, frames)
     if is_other and not _is_named(sentence, frames):

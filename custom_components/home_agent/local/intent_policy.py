@@ -366,7 +366,8 @@ async def _async_handle_intents(
         """Decide between recognising and handling; Home Assistant waits for nothing in between."""
         name, is_custom = result.intent.name, bool((result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
         waits = asks_later and name == intent.INTENT_GET_STATE
-        only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language)  # "kettle on?"
+        said = tuple(entity.text_clean for entity in result.entities_list if entity.name in ("name", "area", "floor"))
+        only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language, said)  # "kettle on?"
         if waits or name in sentence.stage.value or (not is_custom and only_asks):
             rulings.append(NotMine(asks_later=waits))
             return True

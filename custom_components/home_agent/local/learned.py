@@ -130,6 +130,11 @@ class LearnedPhrase(Proposal):
         return self.language, self.words, self.area_id
 
     @property
+    def is_known(self) -> bool:
+        """Whether this release knows all of its effects; else it is kept as it was read, and neither used nor proposed."""
+        return all(effect.kind in KINDS for effect in self.effects)
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The entities that it is for."""
         return tuple(dict.fromkeys(item for effect in self.effects for item in effect.entity_ids))
@@ -142,8 +147,6 @@ class LearnedPhrase(Proposal):
 
 @dataclass(frozen=True, slots=True)
 class _Recent:
-    """When a phrase was said last, by whom, in which turn."""
-
     when: datetime
     speaker: tuple[str | None, str | None]
     turn_id: str
@@ -170,17 +173,17 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
     @override
     def read(self, data: Mapping[str, Any]) -> LearnedPhrase:
         effects = tuple(effect_from_dict(item) for item in data["effects"])
-        if not effects or not all(effect.entity_ids for effect in effects):
+        if not effects or not all(effect.entity_ids or effect.kind not in KINDS for effect in effects):
             raise ValueError("effects")
         return from_row(LearnedPhrase, data, effects=effects)
 
     @override
-    def written(self, row: LearnedPhrase) -> JsonObjectType:
-        return row.as_dict()
-
-    @override
     def owner(self, row: LearnedPhrase) -> str | None:
         return row.user_id
+
+    @override
+    def waiting(self, status: ProposalStatus) -> list[LearnedPhrase]:
+        return [row for row in super().waiting(status) if row.is_known]
 
     @override
     def surplus(self) -> Iterable[LearnedPhrase]:
@@ -200,24 +203,31 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
     def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
         """Return the phrase that the words of a turn are, and its effects in this home; None if no phrase in use matches."""
         code, words = code_of(turn.language), plain_words(turn.text, turn.language)
-        in_use = self.after and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
-        if not in_use or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
+        if (
+            not self.after
+            or not self.rows(ProposalStatus.APPROVED)
+            or len(words) > MAX_WORDS
+            or is_asking(turn.text, turn.language)
+        ):
             return None
         for area_id in dict.fromkeys((turn.area_id or "", "")):
-            row = self._rows.get((code, " ".join(words), area_id))
-            if row is not None and row.status is ProposalStatus.APPROVED and (row.area_id == (turn.area_id or "")):
+            row = self._in_use((code, " ".join(words), area_id))
+            if row is not None and row.area_id == (turn.area_id or ""):
                 fits = _named_in(home, words, turn.language) == row.named
                 return (row, row.effects) if fits else None
         for size in range(len(words) - 1, 0, -1):
             for begin in range(len(words) - size + 1):
                 around = (*words[:begin], SLOT, *words[begin + size :])
-                row = self._rows.get((code, " ".join(around), ""))
-                if row is None or row.status is not ProposalStatus.APPROVED:
+                if (row := self._in_use((code, " ".join(around), ""))) is None:
                     continue
                 effects = _effects_for(hass, turn, home, row, words[begin : begin + size])
                 if effects and _named_in(home, around, turn.language) == row.named:
                     return row, effects
         return None
+
+    def _in_use(self, key: PhraseKey) -> LearnedPhrase | None:
+        row = self._rows.get(key)
+        return row if row is not None and row.status is ProposalStatus.APPROVED and row.is_known else None
 
     @callback
     def async_note(self, phrase: LearnedPhrase, turn: Turn) -> None:
@@ -517,8 +527,6 @@ def _traits(hass: HomeAssistant, entity_id: str, effect: Effect) -> tuple[Any, .
 
 
 def _same(one: Effects, other: Effects) -> bool:
-    """Return whether effects are the same, in any order of their entities."""
-
     def plain(effects: Effects) -> list[tuple[str, str, list[str], dict[str, Any]]]:
         return [(item.domain, item.service, sorted(item.entity_ids), dict(item.data)) for item in effects]
 

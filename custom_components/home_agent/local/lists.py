@@ -62,8 +62,6 @@ def understand_list(
 
 
 class _Listing(SentenceReading):
-    """A question about what stands on a list, read against the home."""
-
     def read(self) -> str:
         """Return which list is meant: the one whose whole name was said, with nothing besides."""
         words, known = self.things.data.lists, self.things.in_domains(frozenset({"todo"}))

@@ -71,8 +71,6 @@ def understand_question(
 
 
 class _Asking(SentenceReading):
-    """One question, read against the home."""
-
     def read(self) -> Question | None:
         """Return what is asked."""
         if self._declined() not in ("", "question", "altered"):

@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-import re
 from typing import Any
 
 from homeassistant.const import STATE_UNAVAILABLE
 
 from ..languages.data import number_words
-from ..languages.phrases import is_altered, is_order, tells_state
+from ..languages.phrases import is_altered, is_asking, is_order, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.nearness import LONG, is_slip
 from ..support.text import CELSIUS, MAX_TEXT, Token, Words, fold, is_unspaced, tokens, words_of
@@ -19,7 +18,6 @@ MAX_WORDS = 30  # of a sentence; a longer one tells a story
 _MISTYPED, _MISNAMED = 0.85, 0.8
 """How surely a word is the one that it is a slip of the pen of: with a part of a name, a name that is mistyped is not sure enough."""
 _CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
-_ASKS = re.compile(r"[?？]\s*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,15 +238,20 @@ class SentenceReading:
             return "script"
         code = self.language.code
         if is_altered(self.text, code, (), asks=False):
-            said, known, most = words_of(self.text), self.things.spelled, self.things.longest
-            spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
-            names = sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
-            if is_altered(self.text, code, names, asks=False):  # "The Only Lamp" excepts nothing
+            if is_altered(self.text, code, self._named_in_full(), asks=False):  # "The Only Lamp" excepts nothing
                 return "altered"
-        if not _ASKS.search(self.text.strip()):
+        if not is_asking(self.text, code):
             return ""
-        is_order_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
+        text = self.text.strip(" ?？¿")
+        is_order_said = is_order(text, code) and is_order(text, code, self._named_in_full())
+        is_order_said &= not tells_state(self.text, code)
         return "" if is_order_said or not self.polite.isdisjoint((0, 1)) else "question"
+
+    def _named_in_full(self) -> list[str]:
+        """Return the names in the sentence as they are written, the longest first."""
+        said, known, most = words_of(self.text), self.things.spelled, self.things.longest
+        spans = (said[at:to] for at in range(len(said)) for to in range(at + 1, min(at + most, len(said)) + 1))
+        return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
 
     def _says_nothing(self, at: int) -> bool:
         """Return whether a word changes nothing: a courtesy, an article, all of it."""
@@ -274,7 +277,6 @@ class SentenceReading:
         return all(not keys.isdisjoint(said) for keys in name)
 
     def _is_plural(self, kinds: Sequence[int]) -> bool:
-        """Return whether a kind is named as several things."""
         plurals = self.things.data.plurals
         return any(self._ends_plural(self.words[at], plurals) for at in kinds)
 

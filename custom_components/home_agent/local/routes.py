@@ -31,7 +31,7 @@ from ..home.domains.script import fields_of
 from ..home.exposure import is_exposed
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import data_of
-from ..languages.phrases import is_altered
+from ..languages.phrases import is_altered, is_asking
 from ..languages.phrasings import phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.policy import Policy
@@ -268,7 +268,6 @@ class RouteRegistry:
             index.building = None
 
     async def _async_known(self, turn: Turn, home: HomeSnapshot) -> HomeSnapshot:
-        """Return the part of the home of which the user may know."""
         user = turn.user
         if not turn.within and (user is None or user.permissions.access_all_entities(POLICY_READ)):
             return home
@@ -295,7 +294,6 @@ class RouteRegistry:
     def _chosen(
         self, turn: Turn, index: RouteIndex, said: Utterance, fits: Sequence[Fit], by: str, *, owned_only: bool
     ) -> RouteMatch:
-        """Return what the targets come to that the user may know of."""
         profile, tools = turn.profile, index.tools
         known = [
             fit
@@ -354,7 +352,7 @@ def _guarded(text: str, index: RouteIndex, fit: Fit, by: str) -> str:
     asks = target.answers or is_altered(fit.phrase.text, code, (), asks=False)
     if is_altered(left, code, (), asks=True) or (not asks and is_altered(said, code, target.said, asks=False)):
         return "altered"
-    if not asks and text.rstrip().endswith(("?", "？")):
+    if not asks and is_asking(text, code):
         return "question"
     if target.is_named and not index.verb_of(fit):
         return "action"
@@ -390,7 +388,6 @@ def _arguments(index: RouteIndex, fit: Fit, text: str) -> dict[str, Any] | None:
 
 
 def _below(value: float, percent: int) -> bool:
-    """Return whether a similarity is below a bound; the bound itself is not."""
     return round(value, 4) < percent / 100
 
 

@@ -34,7 +34,7 @@ _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 _DOCKING = domains_where(lambda record: "docked" in record.back)
 _GUARDING = domains_where(lambda record: record.keeps_out)
 _SWITCHED = LIGHTS | domains_where(lambda record: record.in_a_room and not record.values)
-_STARTED = domains_where(lambda record: record.turns_on) | {GROUP}
+_STARTED = domains_where(lambda record: "turn_on" in record.on) | {GROUP}
 _SHARED_VALUE = frozenset({"HassSetPosition", "HassFanSetSpeed"})
 """What has a percentage, as the lights of a room have: "the bedroom at 50 percent" is none of them for certain."""
 _PLAYING = frozenset({"HassMediaPause", "HassMediaNext", "HassMediaPrevious", "HassSetVolume", "HassSetVolumeRelative"})
@@ -73,8 +73,6 @@ class _Fitting:
 
 
 class _PhrasingReading(SentenceReading):
-    """A sentence, and how it says the phrasings of a language."""
-
     def _likely(self) -> Iterator[Phrasing]:
         numbers = dict.fromkeys(self.routes.without)
         for word in dict.fromkeys(self.words):
@@ -116,7 +114,6 @@ class _PhrasingReading(SentenceReading):
         return best
 
     def _values(self, name: str, taken: set[int]) -> Iterator[tuple[set[int], Any]]:
-        """Yield the values of a list that stand in the sentence, and where."""
         listed = self.routes.values.get(name)
         if listed is not None:
             begun = [(phrase, value) for phrase, value in listed.items() if phrase and phrase[0] in self.words]

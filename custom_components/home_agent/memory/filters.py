@@ -40,8 +40,6 @@ _EDGES = " .!?;:,–—-\"'«»„“”"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FilterPatterns:
-    """The patterns of a language."""
-
     low_value: re.Pattern[str]  # at the beginning
     questions: re.Pattern[str]  # at the beginning
     talk: re.Pattern[str]
@@ -87,7 +85,6 @@ def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> s
 
 
 def _by_words(text: str, words: _FilterPatterns, *, is_dated: bool) -> str | None:
-    """Return which of the patterns of a language a text is caught by."""
     said = text.strip(_EDGES)
     if words.instructions.search(text):
         return "instruction"

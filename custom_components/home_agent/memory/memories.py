@@ -14,7 +14,6 @@ from homeassistant.core import CoreState, HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonObjectType
 
 from ..search.index import FOLLOW_UP
 from ..settings.memory import USER, MemorySettings
@@ -49,15 +48,10 @@ class Memories(Kept[Memory]):
         self._deleted_users = set[str]()  # while Home Assistant runs: what they had begun to say is not remembered
         self._changing = asyncio.Lock()  # held by additions, changes and deletions until they are written
         self.settings = MemorySettings()
-        self.async_listen(self._sort)
 
     @override
     def read(self, data: Mapping[str, Any]) -> Memory:
         return Memory.from_dict(data)
-
-    @override
-    def written(self, row: Memory) -> JsonObjectType:
-        return row.as_dict()
 
     @override
     def owner(self, row: Memory) -> str | None:
@@ -141,7 +135,8 @@ class Memories(Kept[Memory]):
             await self._recall.async_index()
             self._recall.async_sync()
 
-    def _sort(self, changes: Sequence[Change[Memory]]) -> None:
+    @override
+    def index(self, changes: Sequence[Change[Memory]]) -> None:
         """Keep in `_used` those that no other memory has replaced."""
         for change in changes:
             if (memory := change.after) is not None and memory.replaced_by is None:

@@ -68,22 +68,18 @@ class Recall:
     _indexing: asyncio.Task[None] | None = None
     _sync_task: asyncio.Task[None] | None = None
 
-    @property
-    def decay(self) -> float:
-        """The share of its importance that a memory loses with each day without use."""
-        return self.means.settings.importance_decay if self.means else 0.0
-
     async def async_near(
         self, text: str, scope: Scope, language: str, least: float, most: int, is_sparing: bool
     ) -> list[FoundMemory]:
         """Return at most so many memories near a text, best first, that are at least as important as `least`."""
         scores = await self.async_scores(text, language, limit=NEAREST_BY_WORDS)
         now, used, owners = dt_util.utcnow(), self._used, scope.owners
+        decay = self.means.settings.importance_decay if self.means else 0.0
         ranked: list[tuple[float, int, float, str]] = []
         for key, score in scores.items():
             if (memory := used.get(key)) is None or memory.owner not in owners or memory.is_expired(now):
                 continue
-            if (importance := memory.importance_at(now, self.decay)) >= least:
+            if (importance := memory.importance_at(now, decay)) >= least:
                 near = -score - _WEIGHT_OF_IMPORTANCE * importance
                 # of equals, what says least besides, and of those the newest
                 ranked.append((near, len(memory.content), -memory.extracted_at.timestamp(), key))

@@ -51,8 +51,6 @@ _DIGITS = re.compile(r"(?<![\d:.])\d+(?![\d:]|\.\d)")
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A memory as it is compared."""
-
     words: tuple[str, ...]  # folded, those that mean something, in their order
     kinds: frozenset[str]  # which kinds of values it has: `date`, `clock`, `number`, and frames of the language
     changes: bool
@@ -218,8 +216,6 @@ def differs(one: str, other: str, language: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What a sentence says, as it is compared with another one."""
-
     words: frozenset[str]  # folded, without fillers, numbers and negations
     numbers: frozenset[str]
     names: frozenset[str]
@@ -281,7 +277,6 @@ def _clock(found: re.Match[str]) -> str:
 
 
 def _apart[T](one: AbstractSet[T], other: AbstractSet[T]) -> bool:
-    """Return whether each has something that the other has not."""
     return bool(one - other) and bool(other - one)
 
 
@@ -293,13 +288,11 @@ def _other_names(one: _Content, other: _Content, code: str) -> bool:
 
 
 def _same_speaker(one: str, other: str, code: str) -> bool:
-    """Return whether two sentences begin with the same "I" or "we"."""
     first, second = runs(plain(one))[:1], runs(plain(other))[:1]
     return first == second and bool(first) and fold(first[0]) in fillers_of(code)
 
 
 def _name_behind(text: str, title: str, code: str) -> str:
-    """Return the folded name behind a title, if there is one."""
     listed = re.findall(r"[^\W\d_]+", text)
     for word, following in pairwise(listed):
         if _is_form(fold(normalized(word)), title, code) and word[0].isupper() and following[0].isupper():

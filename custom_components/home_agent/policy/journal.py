@@ -225,10 +225,6 @@ class ActionJournal(Kept[JournalEntry]):
         return JournalEntry.from_dict(data)
 
     @override
-    def written(self, row: JournalEntry) -> JsonObjectType:
-        return row.as_dict()
-
-    @override
     def owner(self, row: JournalEntry) -> str | None:
         return row.user_id
 
@@ -383,7 +379,7 @@ class ActionJournal(Kept[JournalEntry]):
 
     def newest_first(self, sees: Sees) -> list[JournalEntry]:
         """Return the actions that the caller may know of."""
-        self._prune()
+        self.drop(self.surplus())
         return [action for action in reversed(self._rows.values()) if sees(action)]
 
 

@@ -35,7 +35,7 @@ class ProposalKind[Row: Proposal]:
 
     def waiting(self) -> list[Row]:
         """Return what waits, oldest first."""
-        return self.kept.rows(self.status)
+        return self.kept.waiting(self.status)
 
 
 def has_room(kept: Proposed[Any], user_id: str | None) -> bool:

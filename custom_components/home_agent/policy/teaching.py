@@ -141,7 +141,7 @@ class TeachName(HomeAgentTool):
         )
         if means_all or is_reserved(name, turn.language) or not any(map(str.isalpha, name)):
             raise ToolError("name_reserved", name=quoted)
-        others = await targets.async_called(name)
+        others = (await targets.home.async_get()).names.called(name)
         if target in others or has_alias(hass, target, name):
             raise ToolError("name_known", target=title, name=quoted)
         if others:

@@ -343,7 +343,6 @@ def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
 
 
 def _metadata(document: Document) -> dict[str, Any]:
-    """Return the metadata of a document for the server."""
     known = document.metadata.items()
     metadata = {plain_text(key): plain_text(value) if isinstance(value, str) else value for key, value in known}
     return {**metadata, DIGEST: document.digest}

@@ -37,8 +37,6 @@ _UPSERT = """INSERT INTO documents (collection, id, digest, text, metadata, vect
 
 @dataclass(slots=True)
 class _Matrix:
-    """The vectors of a collection in memory."""
-
     ids: list[str]
     rows: dict[str, int]  # row by id
     vectors: VectorRows
@@ -223,8 +221,6 @@ class EmbeddedStore:
         return matrix
 
     async def _async_read[T](self, job: Callable[[sqlite3.Connection], T], *, now: bool = False) -> T:
-        """Return the result of a job that reads the file."""
-
         def read() -> T:
             with self._database.reading() as connection:
                 return job(connection)
@@ -232,14 +228,12 @@ class EmbeddedStore:
         return await self._async_run(read, now=now)
 
     async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
-        """Return the result of a job on the file."""
         async with self.health.watched(now=now):
             await async_load_numpy(self._hass)
             return await self._hass.async_add_executor_job(job, *args)
 
 
 def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
-    """Return key and vector length of a collection."""
     query = "SELECT key, dimension FROM collections WHERE name=?"
     known: tuple[str, int] | None = connection.execute(query, (name,)).fetchone()
     return known

@@ -100,5 +100,4 @@ def entity_document(hass: HomeAssistant, entity: HomeEntity, areas: Mapping[str,
 
 
 def _text(value: object) -> str:
-    """Return a bounded text of a registry; integrations sometimes set numbers."""
     return str(value)[:MAX_NAME] if value is not None else ""

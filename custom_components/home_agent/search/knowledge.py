@@ -130,7 +130,7 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         """Start empty."""
-        self._added = kept_of(self._hass, AddedDocuments)
+        self.added = kept_of(self._hass, AddedDocuments)
         self.search = PassageSearch(self._hass, self._vectors, self._settings)
         self.folder = Path(self._hass.config.path(*FOLDER))
 
@@ -143,12 +143,7 @@ class Knowledge:
 
         self._entry.async_on_unload(async_at_started(self._hass, look))
         self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
-        self._added.follow = self.async_refresh
-
-    @property
-    def filled(self) -> frozenset[str]:
-        """The collections of the store that we filled or began to fill."""
-        return self._added.filled
+        self.added.follow = self.async_refresh
 
     @property
     def counts(self) -> dict[str, int]:
@@ -182,16 +177,16 @@ class Knowledge:
         if entry.collection in (self._settings.collection, self._of_memory) or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
         before = (await self._async_entries()).get(entry.key)
-        self._added.put(entry)
+        self.added.put(entry)
         passages: tuple[Document, ...] = ()
         try:
             await self.async_refresh()
             passages = self._documents.get(entry.key, ())
         finally:
             if not passages and before is None:
-                self._added.drop([entry])
+                self.added.drop([entry])
             elif not passages and before is not None:
-                self._added.put(before)
+                self.added.put(before)
         if not passages:
             error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
             await self.async_refresh()
@@ -204,16 +199,16 @@ class Knowledge:
         if (entry := (await self._async_entries()).get(key)) is None:
             raise KnowledgeError("knowledge_no_document", path=key)
         passages = len(self._documents.get(key, ()))
-        self._added.drop([entry])
+        self.added.drop([entry])
         await self._async_written()
         await self.async_refresh()
         return passages
 
     async def _async_written(self) -> None:
         """Write changes; another entry that is loaded by now reads them."""
-        await self._added.async_write()
-        if self._added.follow is not None and self._added.follow != self.async_refresh:
-            await self._added.follow()
+        await self.added.async_write()
+        if self.added.follow is not None and self.added.follow != self.async_refresh:
+            await self.added.follow()
 
     async def async_refresh(self) -> Counts:
         """Read new and changed documents, and drop missing ones; return the counts.
@@ -234,7 +229,7 @@ class Knowledge:
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
         if self._settings.store == CHROMA and time.monotonic() - self._compared > COMPARE:  # others may change it
             self._compared = time.monotonic()
-            self._synced = {name: {} for name in self._added.filled}
+            self._synced = {name: {} for name in self.added.filled}
         self._start_sync()
         return Counts.between(before, marks)
 
@@ -315,7 +310,6 @@ class Knowledge:
         return kept
 
     async def _async_renew(self, entries: Mapping[str, AddedDocument]) -> None:
-        """Index the present documents."""
         self._collections = {}
         pairs = [(entries[key], documents) for key, documents in self._documents.items()]
         for entry, documents in pairs:
@@ -332,7 +326,7 @@ class Knowledge:
                 documents = self._collections.get(name, {})
                 progress = events.IndexProgress(self._hass, name)
                 if documents:
-                    await self._added.async_note(name, filled=True)
+                    await self.added.async_note(name, filled=True)
                 try:
                     await self._vectors.async_sync(name, documents, progress.async_advance)
                 except RetrievalError:  # reported where it was raised
@@ -342,11 +336,11 @@ class Knowledge:
                 self._synced[name] = documents
                 if not documents:
                     del self._synced[name]
-                    await self._added.async_note(name, filled=False)
+                    await self.added.async_note(name, filled=False)
 
     async def _async_entries(self) -> Mapping[Hashable, AddedDocument]:
-        await self._added.async_load()
+        await self.added.async_load()
         if not self._is_read:
             self._is_read = True
-            self._synced = {name: {} for name in self._added.filled} | self._synced  # it is not known with what
-        return self._added.entries
+            self._synced = {name: {} for name in self.added.filled} | self._synced  # it is not known with what
+        return self.added.entries

@@ -224,7 +224,6 @@ class Table:
         return Postings.of([n for n, _ in rows], [row for _, row in rows], [1.0] * len(rows), self.count, len(texts))
 
     def _number_places(self) -> None:
-        """Give every distinct area and floor a number; 0 is nowhere."""
         places: dict[tuple[str, tuple[str, ...]], int] = {("", ()): 0}
 
         def number_of(kind: str, names: tuple[str, ...]) -> int:

@@ -178,7 +178,6 @@ class WordIndex:
             at = self._listed.find(word, end)
 
     def _is_name(self, word: str) -> bool:
-        """Return whether a word is a form of a name in passages."""
         forms = self._forms.get(word[:_START], ())
         return any(f"{NAMED}{form}" in self._where and likeness(word, form) >= _ALIKE for form in forms)
 
@@ -207,7 +206,6 @@ class WordIndex:
         return found
 
     def _places(self, word: str) -> DocumentPlaces:
-        """Return the numbers of the passages with a word or a mark."""
         import numpy as np
 
         if (found := self._arrays.get(word)) is None:
@@ -221,7 +219,6 @@ class WordIndex:
 
 
 def _folded(text: str) -> Iterator[str]:
-    """Yield the folded words of a text, without empty ones."""
     return filter(None, map(fold, words(text)))
 
 
@@ -326,7 +323,6 @@ class PassageSearch:
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
 
     async def _async_near(self, text: str, limit: int) -> list[Passage]:
-        """Return passages near by vector; empty without an embedding endpoint."""
         passages, own = self._passages, self._own
         others = frozenset(self._settings.additional_collections) - own - {self._settings.collection}
         names = sorted(own | others)

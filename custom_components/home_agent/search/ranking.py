@@ -196,7 +196,6 @@ class Scoring:
         return weight * spoken.factor
 
     def _is_name(self, spoken: Spoken, weight: float) -> bool:
-        """Return whether a word names an entity, and not a place or a kind."""
         if spoken.is_noun or spoken.is_common or spoken.factor < 1 or weight < _NAMING:
             return False
         table = self.table

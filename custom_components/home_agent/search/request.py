@@ -103,8 +103,6 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class _QueryReader:
-    """Reads words of a language as words of a home."""
-
     language: Language
     lexicon: Lexicon
 

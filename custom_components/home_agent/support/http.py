@@ -350,7 +350,6 @@ def _was_refused(err: BaseException) -> bool:
 
 
 def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
-    """Return the error to raise for a failed request."""
     if _was_refused(err):
         return ToolRefusal(f"{request.host} leads to an address at home, which the administrator does not allow.")
     match err:

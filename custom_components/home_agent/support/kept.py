@@ -5,6 +5,7 @@ entry. A kind is registered with one line in `agent/assembly.py` (docs/decisions
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 
 from .bounds import without_surplus
+from .const import LOGGER
 from .rows import as_row, from_row
 from .storage import SAVE_DELAY, Content, Report, StoredFile
 
@@ -61,6 +63,7 @@ class Kept[Row]:
         self._is_loaded = False
         self._loading: asyncio.Task[None] | None = None
         self._listeners: list[ChangeListener[Row]] = []
+        self._untold: deque[Sequence[Change[Row]]] = deque()
         self.revision = 0
         """Grows with each change."""
 
@@ -75,8 +78,9 @@ class Kept[Row]:
         return cast(Row, from_row(self.row, data))
 
     def written(self, row: Row) -> JsonObjectType:
-        """Return the form of a row in the file. Called in a worker thread."""
-        return as_row(row)
+        """Return the form of a row in the file, by its own `as_dict` if it has one. Called in a worker thread."""
+        own: Callable[[], JsonObjectType] | None = getattr(row, "as_dict", None)
+        return own() if own else as_row(row)
 
     def is_stored(self, row: Row) -> bool:
         """Return whether a row is written; others are in memory only."""
@@ -96,6 +100,9 @@ class Kept[Row]:
             return ()
         kept = {self.key(row) for row in without_surplus(self._rows.values(), self.most, self.owner, lambda _: 1)}
         return [row for key, row in self._rows.items() if key not in kept]
+
+    def index(self, changes: Sequence[Change[Row]]) -> None:
+        """Follow changes in what the kind derives from its rows, before `surplus` is asked and listeners are called."""
 
     @classmethod
     def migrate(cls, version: int, content: Content) -> Content:
@@ -158,9 +165,11 @@ class Kept[Row]:
         earlier = self._rows
         self._rows = {self.key(row): row for row in found} | earlier
         self._is_loaded = True
-        self._tell([Change[Row](None, row) for key, row in self._rows.items() if key not in earlier])
-        if self._prune() or earlier:
+        read = [Change[Row](None, row) for key, row in self._rows.items() if key not in earlier]
+        changes = self._settled(read)
+        if len(changes) > len(read) or earlier:
             file.async_changed()
+        self._tell(changes)
         if self._forget(deleted):
             await file.async_write()
 
@@ -250,22 +259,33 @@ class Kept[Row]:
     def _changed(self, changes: Sequence[Change[Row]]) -> None:
         if not changes:
             return
-        self._tell(changes)
-        rows = [row for change in changes for row in (change.before, change.after) if row is not None]
-        is_due = self._prune() or any(map(self.is_stored, rows))
+        changes = self._settled(changes)
+        rows = (row for change in changes for row in (change.before, change.after) if row is not None)
+        is_due = any(map(self.is_stored, rows))
         if is_due and self._file is not None and self._is_loaded:  # else it is written when it has been read
             self._file.async_changed()
+        self._tell(changes)
 
-    def _prune(self) -> bool:
-        """Drop what is too much, and return whether there was any."""
-        if gone := [Change(self._rows.pop(self.key(row)), None) for row in [*self.surplus()]]:
-            self._tell(gone)
-        return bool(gone)
+    def _settled(self, changes: Sequence[Change[Row]]) -> Sequence[Change[Row]]:
+        """Index changes, drop what is too much, and return the changes with those drops."""
+        self.revision += 1
+        self.index(changes)
+        gone = [Change(self._rows.pop(self.key(row)), None) for row in [*self.surplus()]]
+        self.index(gone)
+        return [*changes, *gone]
 
     def _tell(self, changes: Sequence[Change[Row]]) -> None:
-        self.revision += 1
-        for listener in tuple(self._listeners):
-            listener(changes)
+        """Call the listeners; what one of them changes is told after all have heard of the changes before."""
+        self._untold.append(changes)
+        if len(self._untold) > 1:
+            return
+        while self._untold:
+            for listener in tuple(self._listeners):
+                try:
+                    listener(self._untold[0])
+                except Exception:  # noqa: BLE001 - what others make of a change does not undo it
+                    LOGGER.exception("A listener to changes of %s failed", self.file)
+            self._untold.popleft()
 
 
 class KeptThings:
@@ -289,11 +309,7 @@ class KeptThings:
         return cast(Thing, self._things[kind])
 
     async def async_open(self, entry: ConfigEntry[Any], report: Report) -> None:
-        """Open all; until the entry is unloaded, drop the rows of each user who is deleted. Then close all."""
-        for kind in self._kinds:
-            thing = self.of(kind)
-            await thing.async_open(entry.entry_id, report)
-            entry.async_on_unload(thing.async_close)
+        """Open all; from now until the entry is unloaded, drop the rows of each user who is deleted. Then close all."""
 
         @callback
         def forget(event: Event[Any]) -> None:
@@ -302,6 +318,10 @@ class KeptThings:
                 entry.async_create_task(self._hass, forgetting, f"home_agent {kind.file} of a deleted user")
 
         entry.async_on_unload(self._hass.bus.async_listen(EVENT_USER_REMOVED, forget))
+        for kind in self._kinds:
+            thing = self.of(kind)
+            await thing.async_open(entry.entry_id, report)
+            entry.async_on_unload(thing.async_close)
 
     async def async_flush(self) -> None:
         """Write what is not yet written: a backup is made."""
@@ -309,12 +329,16 @@ class KeptThings:
             await thing.async_flush()
 
     async def async_remove(self, entry_id: str) -> None:
-        """Forget everything, in memory and on the disk."""
-        try:
-            for kind in self._kinds:
+        """Forget everything, in memory and on the disk; a file that cannot be deleted is logged and left."""
+        left: list[str] = []
+        for kind in self._kinds:
+            try:
                 await self.of(kind).async_remove(entry_id)
-        finally:
-            self.forget()
+            except OSError as err:
+                left.append(f"{kind.file} ({err})")
+        self.forget()
+        if left:
+            LOGGER.error("Not all files of Home Agent could be deleted: %s", ", ".join(left))
 
     @callback
     def forget(self) -> None:

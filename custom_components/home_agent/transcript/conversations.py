@@ -271,7 +271,6 @@ class Conversations(Kept[Conversation]):
         self._of_owner: Counter[Owner] = Counter()
         self._size = 0
         self._due: set[Owner] = set()  # owners who may have too many
-        self.async_listen(self._count)
 
     @override
     def key(self, row: Conversation) -> ConversationKey:
@@ -313,7 +312,8 @@ class Conversations(Kept[Conversation]):
                 number, size = number - 1, size - item.size
         return [*gone.values()]
 
-    def _count(self, changes: Sequence[Change[Conversation]]) -> None:
+    @override
+    def index(self, changes: Sequence[Change[Conversation]]) -> None:
         for change in changes:
             if (before := change.before) is not None:
                 self._size -= before.size

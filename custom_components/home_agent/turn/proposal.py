@@ -48,6 +48,10 @@ class Proposed[Row: Proposal](Kept[Row]):
         """Return the rows with one of the statuses, all without one."""
         return [row for row in self._rows.values() if not statuses or row.status in statuses]
 
+    def waiting(self, status: ProposalStatus) -> list[Row]:
+        """Return the rows with a status that administrators are asked about."""
+        return self.rows(status)
+
     @override
     def surplus(self) -> Iterable[Row]:
         return chain.from_iterable(self.rows(status)[:-most] for status, most in self.most_of.items())
