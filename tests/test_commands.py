@@ -127,12 +127,9 @@ async def test_a_stored_explanation_of_commands_becomes_the_description(
 async def test_help_lists_the_commands(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await world(hass, llm_server)
     assert speech(await say(hass, " /HELP ")).splitlines() == [
-        "Begin your message with a command to reach another agent:",
-        "- /kids: Kids. Short answers for children.",
-        "- /secure, /secure_action: Security.",
-        "- /secure_action_now: Long.",
-        "- /help: This list.",
-    ]
+        "Begin your message with a command to reach another agent:", "- /kids: Kids. Short answers for children.",
+        "- /secure, /secure_action: Security.", "- /secure_action_now: Long.", "- /help: This list.",
+    ]  # fmt: skip
     german = speech(await say(hass, "/help", language="de", agent_id="conversation.kids"))
     assert german.splitlines()[0] == "Beginne deine Nachricht mit einem Befehl, um einen anderen Agenten zu erreichen:"
     assert not llm_server.requests

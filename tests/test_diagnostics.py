@@ -119,10 +119,8 @@ async def test_hub_that_is_not_loaded(hass: HomeAssistant, llm_server: LLMServer
 async def test_own_tools_are_told_by_name_and_kind(hass: HomeAssistant) -> None:
     auth = {"type": "bearer", "token": "tool-secret-1"}
     data = {
-        "name": "ask",
-        "description": "Private words.",
-        "handler": {"type": "rest", "url": "http://nas", "auth": auth},
-    }
+        "name": "ask", "description": "Private words.", "handler": {"type": "rest", "url": "http://nas", "auth": auth},
+    }  # fmt: skip
     subentry = ConfigSubentryDataWithId(
         subentry_type="custom_tool", data=data, title="ask", unique_id=None, subentry_id="tool-1"
     )

@@ -184,13 +184,11 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
 async def test_own_tools_go_along_and_rules_hold(hass: HomeAssistant, port: int, admin: MockUser) -> None:
     tools = [
         {
-            "name": name,
-            "description": "Says it.",
-            "parameters": {"properties": {"what": {"type": "string"}}},
+            "name": name, "description": "Says it.", "parameters": {"properties": {"what": {"type": "string"}}},
             "handler": {"type": "template", "template": "{{ what }}!"},
         }
         for name in ("shout", "whisper", "mutter")
-    ]
+    ]  # fmt: skip
     assert await async_setup_component(hass, "home_agent", {"home_agent": {"custom_tools": tools}})
     await start(hass, profile={"custom_tools": ["shout", "whisper"], "always_ask": ["whisper"], "native_tools": False})
     async with program(hass, port, admin) as session:

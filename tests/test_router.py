@@ -677,10 +677,8 @@ async def test_it_is_kept_as_one_round_and_told_again_later(world: World, freeze
     [kept] = world.entry.runtime_data.conversations.content()["conversations"]
     said = [(message["role"], [call["name"] for call in message.get("tool_calls", ())]) for message in kept["messages"]]
     assert said == [
-        ("user", []),
-        ("assistant", ["CHEFBYTE_UPDATE_ITEM", "COACHBYTE_GET_WORKOUT_TODAY"]),
-        ("assistant", []),
-    ]
+        ("user", []), ("assistant", ["CHEFBYTE_UPDATE_ITEM", "COACHBYTE_GET_WORKOUT_TODAY"]), ("assistant", []),
+    ]  # fmt: skip
     assert kept["messages"][-1]["content"] == ANSWER
 
     await end_sessions(world.hass, freezer)

@@ -231,17 +231,11 @@ EVERYBODYS = {
 }  # fmt: skip
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
-    "get_profile": {},
-    "reload_context": {},
-    "reload": {},
-    "execute_tool": {"tool_name": "ha_query", "parameters": {"entity_id": "*"}},
-    "reindex_entities": {},
-    "index_entity": {"entity_id": "light.bed_light"},
-    "add_document": {"text": "x"},
-    "remove_document": {"document": "x"},
-    "forget_taught_name": {"name": "x"},
-    "list_extensions": {},
-}
+    "get_profile": {}, "reload_context": {}, "reload": {},
+    "execute_tool": {"tool_name": "ha_query", "parameters": {"entity_id": "*"}}, "reindex_entities": {},
+    "index_entity": {"entity_id": "light.bed_light"}, "add_document": {"text": "x"},
+    "remove_document": {"document": "x"}, "forget_taught_name": {"name": "x"}, "list_extensions": {},
+}  # fmt: skip
 
 
 async def test_what_concerns_everybody_is_for_administrators(hass: HomeAssistant, hass_read_only_user: Any) -> None:

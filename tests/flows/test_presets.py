@@ -160,10 +160,8 @@ async def test_it_asks_before_each_change(
     agent = await add(hass, entry, key, local_first=True)
     hass.states.async_set("switch.decorative_lights", "off")
     for action, item in (
-        ("turn_on", "light.ceiling_lights"),
-        ("turn_on", "switch.decorative_lights"),
-        ("unlock", "lock.front_door"),
-    ):
+        ("turn_on", "light.ceiling_lights"), ("turn_on", "switch.decorative_lights"), ("unlock", "lock.front_door"),
+    ):  # fmt: skip
         await hass.services.async_call(
             "homeassistant", "turn_off", {"entity_id": "light.ceiling_lights"}, blocking=True
         )

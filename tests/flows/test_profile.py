@@ -228,10 +228,8 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
-        ("cover.*",),
-        ("lock.shed",),
-        ("ha_control",),
-    )
+        ("cover.*",), ("lock.shed",), ("ha_control",),
+    )  # fmt: skip
 
 
 async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: HomeAssistant) -> None:

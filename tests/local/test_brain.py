@@ -84,10 +84,7 @@ def understand(sentence: str, language: str = "en", *, area_id: str | None = Non
         ("en", "turn off the lights in the kitchen", "HassTurnOff", {}, ["light.kitchen_main", "light.kitchen_table"]),
         ("en", "turn off the kitchen", "HassTurnOff", {}, ["light.kitchen_main", "light.kitchen_table"]),
         (
-            "en",
-            "close the curtains in the living room",
-            "HassTurnOff",
-            {},
+            "en", "close the curtains in the living room", "HassTurnOff", {},
             ["cover.living_left", "cover.living_right"],
         ),
         ("en", "open the left curtain halfway", "HassSetPosition", {"position": 50}, ["cover.living_left"]),

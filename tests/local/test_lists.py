@@ -74,10 +74,8 @@ async def test_what_stands_on_a_list_is_read_and_what_is_done_is_not(hass: HomeA
     await _call(hass, "remove_item", item="bread")
     assert speech(await say(hass, "what is on the shopping list")) == "There is nothing on the list Shopping list."
     for said in (
-        "what was on the shopping list",
-        "what is on my grocery list",
-        "what is on the shopping list tomorrow",
-    ):
+        "what was on the shopping list", "what is on my grocery list", "what is on the shopping list tomorrow",
+    ):  # fmt: skip
         assert "On the list" not in speech(await say(hass, said))
 
 

@@ -79,12 +79,10 @@ AUTOMATIONS: list[dict[str, Any]] = [
     {"alias": "Holiday Mode", "initial_state": False, "triggers": NEVER, "actions": []},
     {"alias": "Garden", "triggers": NEVER, "actions": [{"event": "ran", "event_data": {"what": "garden"}}]},
     {
-        "alias": "Fountain",
-        "triggers": NEVER,
-        "conditions": "{{ is_state('sun.frost', 'off') }}",
+        "alias": "Fountain", "triggers": NEVER, "conditions": "{{ is_state('sun.frost', 'off') }}",
         "actions": [{"event": "ran", "event_data": {"what": "fountain"}}, {"wait_for_trigger": NEVER}],
     },
-]
+]  # fmt: skip
 
 
 def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
@@ -642,25 +640,18 @@ async def test_vectors_compare_what_is_meant_and_come_from_the_disk_the_next_tim
     await ready(hass, entry)
     found = {}
     for sentence in (
-        "what is the scanner up to",
-        "film night please",
-        "movie night tomorrow",
-        "movie night 7",
-        "erase everything",
+        "what is the scanner up to", "film night please", "movie night tomorrow", "movie night 7", "erase everything",
         "zebras juggle purple xylophones",
-    ):
+    ):  # fmt: skip
         response = await process(hass, sentence)
         route = route_of(response)
         assert route["by"] == "vectors"
         found[sentence] = route["zone"], route["declined"], response["answered_by"]
     assert found == {
-        "what is the scanner up to": ("high", None, "local"),
-        "film night please": ("high", None, "local"),
-        "movie night tomorrow": ("medium", "altered", "model"),
-        "movie night 7": ("medium", "words", "model"),
-        "erase everything": ("high", None, "local"),
-        "zebras juggle purple xylophones": ("low", "score", "model"),
-    }
+        "what is the scanner up to": ("high", None, "local"), "film night please": ("high", None, "local"),
+        "movie night tomorrow": ("medium", "altered", "model"), "movie night 7": ("medium", "words", "model"),
+        "erase everything": ("high", None, "local"), "zebras juggle purple xylophones": ("low", "score", "model"),
+    }  # fmt: skip
     phrase = "how is the doing?"
     asked = [text.casefold() for text in meanings.texts].count(phrase)
     assert asked
@@ -730,10 +721,8 @@ async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
     assert len(index.phrases) == 5000
     times = []
     for sentence in (
-        "start dusk kitchen 7",
-        "run the evening office scene",
-        "tell me something about dawn in the hallway",
-    ):
+        "start dusk kitchen 7", "run the evening office scene", "tell me something about dawn in the hallway",
+    ):  # fmt: skip
         started = time.perf_counter()
         spoken = Utterance(text=sentence, home=home, now=dt_util.now(), state_of=lambda _entity_id: None)
         fits = index.by_words(spoken)

@@ -192,10 +192,8 @@ async def test_a_part_by_places(hass: HomeAssistant, witness: Witness, start: Se
     witness.server.respond(lambda body: text("I cannot."))
     for who in (alice, Context()):
         for arguments in (
-            UNLOCK,
-            {"action": "turn_on", "entity_id": DOOR},
-            {"action": "turn_off", "entity_id": "lock.*"},
-        ):
+            UNLOCK, {"action": "turn_on", "entity_id": DOOR}, {"action": "turn_off", "entity_id": "lock.*"},
+        ):  # fmt: skip
             witness.server.plan(tool_call("ha_control", arguments))
             await say(hass, "the door", context=who)
             assert answers(witness.server)[-1]["success"] is False

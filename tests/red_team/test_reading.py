@@ -173,12 +173,10 @@ async def test_what_is_never_asked_about_spares_nothing_else(
     domain, _, name = service.partition(".")
     sent = async_mock_service(hass, domain, name)
     tool = {
-        "name": "act",
-        "description": "Acts.",
+        "name": "act", "description": "Acts.",
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
-        "handler": {"type": "service", "service": service, **SENDS[service]},
-        "destructive": True,
-    }
+        "handler": {"type": "service", "service": service, **SENDS[service]}, "destructive": True,
+    }  # fmt: skip
     await start(yaml={"custom_tools": [tool]}, options={"never_confirm": never_ask})
     witness.server.respond(lambda body: text("I cannot do that."))
     witness.server.plan(tool_call("act", {"a": DOOR}))
@@ -191,11 +189,9 @@ async def test_secret_in_asking(hass: HomeAssistant, witness: Witness, start: Se
     sent = async_mock_service(hass, "notify", "phone")
     held: Any = {"a": ["x {{ secrets.key }} y"]} if name == "nested" else "x {{ secrets.key }} y"
     tool = {
-        "name": "act",
-        "description": "Acts.",
-        "parameters": {"type": "object", "properties": {}},
+        "name": "act", "description": "Acts.", "parameters": {"type": "object", "properties": {}},
         "handler": {"type": "service", "service": "notify.phone", "data": {name: held}},
-    }
+    }  # fmt: skip
     await start(yaml={"secrets": {"key": REST_SECRET}, "custom_tools": [tool]})
     witness.server.respond(lambda body: text("I cannot do that."))
     witness.server.plan(tool_call("act", {}))
@@ -260,10 +256,8 @@ async def test_a_thermostat_that_the_plan_does_not_see(
     if model:
         witness.server.respond(lambda body: text("I cannot do that."))
         for tool in (
-            "climate__HassClimateSetTemperature",
-            "HassClimateSetTemperature",
-            "intent__HassClimateSetTemperature",
-        ):
+            "climate__HassClimateSetTemperature", "HassClimateSetTemperature", "intent__HassClimateSetTemperature",
+        ):  # fmt: skip
             witness.server.plan(tool_call(tool, {"temperature": 30, "area": "Kitchen"}))
             await say(hass, "warmer", context=who)
     else:

@@ -78,11 +78,9 @@ async def by_the_model_and_id(hass: HomeAssistant, witness: Witness, who: Contex
 
 async def by_an_action(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
     for data in (
-        {},
-        {"conversation_id": conversation_id},
-        {"action_id": await action_id(hass)},
+        {}, {"conversation_id": conversation_id}, {"action_id": await action_id(hass)},
         {"action_id": await action_id(hass), "force": True},
-    ):
+    ):  # fmt: skip
         with suppress(HomeAssistantError):
             await hass.services.async_call(
                 "home_agent", "undo", data, blocking=True, return_response=True, context=Context(user_id=who.user_id)

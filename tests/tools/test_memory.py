@@ -194,13 +194,10 @@ async def test_recalled_by_what_it_is_about(hass: HomeAssistant, llm_server: LLM
     answer = await ask(hass, llm_server, "recall_memory", {"query": "coffee"}, context=person())
     assert answer["result"]["memories"] == [
         {
-            "id": coffee.id[:8],
-            "content": COFFEE,
-            "type": "preference",
-            "since": coffee.extracted_at.date().isoformat(),
-            "of": "home",
+            "id": coffee.id[:8], "content": COFFEE, "type": "preference",
+            "since": coffee.extracted_at.date().isoformat(), "of": "home",
         }
-    ]
+    ]  # fmt: skip
     assert [memory.accesses for memory in known(hass)] == [1, 0]
     nothing = await ask(hass, llm_server, "recall_memory", {"query": "bicycle"})
     assert nothing["result"] == {"memories": []}
@@ -470,11 +467,9 @@ async def test_nothing_while_it_is_off(
     await hass.async_block_till_done()
     assert KEY in contents(hass)
     for name, arguments in (
-        ("store_memory", {"content": COFFEE}),
-        ("recall_memory", {}),
-        ("recall_memory", {"query": "spare key"}),
+        ("store_memory", {"content": COFFEE}), ("recall_memory", {}), ("recall_memory", {"query": "spare key"}),
         ("forget_memory", {"query": "*"}),
-    ):
+    ):  # fmt: skip
         answer = await ask(hass, llm_server, name, arguments, "where is the spare key?", context=person())
         assert not answer["success"]
         assert not offered(llm_server) & TOOLS
@@ -516,13 +511,10 @@ async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_ser
     assert memory.owner == anna.user_id
     since = len(llm_server.requests)
     for name, arguments in (
-        ("recall_memory", {}),
-        ("recall_memory", {"query": "Anna's coffee"}),
-        ("forget_memory", {"ids": [memory.id]}),
-        ("forget_memory", {"query": memory.id}),
-        ("forget_memory", {"query": "Anna's coffee"}),
+        ("recall_memory", {}), ("recall_memory", {"query": "Anna's coffee"}), ("forget_memory", {"ids": [memory.id]}),
+        ("forget_memory", {"query": memory.id}), ("forget_memory", {"query": "Anna's coffee"}),
         ("forget_memory", {"query": "*"}),
-    ):
+    ):  # fmt: skip
         for who in ({"context": ben}, {"device_id": "a speaker"}):
             answer = await ask(hass, llm_server, name, arguments, "what about the coffee?", **who)
             assert answer["result"] == ({"memories": []} if name == "recall_memory" else None)

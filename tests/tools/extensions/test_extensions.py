@@ -345,10 +345,8 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     [extension] = await runtime.extensions.async_of(runtime.profiles["profile-1"], NO_USER)
     assert (extension.name, extension.profile_id) == ("CoachByte", "profile-2")
     assert [item.name for item in extension.tools] == [
-        "COACHBYTE_UPDATE_CONTROL",
-        "COACHBYTE_GET_QUERY",
-        "COACHBYTE_UPDATE_UNDO",
-    ]
+        "COACHBYTE_UPDATE_CONTROL", "COACHBYTE_GET_QUERY", "COACHBYTE_UPDATE_UNDO",
+    ]  # fmt: skip
     assert str(extension.tools[1].guide).startswith("COACHBYTE_GET_QUERY tells states")
     assert await runtime.extensions.async_light_schema(runtime.profiles["profile-1"], NO_USER) == (
         "CoachByte — Plan and track workouts for the user.\n"
@@ -365,11 +363,9 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     assert done["success"], done
     stored = entry.subentries["profile-2"]
     for changed, key in (
-        ({"delegation_level": "blocked"}, "takes no requests"),
-        ({"description": ""}, "is empty"),
-        ({"native_tools": False}, "has no tools"),
-        ({"extension_name": "—"}, "not a valid name"),
-    ):
+        ({"delegation_level": "blocked"}, "takes no requests"), ({"description": ""}, "is empty"),
+        ({"native_tools": False}, "has no tools"), ({"extension_name": "—"}, "not a valid name"),
+    ):  # fmt: skip
         hass.config_entries.async_update_subentry(entry, stored, data={**coach["data"], **changed})
         await hass.async_block_till_done(wait_background_tasks=True)
         assert key in issues(hass)["extension_wrong"]["reason"]
