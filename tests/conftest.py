@@ -19,7 +19,7 @@ import custom_components  # noqa: F401
 from tests import kept
 from tests.embedding_server import EmbeddingServer
 from tests.house import build_house
-from tests.llm_server import LLMServer
+from tests.llm_server import LLMServer, running
 from tests.red_team.count import (
     pytest_addoption,  # noqa: F401
     pytest_collection_modifyitems,  # noqa: F401
@@ -130,8 +130,12 @@ async def embedding_server(socket_enabled: None) -> AsyncGenerator[EmbeddingServ
 @pytest.fixture
 async def llm_server(socket_enabled: None) -> AsyncGenerator[LLMServer]:
     """An OpenAI-compatible endpoint on 127.0.0.1 that answers as the test plans; see tests/llm_server.py."""
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-    server.assert_done()
+    async with running() as server:
+        yield server
+
+
+@pytest.fixture
+async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
+    """A second endpoint."""
+    async with running() as server:
+        yield server

@@ -62,30 +62,14 @@ async def set_up(
 
     The model hears everything, simple commands as well, unless the profile says otherwise or not `model_first`.
     """
-    subentries = [
-        ConfigSubentryDataWithId(
-            subentry_type="profile",
-            data={**({"local_first": False} if model_first else {}), **(profile or {})},
-            title="Home Agent",
-            unique_id=None,
-            subentry_id="profile-1",
-        )
-    ]
+    first = {**({"local_first": False} if model_first else {}), **(profile or {})}
+    subentries = [subentry("profile", "Home Agent", "profile-1", first)]
     if server is not None:
         known = {
             "preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted",
             "keep_ready": False,
         }  # fmt: skip
-        endpoint: dict[str, Any] = {"context_window": 16384, **known}
-        subentries.append(
-            ConfigSubentryDataWithId(
-                subentry_type="llm",
-                data=endpoint | dict(llm or {}),
-                title="Scripted",
-                unique_id=None,
-                subentry_id="llm-1",
-            )
-        )
+        subentries.append(subentry("llm", "Scripted", "llm-1", {"context_window": 16384, **known, **(llm or {})}))
     entry = MockConfigEntry(
         domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=[*subentries, *more]
     )
@@ -142,6 +126,18 @@ async def health(hass: HomeAssistant) -> dict[str, Any]:
     return {key: hass.async_create_task(line) if asyncio.iscoroutine(line) else line for key, line in info.items()}
 
 
+async def add_shopping_list(hass: HomeAssistant, *items: str) -> None:
+    """Add Home Assistant's shopping list, exposed, with these items on it."""
+    entry = MockConfigEntry(domain="shopping_list", title="Shopping list")
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    async_expose_entity(hass, ASSISTANT, "todo.shopping_list", True)
+    for item in items:
+        data = {"entity_id": "todo.shopping_list", "item": item}
+        await hass.services.async_call("todo", "add_item", data, blocking=True)
+
+
 def state_of(hass: HomeAssistant, entity_id: str) -> str:
     state = hass.states.get(entity_id)
     assert state is not None
@@ -152,6 +148,12 @@ def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
     """Return one more agent, whose instructions say which it is."""
     data = {"local_first": False, "prompt_additions": f"You are {name}.", **data}
     return subentry("profile", name, f"profile-{number}", data)
+
+
+def expert_llm(server: LLMServer, key: str = "sk-expert") -> ConfigSubentryDataWithId:
+    """Return a second model, "Expert", at that endpoint."""
+    data = {"preset": "custom", "base_url": server.base_url, "api_key": key, "model": "expert"}
+    return subentry("llm", "Expert", "llm-2", data)
 
 
 def subentry(kind: str, title: str, subentry_id: str, data: Mapping[str, Any]) -> ConfigSubentryDataWithId:

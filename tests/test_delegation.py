@@ -15,7 +15,7 @@ from custom_components.home_agent.policy.channels import CONFIRM
 from custom_components.home_agent.settings.profile import profile_ids
 from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up, speech, state_of
+from tests.house import say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
 
@@ -34,13 +34,7 @@ def person(hass: HomeAssistant, name: str, **policy: Any) -> Context:
 
 
 def profile(number: int, title: str, **data: Any) -> ConfigSubentryDataWithId:
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, **data},
-        title=title,
-        unique_id=None,
-        subentry_id=f"profile-{number}",
-    )
+    return subentry("profile", title, f"profile-{number}", {"local_first": False, **data})
 
 
 def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
@@ -48,9 +42,7 @@ def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
         "preset": "custom", "base_url": server.base_url, "model": f"model-{number}", "keep_ready": False,
         "context_window": 16384,
     }  # fmt: skip
-    return ConfigSubentryDataWithId(
-        subentry_type="llm", data=data, title=f"Model {number}", unique_id=None, subentry_id=f"llm-{number}"
-    )
+    return subentry("llm", f"Model {number}", f"llm-{number}", data)
 
 
 async def two(

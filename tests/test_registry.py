@@ -17,15 +17,13 @@ from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import arranged, fields, shown
-from tests.house import agent, build_house, say, set_up, speech, state_of
+from tests.house import agent, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 MONDAY = datetime.fromisoformat("2026-03-02T12:00:00-08:00")
 
 
-@pytest.fixture(autouse=True)
-async def home(hass: HomeAssistant, house: None) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 async def start(hass: HomeAssistant, server: LLMServer, **options: Any) -> MockConfigEntry:

@@ -22,7 +22,7 @@ from custom_components.home_agent.tools.extensions.extensions import async_regis
 from custom_components.home_agent.turn import events
 from tests.embedding_server import EmbeddingServer
 from tests.extensions import coachbyte
-from tests.house import say, set_up, speech
+from tests.house import say, set_up, speech, subentry
 from tests.llm_server import LLMServer, server_error, text, tool_call
 from tests.routing import ITSELF, ROUTER, Parts, segments
 
@@ -86,10 +86,7 @@ AUTOMATIONS: list[dict[str, Any]] = [
 
 
 def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
-    name = data["name"]
-    return ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title=name, unique_id=None, subentry_id=f"tool-{name}"
-    )
+    return subentry("custom_tool", data["name"], f"tool-{data['name']}", data)
 
 
 @pytest.fixture
@@ -581,13 +578,8 @@ async def test_another_room_adds_routes(hass: HomeAssistant, home: None, llm_ser
 
 
 async def test_a_request_goes_to_the_described_agent(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
-    chef = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"},
-        title="Chef",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    data = {"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"}
+    chef = subentry("profile", "Chef", "profile-2", data)
     llm_server.respond(lambda _body: text("Try a soup."))
     profile = {"routing": "semantic", "delegate_to": ["profile-2"]}
     await set_up(hass, llm_server, profile=profile, more=[chef])

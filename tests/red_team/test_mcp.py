@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 import probatio
@@ -11,7 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.tools.ha_apis import wrapped
-from tests.house import say, speech
+from tests.house import say, speech, subentry
 from tests.llm_server import text, tool_call
 from tests.tools.custom.rest_server import redirect
 from tests.tools.ha_apis.conftest import Made, MadeAPI
@@ -40,9 +39,7 @@ API = "home_agent-profile-1"
 async def start_with(start: SetUp, hostile: Hostile, *allowed: str, **options: Any) -> MockConfigEntry:
     """Set the house up with the server."""
     data = {"url": hostile.url, "auth": "bearer", "token": REST_SECRET, "allowed_tools": list(allowed)}
-    server = ConfigSubentryDataWithId(
-        subentry_type="mcp_server", data=data, title="Library", unique_id=None, subentry_id="mcp-1"
-    )
+    server = subentry("mcp_server", "Library", "mcp-1", data)
     profile = {"mcp_servers": ["mcp-1"], "tool_timeout": 3}
     entry = await start(profile=profile, more=[server], options=options)
     await until(partial(is_connected, entry.runtime_data.mcp_tools.servers["mcp-1"]))

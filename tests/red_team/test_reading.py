@@ -11,7 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_mock_service
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, speech
+from tests.house import add_shopping_list, say, speech
 from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
@@ -271,10 +271,7 @@ async def test_a_thermostat_that_the_plan_does_not_see(
               "what is on my shopping list"],
 )  # fmt: skip
 async def test_hidden_list(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
-    shopping = MockConfigEntry(domain="shopping_list")
-    shopping.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(shopping.entry_id)
-    await hass.async_block_till_done()
+    await add_shopping_list(hass)
     await hass.services.async_call("shopping_list", "add_item", {"name": "Surprise"}, blocking=True)
     async_expose_entity(hass, ASSISTANT, "todo.shopping_list", False)
     await start(model=False)

@@ -20,7 +20,7 @@ from custom_components.home_agent.tools.extensions.extensions import NO_USER, as
 from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte
-from tests.house import act as call, build_house, set_up, state_of, subentry
+from tests.house import act as call, add_shopping_list, build_house, set_up, state_of, subentry
 from tests.tools.custom.conftest import issues
 
 type Run = Callable[..., Awaitable[dict[str, Any]]]
@@ -288,9 +288,7 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     assert await async_setup_component(hass, "conversation", {})
     for integration in ("intent", "demo"):
         assert await async_setup_component(hass, integration, {})
-    shopping = MockConfigEntry(domain="shopping_list")
-    shopping.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(shopping.entry_id)
+    await add_shopping_list(hass)
     await hass.async_block_till_done(wait_background_tasks=True)
     for state in hass.states.async_all(("climate", "media_player", "calendar", "todo", "fan")):
         async_expose_entity(hass, ASSISTANT, state.entity_id, True)
