@@ -4,11 +4,12 @@ Everything is real but the walls: Home Assistant's own demo integration, registr
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import json
 from typing import Any
 from unittest.mock import patch
 
+from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components import conversation, demo
 from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -16,7 +17,7 @@ from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWit
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
-from pytest_homeassistant_custom_component.common import MockConfigEntry, get_system_health_info
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, get_system_health_info
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.llm_server import LLMServer
@@ -108,6 +109,13 @@ async def voice(hass: HomeAssistant) -> Pipeline:
     return async_get_pipelines(hass)[0]
 
 
+async def until(condition: Callable[[], object], seconds: float = 15) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
 def speech(result: conversation.ConversationResult) -> str:
     return str(result.response.speech["plain"]["speech"])
 
@@ -136,6 +144,13 @@ async def add_shopping_list(hass: HomeAssistant, *items: str) -> None:
     for item in items:
         data = {"entity_id": "todo.shopping_list", "item": item}
         await hass.services.async_call("todo", "add_item", data, blocking=True)
+
+
+def person(hass: HomeAssistant, name: str = "Alice", policy: Mapping[str, Any] | None = None) -> Context:
+    """Add a person who is no administrator: one who may see and control everything, or what a policy says."""
+    user = MockUser(name=name).add_to_hass(hass)
+    user.mock_policy({"entities": {SUBCAT_ALL: True}} if policy is None else dict(policy))
+    return Context(user_id=user.id)
 
 
 def state_of(hass: HomeAssistant, entity_id: str) -> str:

@@ -16,8 +16,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
-from custom_components.home_agent.support.const import DOMAIN
-from tests.house import agent, say, set_up, speech, state_of, subentry
+from tests.house import act, agent, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
 LOCK = "lock.front_door"
@@ -355,17 +354,10 @@ async def test_an_agent_that_is_switched_off_has_no_command(hass: HomeAssistant,
 @pytest.mark.parametrize("profile", ["Kids", "kids", "profile-2", "conversation.kids"])
 async def test_the_action_has_profile(hass: HomeAssistant, llm_server: LLMServer, anna: Context, profile: str) -> None:
     await world(hass, llm_server)
-
-    async def process(**data: str) -> dict[str, Any]:
-        answer = await hass.services.async_call(
-            DOMAIN, "process", data, blocking=True, return_response=True, context=anna
-        )
-        return dict(answer or {})
-
-    answer = await process(text="hello", profile=profile)
+    answer = await act(hass, "process", anna, text="hello", profile=profile)
     assert (answer["answer"], answer["answered_by"]) == ("Kids speaking.", "model")
     assert (answer["profile"], answer["profile_id"]) == ("Kids", "kids")
-    answer = await process(text="/secure arm", profile=profile, conversation_id="a")
+    answer = await act(hass, "process", anna, text="/secure arm", profile=profile, conversation_id="a")
     assert (answer["answer"], answer["answered_by"]) == ("Security speaking.", "model")
     assert (answer["profile"], answer["profile_id"], answer["routing"]) == ("Security", "security", None)
     assert answer["conversation_id"] == "a"
@@ -375,10 +367,7 @@ async def test_the_action_names_the_speaker(hass: HomeAssistant, llm_server: LLM
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     found = []
     for said in ("/secure who was here?", "yes"):
-        data = {"text": said, "conversation_id": "a"}
-        answer: Any = await hass.services.async_call(
-            DOMAIN, "process", data, blocking=True, return_response=True, context=anna
-        )
+        answer = await act(hass, "process", anna, text=said, conversation_id="a")
         found.append((answer["profile_id"], answer["answer"]))
     assert found == [("home_agent", "Hand over “/secure who was here”?"), ("security", "Security speaking.")]
 

@@ -22,7 +22,7 @@ from custom_components.home_agent.support.errors import McpAuthError
 from custom_components.home_agent.tools.mcp.sdk import McpSession, async_connect
 from custom_components.home_agent.tools.mcp.wire import Address
 from tests.docs.pages import examples
-from tests.house import build_house, set_up
+from tests.house import act, build_house, set_up
 from tests.tools.custom.conftest import issues
 
 API = "home_agent-profile-1"
@@ -172,9 +172,7 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
     await start(hass)
     async with program(hass, port, admin) as session:
         await call(session, "ha_control", action="turn_off", entity_id="light.ceiling_lights")
-        listed: Any = await hass.services.async_call(
-            "home_agent", "list_actions", {}, blocking=True, return_response=True, context=Context(user_id=admin.id)
-        )
+        listed = await act(hass, "list_actions", Context(user_id=admin.id))
         assert (await call(session, "ha_undo"))["success"]
     [action] = listed["actions"]
     assert action["user_id"] == admin.id

@@ -128,12 +128,9 @@ async def shopping_list(hass: HomeAssistant, demo_house: None) -> None:
 
 
 async def items(hass: HomeAssistant) -> dict[str, str]:
-    found = await hass.services.async_call(
-        "todo", "get_items", {"entity_id": SHOPPING}, blocking=True, return_response=True
-    )
-    assert found is not None
-    rows: Any = found[SHOPPING]
-    return {row["summary"]: row["status"] for row in rows["items"]}
+    data = {"entity_id": SHOPPING}
+    found: Any = await hass.services.async_call("todo", "get_items", data, blocking=True, return_response=True)
+    return {row["summary"]: row["status"] for row in found[SHOPPING]["items"]}
 
 
 @pytest.mark.usefixtures("shopping_list")

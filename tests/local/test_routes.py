@@ -17,12 +17,12 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.vocabulary import language_of
 from custom_components.home_agent.local.route_index import MAX_NEAR, Route, RouteIndex, Utterance
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.tools.extensions.extensions import async_register_extension
 from custom_components.home_agent.turn import events
 from tests.embedding_server import EmbeddingServer
 from tests.extensions import coachbyte
-from tests.house import say, set_up, speech, subentry
+from tests.house import act, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, server_error, text, tool_call
 from tests.routing import ITSELF, ROUTER, Parts, segments
 
@@ -115,12 +115,7 @@ async def listen(
 
 async def process(hass: HomeAssistant, sentence: str, **fields: Any) -> dict[str, Any]:
     """Say it by the action, and return the response."""
-    context = fields.pop("context", Context())
-    result = await hass.services.async_call(
-        DOMAIN, "process", {"text": sentence, **fields}, blocking=True, return_response=True, context=context
-    )
-    assert isinstance(result, dict)
-    return result
+    return await act(hass, "process", fields.pop("context", Context()), text=sentence, **fields)
 
 
 def route_of(response: Mapping[str, Any]) -> dict[str, Any]:
@@ -496,14 +491,13 @@ async def test_small_talk_has_no_tools_and_orders_do(hass: HomeAssistant, home: 
     assert offered(llm_server) != []
 
 
-async def test_a_route_needs_a_yes_as_any_call_does(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+async def test_a_route_needs_a_yes_as_any_call_does(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, alice: Context
+) -> None:
     await listen(hass, llm_server)
-    user = MockUser(name="Alice").add_to_hass(hass)
-    user.mock_policy({"entities": {"all": True}})
-    context = Context(user_id=user.id)
-    asked = await say(hass, "wipe the backup disk", context=context)
+    asked = await say(hass, "wipe the backup disk", context=alice)
     assert "Wipe the disk" in speech(asked)
-    done = await say(hass, "yes", asked.conversation_id, context=context)
+    done = await say(hass, "yes", asked.conversation_id, context=alice)
     assert speech(done).startswith("Done.")
     assert not llm_server.requests
 

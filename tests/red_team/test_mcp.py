@@ -1,5 +1,6 @@
 """Servers of tools that mean harm, tools of theirs that a model misuses, and programs that were lent ours."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.house import say, speech, subentry
 from tests.llm_server import text, tool_call
 from tests.tools.custom.rest_server import redirect
 from tests.tools.ha_apis.conftest import Made, MadeAPI
-from tests.tools.mcp.conftest import is_connected, until
+from tests.tools.mcp.conftest import NOBODY, is_connected, until
 from tests.tools.mcp.hostile import TOOL, Hostile, said, stream
 
 from .conftest import SetUp
@@ -207,13 +208,8 @@ async def test_a_program_that_was_lent_tools(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, who: str, arguments: dict[str, Any]
 ) -> None:
     await start(profile={"offer_tools": True}, options={"never_confirm": ["lock", "cover", "alarm_control_panel"]})
-    context = llm.LLMContext(
-        platform="mcp_server",
-        context=alice if who == "alice" else None,
-        language="*",
-        assistant="conversation",
-        device_id="claimed",
-    )
+    user = alice if who == "alice" else None
+    context = replace(NOBODY, platform="mcp_server", context=user, language="*", device_id="claimed")
     api = await llm.async_get_api(hass, API, context)
     result = await api.async_call_tool(llm.ToolInput(tool_name="ha_control", tool_args=dict(arguments)))
     assert result.error
