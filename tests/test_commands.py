@@ -289,13 +289,9 @@ async def test_what_protects_the_home_here_holds_there(
 
 async def test_what_is_private_here_stays_so_there(hass: HomeAssistant) -> None:
     guest = Profile(
-        subentry_id="g",
-        profile_id="g",
-        documents_for="admins",
-        memory="off",
-        always_ask=("light",),
+        subentry_id="g", profile_id="g", documents_for="admins", memory="off", always_ask=("light",),
         never_offer=("lock",),
-    )
+    )  # fmt: skip
     free = Profile(
         subentry_id="f", profile_id="f", never_ask=("lock", "cover"), always_ask=("fan",), documents_for="household"
     )

@@ -270,13 +270,9 @@ def announcing() -> route_index.RouteIndex:
     """Return the routes of a home with one script, which says aloud what is said behind its name."""
     message = declared.Argument(name="message", kind=declared.ArgumentKind.TEXT, required=True, free=True)
     target = route_index.Route(
-        id="script.a",
-        tool="ha_control",
-        said=["Announce"],
-        declared=lambda: [message],
-        call=lambda values, _: dict(values),
-        is_named=True,
-    )
+        id="script.a", tool="ha_control", said=["Announce"], declared=lambda: [message],
+        call=lambda values, _: dict(values), is_named=True,
+    )  # fmt: skip
     return route_index.RouteIndex([target], vocabulary.language_of("en", {}), home_of("Kitchen"))
 
 

@@ -828,14 +828,9 @@ async def lamps(world: World, **settings: Any) -> None:
     [own, *_] = world.entry.subentries.values()
     data = {"extension_name": "Lamps", "description": "Takes care of lamps.", "prompt_additions": "You are Edison."}
     lamps = profile(2, "Lamps of the house", **{"llm": "llm-2", **data, **settings})
-    for given in (model(world.parts.server, 2), lamps):
-        subentry = ConfigSubentry(
-            data=MappingProxyType(dict(given["data"])),
-            subentry_type=given["subentry_type"],
-            title=given["title"],
-            unique_id=None,
-            subentry_id=given["subentry_id"],
-        )
+    added: list[Any] = [model(world.parts.server, 2), lamps]
+    for given in added:
+        subentry = ConfigSubentry(**given | {"data": MappingProxyType(dict(given["data"]))})
         world.hass.config_entries.async_add_subentry(world.entry, subentry)
     extensions = {**own.data, "extensions": [*NAMES, "Lamps"]}
     world.hass.config_entries.async_update_subentry(world.entry, own, data=extensions)

@@ -128,14 +128,9 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
 async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
     form = await change(hass, entry)
-    await send(
-        hass,
-        form,
-        name="Home Agent",
-        local_first=False,
-        tools={"max_calls_per_turn": 12.0},
-        context={"context_entities_patterns": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
-    )
+    patterns = [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]
+    context, tools = {"context_entities_patterns": patterns}, {"max_calls_per_turn": 12.0}
+    await send(hass, form, name="Home Agent", local_first=False, tools=tools, context=context)
     assert dict(entry.subentries["profile-1"].data) == {
         "speech": "never",  # its section was not sent
         "local_first": False,

@@ -377,14 +377,8 @@ ENABLE = {
 def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
     """What the words come to; that it is done so is seen above, in one language."""
     home = HomeSnapshot({"automation.garden": HomeEntity("automation.garden", ("Garden",), None)}, {})
-    target = Route(
-        id="automation.garden",
-        tool="ha_control",
-        said=["Garden"],
-        entity_id="automation.garden",
-        is_named=True,
-        needs_verb=True,
-    )
+    garden = "automation.garden"
+    target = Route(id=garden, tool="ha_control", said=["Garden"], entity_id=garden, is_named=True, needs_verb=True)
     found: dict[str, str] = {}
     for code, run in RUN.items():
         index = RouteIndex([target], language_of(code, {}), home)
@@ -560,12 +554,8 @@ async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, 
 
 async def test_another_room_adds_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     entry = await listen(hass, llm_server)
-    route = Route(
-        id="guest",
-        tool="printer_status",
-        said=("ask the copy machine",),
-        call=lambda _values, _text: {"device": "scanner"},
-    )
+    said = ("ask the copy machine",)
+    route = Route(id="guest", tool="printer_status", said=said, call=lambda _values, _text: {"device": "scanner"})
     entry.runtime_data.means.routes.async_offer(lambda _profile, _home, _tools: [route])
     response = await process(hass, "please ask the copy machine")
     assert (response["answer"], route_of(response)["route"]) == ("The scanner is idle.", "guest")

@@ -137,17 +137,9 @@ def put(hass: HomeAssistant, words: str, entity_id: str, service: str = "turn_on
         "effects": (ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,)),),
     }  # fmt: skip
     row = LearnedPhrase(
-        id=words,
-        language="en",
-        text=words,
-        words=words,
-        status=ProposalStatus.APPROVED,
-        seen=2,
-        trust=3,
-        user_id=None,
-        when=dt_util.utcnow(),
-        **known | fields,
-    )
+        id=words, language="en", text=words, words=words, status=ProposalStatus.APPROVED, seen=2, trust=3, user_id=None,
+        when=dt_util.utcnow(), **known | fields,
+    )  # fmt: skip
     learned_phrases_of(hass).put(row)
 
 

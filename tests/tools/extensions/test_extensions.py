@@ -409,15 +409,8 @@ async def test_an_alias_keeps_permission_and_where_words_come_from(hass: HomeAss
     guest.mock_policy({"entities": {"entity_ids": {"lock.front_door": {"read": True}}}})
 
     async def call(name: str, **arguments: Any) -> tuple[dict[str, Any], Turn]:
-        turn = Turn(
-            profile=profile,
-            conversation_id="c",
-            text="",
-            language="en",
-            context=Context(user_id=guest.id),
-            user=guest,
-            direct=True,
-        )
+        who: dict[str, Any] = {"context": Context(user_id=guest.id), "user": guest}
+        turn = Turn(profile=profile, conversation_id="c", text="", language="en", direct=True, **who)
         tool_input = llm.ToolInput(tool_name=name, tool_args=arguments)
         return dict((await runtime.policy.async_call(turn, named[name], tool_input)).data), turn
 
