@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Generator
 import logging
 from pathlib import Path
 
-from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components.demo import lock, valve
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
@@ -18,8 +17,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 import custom_components  # noqa: F401
 from tests import kept
 from tests.embedding_server import EmbeddingServer
-from tests.house import build_house
-from tests.llm_server import LLMServer
+from tests.house import build_house, person
+from tests.llm_server import LLMServer, running
 from tests.red_team.count import (
     pytest_addoption,  # noqa: F401
     pytest_collection_modifyitems,  # noqa: F401
@@ -107,9 +106,7 @@ def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
 @pytest.fixture
 def alice(hass: HomeAssistant) -> Context:
     """Somebody who may see and control everything but is no administrator."""
-    user = MockUser(name="Alice").add_to_hass(hass)
-    user.mock_policy({"entities": {SUBCAT_ALL: True}})
-    return Context(user_id=user.id)
+    return person(hass)
 
 
 @pytest.fixture
@@ -130,8 +127,12 @@ async def embedding_server(socket_enabled: None) -> AsyncGenerator[EmbeddingServ
 @pytest.fixture
 async def llm_server(socket_enabled: None) -> AsyncGenerator[LLMServer]:
     """An OpenAI-compatible endpoint on 127.0.0.1 that answers as the test plans; see tests/llm_server.py."""
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-    server.assert_done()
+    async with running() as server:
+        yield server
+
+
+@pytest.fixture
+async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
+    """A second endpoint."""
+    async with running() as server:
+        yield server

@@ -4,11 +4,12 @@ Everything is real but the walls: Home Assistant's own demo integration, registr
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import json
 from typing import Any
 from unittest.mock import patch
 
+from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components import conversation, demo
 from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -16,7 +17,7 @@ from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWit
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
-from pytest_homeassistant_custom_component.common import MockConfigEntry, get_system_health_info
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, get_system_health_info
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.llm_server import LLMServer
@@ -62,30 +63,14 @@ async def set_up(
 
     The model hears everything, simple commands as well, unless the profile says otherwise or not `model_first`.
     """
-    subentries = [
-        ConfigSubentryDataWithId(
-            subentry_type="profile",
-            data={**({"local_first": False} if model_first else {}), **(profile or {})},
-            title="Home Agent",
-            unique_id=None,
-            subentry_id="profile-1",
-        )
-    ]
+    first = {**({"local_first": False} if model_first else {}), **(profile or {})}
+    subentries = [subentry("profile", "Home Agent", "profile-1", first)]
     if server is not None:
         known = {
             "preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted",
             "keep_ready": False,
         }  # fmt: skip
-        endpoint: dict[str, Any] = {"context_window": 16384, **known}
-        subentries.append(
-            ConfigSubentryDataWithId(
-                subentry_type="llm",
-                data=endpoint | dict(llm or {}),
-                title="Scripted",
-                unique_id=None,
-                subentry_id="llm-1",
-            )
-        )
+        subentries.append(subentry("llm", "Scripted", "llm-1", {"context_window": 16384, **known, **(llm or {})}))
     entry = MockConfigEntry(
         domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=[*subentries, *more]
     )
@@ -124,6 +109,13 @@ async def voice(hass: HomeAssistant) -> Pipeline:
     return async_get_pipelines(hass)[0]
 
 
+async def until(condition: Callable[[], object], seconds: float = 15) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
 def speech(result: conversation.ConversationResult) -> str:
     return str(result.response.speech["plain"]["speech"])
 
@@ -142,6 +134,25 @@ async def health(hass: HomeAssistant) -> dict[str, Any]:
     return {key: hass.async_create_task(line) if asyncio.iscoroutine(line) else line for key, line in info.items()}
 
 
+async def add_shopping_list(hass: HomeAssistant, *items: str) -> None:
+    """Add Home Assistant's shopping list, exposed, with these items on it."""
+    entry = MockConfigEntry(domain="shopping_list", title="Shopping list")
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    async_expose_entity(hass, ASSISTANT, "todo.shopping_list", True)
+    for item in items:
+        data = {"entity_id": "todo.shopping_list", "item": item}
+        await hass.services.async_call("todo", "add_item", data, blocking=True)
+
+
+def person(hass: HomeAssistant, name: str = "Alice", policy: Mapping[str, Any] | None = None) -> Context:
+    """Add a person who is no administrator: one who may see and control everything, or what a policy says."""
+    user = MockUser(name=name).add_to_hass(hass)
+    user.mock_policy({"entities": {SUBCAT_ALL: True}} if policy is None else dict(policy))
+    return Context(user_id=user.id)
+
+
 def state_of(hass: HomeAssistant, entity_id: str) -> str:
     state = hass.states.get(entity_id)
     assert state is not None
@@ -152,6 +163,12 @@ def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
     """Return one more agent, whose instructions say which it is."""
     data = {"local_first": False, "prompt_additions": f"You are {name}.", **data}
     return subentry("profile", name, f"profile-{number}", data)
+
+
+def expert_llm(server: LLMServer, key: str = "sk-expert") -> ConfigSubentryDataWithId:
+    """Return a second model, "Expert", at that endpoint."""
+    data = {"preset": "custom", "base_url": server.base_url, "api_key": key, "model": "expert"}
+    return subentry("llm", "Expert", "llm-2", data)
 
 
 def subentry(kind: str, title: str, subentry_id: str, data: Mapping[str, Any]) -> ConfigSubentryDataWithId:

@@ -18,6 +18,7 @@ import argparse
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 import json
@@ -55,7 +56,7 @@ from tests.llm_replies import (
 
 __all__ = [
     "LLMServer", "Piece", "Reply", "Request", "chunks", "context_length", "cut", "delta", "endless", "error", "html",
-    "loading", "model_not_found", "rate_limited", "raw", "scripted", "server_error", "silence", "text", "tool_call",
+    "loading", "model_not_found", "rate_limited", "raw", "running", "scripted", "server_error", "silence", "text", "tool_call",
     "tool_calls", "unauthorized", "unsupported",
 ]  # fmt: skip
 
@@ -245,6 +246,16 @@ class LLMServer:
             return response
         await response.write_eof()
         return response
+
+
+@asynccontextmanager
+async def running() -> AsyncGenerator[LLMServer]:
+    """Start an endpoint and stop it; every planned reply must have been asked for."""
+    server = LLMServer()
+    await server.start()
+    yield server
+    await server.stop()
+    server.assert_done()
 
 
 async def _recorded(request: web.Request) -> Request:

@@ -320,10 +320,8 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     assert 0 < together["plain"]["cpu_ms"] < together["delegated"]["cpu_ms"]
     context = results["home_agent"]["24"]["context"]
     assert (
-        context["index"]["entities"],
-        context["modes"]["direct"]["share"],
-        context["modes"]["retrieved"]["share"],
-    ) == (24, 1, 1)
+        context["index"]["entities"], context["modes"]["direct"]["share"], context["modes"]["retrieved"]["share"],
+    ) == (24, 1, 1)  # fmt: skip
     assert context["memories"]["memories"] == 10_000
     assert context["modes"]["retrieved, 500 memories"]["share"] == 1
 

@@ -16,17 +16,14 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
-from custom_components.home_agent.support.const import DOMAIN
-from tests.house import agent, build_house, say, set_up, speech, state_of
+from tests.house import act, agent, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
 LOCK = "lock.front_door"
 UNLOCK = tool_call("ha_control", {"action": "unlock", "entity_id": LOCK})
 
 
-@pytest.fixture(autouse=True)
-async def home(hass: HomeAssistant) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 @pytest.fixture
@@ -127,12 +124,9 @@ async def test_a_stored_explanation_of_commands_becomes_the_description(
 async def test_help_lists_the_commands(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await world(hass, llm_server)
     assert speech(await say(hass, " /HELP ")).splitlines() == [
-        "Begin your message with a command to reach another agent:",
-        "- /kids: Kids. Short answers for children.",
-        "- /secure, /secure_action: Security.",
-        "- /secure_action_now: Long.",
-        "- /help: This list.",
-    ]
+        "Begin your message with a command to reach another agent:", "- /kids: Kids. Short answers for children.",
+        "- /secure, /secure_action: Security.", "- /secure_action_now: Long.", "- /help: This list.",
+    ]  # fmt: skip
     german = speech(await say(hass, "/help", language="de", agent_id="conversation.kids"))
     assert german.splitlines()[0] == "Beginne deine Nachricht mit einem Befehl, um einen anderen Agenten zu erreichen:"
     assert not llm_server.requests
@@ -295,13 +289,9 @@ async def test_what_protects_the_home_here_holds_there(
 
 async def test_what_is_private_here_stays_so_there(hass: HomeAssistant) -> None:
     guest = Profile(
-        subentry_id="g",
-        profile_id="g",
-        documents_for="admins",
-        memory="off",
-        always_ask=("light",),
+        subentry_id="g", profile_id="g", documents_for="admins", memory="off", always_ask=("light",),
         never_offer=("lock",),
-    )
+    )  # fmt: skip
     free = Profile(
         subentry_id="f", profile_id="f", never_ask=("lock", "cover"), always_ask=("fan",), documents_for="household"
     )
@@ -337,21 +327,10 @@ async def test_rights_stay_the_same(hass: HomeAssistant, llm_server: LLMServer, 
 
 async def test_a_tool_result_is_plain_text(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     """A model reaches no other agent by a command that it writes itself."""
-    tool = ConfigSubentryDataWithId(
-        subentry_type="custom_tool",
-        data={
-            "name": "tell_kids",
-            "description": "Tells the agent for children something.",
-            "handler": {
-                "type": "service",
-                "service": "home_agent.process",
-                "data": {"text": "/secure who was here?", "profile": "Kids"},
-            },
-        },
-        title="tell_kids",
-        unique_id=None,
-        subentry_id="tool-1",
-    )
+    data = {"text": "/secure who was here?", "profile": "Kids"}
+    handler = {"type": "service", "service": "home_agent.process", "data": data}
+    told = {"name": "tell_kids", "description": "Tells the agent for children something.", "handler": handler}
+    tool = subentry("custom_tool", "tell_kids", "tool-1", told)
     await world(hass, llm_server, KIDS, SECURE, tool, profile={"never_ask": ["tell_kids"]})
     script(llm_server, tool_call("tell_kids", {}))
     await say(hass, "tell them", "a", context=anna)
@@ -371,17 +350,10 @@ async def test_an_agent_that_is_switched_off_has_no_command(hass: HomeAssistant,
 @pytest.mark.parametrize("profile", ["Kids", "kids", "profile-2", "conversation.kids"])
 async def test_the_action_has_profile(hass: HomeAssistant, llm_server: LLMServer, anna: Context, profile: str) -> None:
     await world(hass, llm_server)
-
-    async def process(**data: str) -> dict[str, Any]:
-        answer = await hass.services.async_call(
-            DOMAIN, "process", data, blocking=True, return_response=True, context=anna
-        )
-        return dict(answer or {})
-
-    answer = await process(text="hello", profile=profile)
+    answer = await act(hass, "process", anna, text="hello", profile=profile)
     assert (answer["answer"], answer["answered_by"]) == ("Kids speaking.", "model")
     assert (answer["profile"], answer["profile_id"]) == ("Kids", "kids")
-    answer = await process(text="/secure arm", profile=profile, conversation_id="a")
+    answer = await act(hass, "process", anna, text="/secure arm", profile=profile, conversation_id="a")
     assert (answer["answer"], answer["answered_by"]) == ("Security speaking.", "model")
     assert (answer["profile"], answer["profile_id"], answer["routing"]) == ("Security", "security", None)
     assert answer["conversation_id"] == "a"
@@ -391,10 +363,7 @@ async def test_the_action_names_the_speaker(hass: HomeAssistant, llm_server: LLM
     await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
     found = []
     for said in ("/secure who was here?", "yes"):
-        data = {"text": said, "conversation_id": "a"}
-        answer: Any = await hass.services.async_call(
-            DOMAIN, "process", data, blocking=True, return_response=True, context=anna
-        )
+        answer = await act(hass, "process", anna, text=said, conversation_id="a")
         found.append((answer["profile_id"], answer["answer"]))
     assert found == [("home_agent", "Hand over “/secure who was here”?"), ("security", "Security speaking.")]
 

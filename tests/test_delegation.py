@@ -9,13 +9,13 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
 
 from custom_components.home_agent.policy.channels import CONFIRM
 from custom_components.home_agent.settings.profile import profile_ids
 from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up, speech, state_of
+from tests.house import act, person, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
 
@@ -27,20 +27,8 @@ LIGHT = {"action": "turn_on", "entity_id": "light.bed_light"}
 QUESTION = "Front Door is locked. Unlock it?"
 
 
-def person(hass: HomeAssistant, name: str, **policy: Any) -> Context:
-    user = MockUser(name=name).add_to_hass(hass)
-    user.mock_policy(policy or {"entities": {"all": True}})
-    return Context(user_id=user.id)
-
-
 def profile(number: int, title: str, **data: Any) -> ConfigSubentryDataWithId:
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, **data},
-        title=title,
-        unique_id=None,
-        subentry_id=f"profile-{number}",
-    )
+    return subentry("profile", title, f"profile-{number}", {"local_first": False, **data})
 
 
 def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
@@ -48,9 +36,7 @@ def model(server: LLMServer, number: int) -> ConfigSubentryDataWithId:
         "preset": "custom", "base_url": server.base_url, "model": f"model-{number}", "keep_ready": False,
         "context_window": 16384,
     }  # fmt: skip
-    return ConfigSubentryDataWithId(
-        subentry_type="llm", data=data, title=f"Model {number}", unique_id=None, subentry_id=f"llm-{number}"
-    )
+    return subentry("llm", f"Model {number}", f"llm-{number}", data)
 
 
 async def two(
@@ -65,13 +51,8 @@ async def two(
 ) -> MockConfigEntry:
     """Set up the first agent, which may ask the second, whose model is another."""
     leveled = {"delegation_level": level} if level is not None else {}
-    expert = {
-        "llm": "llm-2",
-        "prompt_additions": "You are the expert.",
-        "description": "Knows  doors\nand locks.",
-        **leveled,
-        **(second or {}),
-    }
+    told = {"prompt_additions": "You are the expert.", "description": "Knows  doors\nand locks."}
+    expert = {"llm": "llm-2", **told, **leveled, **(second or {})}
     return await set_up(
         hass,
         server,
@@ -171,12 +152,8 @@ async def test_the_user_is_asked_whatever_the_model_says(
 
 
 async def test_the_level_is_inherited(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    await two(
-        hass,
-        llm_server,
-        None,
-        options={"default_profile_settings": {"processing_config": {"delegation_level": "unrestricted"}}},
-    )
+    defaults = {"processing_config": {"delegation_level": "unrestricted"}}
+    await two(hass, llm_server, None, options={"default_profile_settings": defaults})
     llm_server.plan(ask(), text("It is locked."), text("Locked."))
     assert speech(await say(hass, "ask the expert", context=alice)) == "Locked."
 
@@ -432,7 +409,7 @@ async def test_the_first_agents_questions(hass: HomeAssistant, llm_server: LLMSe
 
 
 async def test_the_user_may_do_no_more_there(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    guest = person(hass, "Guest", entities={"entity_ids": {LIGHT["entity_id"]: True}})
+    guest = person(hass, "Guest", {"entities": {"entity_ids": {LIGHT["entity_id"]: True}}})
     await two(hass, llm_server, second={"never_ask": ["lock"]}, first={"never_ask": ["lock"]})
     llm_server.plan(ask("Unlock."), tool_call("ha_control", UNLOCK), text("I may not."), text("No."))
     await say(hass, "let me in", context=guest)
@@ -480,9 +457,7 @@ async def test_a_phone_is_asked(hass: HomeAssistant, llm_server: LLMServer, alic
     llm_server.plan(ask("Unlock."))
     if level == "unrestricted":
         llm_server.plan(tool_call("ha_control", UNLOCK))
-    data = {"text": "let me in", "confirm_via": [PHONE]}
-    answer = await hass.services.async_call("home_agent", "process", data, blocking=True, return_response=True)
-    assert answer is not None
+    answer = await act(hass, "process", text="let me in", confirm_via=[PHONE])
     assert sent[0].data["message"] == (QUESTION if level == "unrestricted" else "Let Expert do this: “Unlock.”?")
     if level == "confirm":  # nobody is there for one more question
         llm_server.plan(tool_call("ha_control", UNLOCK), text("Nobody let me."))
@@ -498,11 +473,7 @@ async def test_an_answer_to_home_agent_confirm(hass: HomeAssistant, llm_server: 
     llm_server.plan(ask())
     await say(hass, "ask the expert", context=alice)
     llm_server.plan(text("It is locked."))
-    data = {"request_id": requested[0].data["request_id"]}
-    answer = await hass.services.async_call(
-        "home_agent", "confirm", data, blocking=True, return_response=True, context=alice
-    )
-    assert answer is not None
+    answer = await act(hass, "confirm", alice, request_id=requested[0].data["request_id"])
     assert answer["answer"] == "It is locked."
 
 

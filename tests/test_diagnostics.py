@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.json import ExtendedJSONEncoder
@@ -12,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics, async_get_device_diagnostics
 from custom_components.home_agent.memory.record import Draft, MemorySource, MemoryType
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import EXPOSED, build_house, say, set_up
+from tests.house import EXPOSED, build_house, say, set_up, subentry
 from tests.llm_server import LLMServer, text
 
 SECRETS = ("sk-house-key", "me:pw", "private prompt", "token=1", "lock.private")
@@ -119,14 +118,10 @@ async def test_hub_that_is_not_loaded(hass: HomeAssistant, llm_server: LLMServer
 async def test_own_tools_are_told_by_name_and_kind(hass: HomeAssistant) -> None:
     auth = {"type": "bearer", "token": "tool-secret-1"}
     data = {
-        "name": "ask",
-        "description": "Private words.",
-        "handler": {"type": "rest", "url": "http://nas", "auth": auth},
-    }
-    subentry = ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title="ask", unique_id=None, subentry_id="tool-1"
-    )
-    told = plain(await async_get_config_entry_diagnostics(hass, await set_up(hass, more=[subentry])))
+        "name": "ask", "description": "Private words.", "handler": {"type": "rest", "url": "http://nas", "auth": auth},
+    }  # fmt: skip
+    entry = await set_up(hass, more=[subentry("custom_tool", "ask", "tool-1", data)])
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["custom_tools"] == {"ask": "rest"}
     assert told["subentries"][1] == {"subentry_id": "tool-1", "type": "custom_tool", "title": "ask", "handler": "rest"}
     assert not [text for text in ("tool-secret-1", "nas", "Private") if text in json.dumps(told)]

@@ -116,17 +116,12 @@ def test_what_memory_makes_of_sentences_is_measured(tmp_path: Path) -> None:
     found = json.loads(figures.read_text())
     tables = found["tables"]
     for kind, part, figure, least in (
-        ("worth", "seen", "precision", memory.LEAST),
-        ("worth", "seen", "recall", memory.LEAST),
-        ("worth", "unseen", "precision", 80),
-        ("worth", "unseen", "recall", memory.LEAST),
-        ("same", "seen", "left_out", 100),
-        ("same", "unseen", "left_out", 90),
-        ("replaces", "seen", "precision", memory.LEAST),
-        ("replaces", "seen", "recall", 85),
-        ("replaces", "unseen", "precision", 85),
-        ("replaces", "unseen", "recall", 65),
-    ):
+        ("worth", "seen", "precision", memory.LEAST), ("worth", "seen", "recall", memory.LEAST),
+        ("worth", "unseen", "precision", 80), ("worth", "unseen", "recall", memory.LEAST),
+        ("same", "seen", "left_out", 100), ("same", "unseen", "left_out", 90),
+        ("replaces", "seen", "precision", memory.LEAST), ("replaces", "seen", "recall", 85),
+        ("replaces", "unseen", "precision", 85), ("replaces", "unseen", "recall", 65),
+    ):  # fmt: skip
         assert tables[kind][part][figure] >= least, (kind, part, figure)
     for name, least in (("seen de", 80), ("seen en", 80), ("seen ru", 80), ("unseen de", 30), ("unseen en", 30)):
         assert found["search"][name]["first_five"] >= least, name

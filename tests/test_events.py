@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up
+from tests.house import act, say, set_up
 from tests.llm_server import LLMServer, cut, server_error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -94,10 +94,7 @@ async def test_what_was_written_is_in_no_event(
 
 
 async def process(hass: HomeAssistant, words: str) -> dict[str, Any]:
-    response = await hass.services.async_call(
-        "home_agent", "process", {"text": words}, blocking=True, return_response=True
-    )
-    return dict(response or {})
+    return await act(hass, "process", text=words)
 
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}

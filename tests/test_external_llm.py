@@ -1,10 +1,8 @@
 """The second model: what it is told, what its answer costs, what happens when it is gone."""
 
-from collections.abc import AsyncGenerator
 import json
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 import pytest
@@ -13,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up, speech
+from tests.house import expert_llm, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, error, rate_limited, server_error, silence, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -21,21 +19,8 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
 
 
-@pytest.fixture
-async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-    server.assert_done()
-
-
 async def set_up_both(hass: HomeAssistant, server: LLMServer, expert: LLMServer, **profile: Any) -> MockConfigEntry:
-    endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}
-    second = ConfigSubentryDataWithId(
-        subentry_type="llm", data=endpoint, title="Expert", unique_id=None, subentry_id="llm-2"
-    )
-    return await set_up(hass, server, profile={"external_llm": "llm-2", **profile}, more=[second])
+    return await set_up(hass, server, profile={"external_llm": "llm-2", **profile}, more=[expert_llm(expert)])
 
 
 async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:

@@ -13,7 +13,7 @@ from homeassistant.helpers import entity_registry as er
 import pytest
 
 from custom_components.home_agent.support.const import AUDIT, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech
 from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -68,14 +68,7 @@ async def test_who_is_no_admin_clears_their_own(
     llm_server.plan(text("One."), text("Two."))
     await say(hass, "first", context=Context(user_id=hass_admin_user.id))
     await say(hass, "first", context=Context(user_id=hass_read_only_user.id))
-    cleared = await hass.services.async_call(
-        DOMAIN,
-        "clear_history",
-        {},
-        blocking=True,
-        return_response=True,
-        context=Context(user_id=hass_read_only_user.id),
-    )
+    cleared = await act(hass, "clear_history", Context(user_id=hass_read_only_user.id))
     assert cleared == {"cleared": 1, "stored": 1}
 
 

@@ -5,13 +5,12 @@ import json
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, set_up, speech
+from tests.house import expert_llm, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -208,20 +207,12 @@ async def test_a1_half_of_what_was_asked_is_not_all(hass: HomeAssistant, llm_ser
     }  # fmt: skip
 
 
-async def test_a2_asking_a_second_model(hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None) -> None:
-    expert = LLMServer()
-    await expert.start()
-    endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}
-    second = ConfigSubentryDataWithId(
-        subentry_type="llm", data=endpoint, title="Expert", unique_id=None, subentry_id="llm-2"
-    )
-    await set_up(hass, llm_server, profile={"external_llm": "llm-2"}, more=[second])
+async def test_a2_asking_a_second_model(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"external_llm": "llm-2"}, more=[expert_llm(expert)])
     expert.plan(text("Turn it on."))
     asks = tool_call("query_external_llm", {"prompt": "How?"})
     llm_server.plan(asks, text(CLAIM), text("I only asked."))
     assert speech(await say(hass, "turn on the bed light")) == "I only asked."
-    await expert.stop()
-    expert.assert_done()
 
 
 @pytest.mark.parametrize(

@@ -236,18 +236,14 @@ def understood(text: str, code: str) -> None:
 DECLARED = declared.arguments_of_schema(
     {
         "properties": {
-            "entity": {"type": "string"},
-            "area": {"type": "string"},
+            "entity": {"type": "string"}, "area": {"type": "string"},
             "level": {"type": "number", "minimum": 0, "maximum": 100},
-            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"},
-            "kind": {"enum": ["light_on", "light_off"]},
-            "start": {"type": "string", "format": "date-time"},
-            "end": {"type": "string", "format": "date-time"},
-            "wait": {"type": "string", "format": "duration"},
-            "at": {"type": "string", "format": "time"},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"}, "kind": {"enum": ["light_on", "light_off"]},
+            "start": {"type": "string", "format": "date-time"}, "end": {"type": "string", "format": "date-time"},
+            "wait": {"type": "string", "format": "duration"}, "at": {"type": "string", "format": "time"},
         }
     }
-)
+)  # fmt: skip
 """One argument of each kind."""
 
 
@@ -274,13 +270,9 @@ def announcing() -> route_index.RouteIndex:
     """Return the routes of a home with one script, which says aloud what is said behind its name."""
     message = declared.Argument(name="message", kind=declared.ArgumentKind.TEXT, required=True, free=True)
     target = route_index.Route(
-        id="script.a",
-        tool="ha_control",
-        said=["Announce"],
-        declared=lambda: [message],
-        call=lambda values, _: dict(values),
-        is_named=True,
-    )
+        id="script.a", tool="ha_control", said=["Announce"], declared=lambda: [message],
+        call=lambda values, _: dict(values), is_named=True,
+    )  # fmt: skip
     return route_index.RouteIndex([target], vocabulary.language_of("en", {}), home_of("Kitchen"))
 
 
@@ -833,13 +825,9 @@ async def test_what_reads_a_home_takes_the_same_time_for_every_character(hass: H
     }
     slow: set[str] = set()
     for kind in (
-        *KINDS.values(),
-        "kitchen lights kitchen ",
-        "['light.bed_light', \"b\"]\\x ",
-        "*[a-z]?.",
-        "A1b2 A1b ",
+        *KINDS.values(), "kitchen lights kitchen ", "['light.bed_light', \"b\"]\\x ", "*[a-z]?.", "A1b2 A1b ",
         "a-b c? “",
-    ):
+    ):  # fmt: skip
         for name, read in readers.items():
             took = []
             for size in (LARGE // 80, LARGE // 10):

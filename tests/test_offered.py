@@ -22,7 +22,7 @@ from custom_components.home_agent.support.errors import McpAuthError
 from custom_components.home_agent.tools.mcp.sdk import McpSession, async_connect
 from custom_components.home_agent.tools.mcp.wire import Address
 from tests.docs.pages import examples
-from tests.house import build_house, set_up
+from tests.house import act, build_house, set_up
 from tests.tools.custom.conftest import issues
 
 API = "home_agent-profile-1"
@@ -172,9 +172,7 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
     await start(hass)
     async with program(hass, port, admin) as session:
         await call(session, "ha_control", action="turn_off", entity_id="light.ceiling_lights")
-        listed: Any = await hass.services.async_call(
-            "home_agent", "list_actions", {}, blocking=True, return_response=True, context=Context(user_id=admin.id)
-        )
+        listed = await act(hass, "list_actions", Context(user_id=admin.id))
         assert (await call(session, "ha_undo"))["success"]
     [action] = listed["actions"]
     assert action["user_id"] == admin.id
@@ -184,13 +182,11 @@ async def test_what_a_program_did_can_be_taken_back(hass: HomeAssistant, port: i
 async def test_own_tools_go_along_and_rules_hold(hass: HomeAssistant, port: int, admin: MockUser) -> None:
     tools = [
         {
-            "name": name,
-            "description": "Says it.",
-            "parameters": {"properties": {"what": {"type": "string"}}},
+            "name": name, "description": "Says it.", "parameters": {"properties": {"what": {"type": "string"}}},
             "handler": {"type": "template", "template": "{{ what }}!"},
         }
         for name in ("shout", "whisper", "mutter")
-    ]
+    ]  # fmt: skip
     assert await async_setup_component(hass, "home_agent", {"home_agent": {"custom_tools": tools}})
     await start(hass, profile={"custom_tools": ["shout", "whisper"], "always_ask": ["whisper"], "native_tools": False})
     async with program(hass, port, admin) as session:

@@ -20,11 +20,8 @@ from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, error, rate_limited, server_error, silence, text, tool_call
 
 FAILURES = {
-    "500": server_error,
-    "402": lambda: error(402, "Insufficient credits"),
-    "429": rate_limited,
-    "time-out": silence,
-}
+    "500": server_error, "402": lambda: error(402, "Insufficient credits"), "429": rate_limited, "time-out": silence,
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -11,14 +11,12 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, set_up, voice
+from tests.house import set_up, voice
 
 OURS = "conversation.home_agent"
 
 
-@pytest.fixture(autouse=True)
-async def house_with_us(hass: HomeAssistant) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 def told(hass: HomeAssistant) -> list[dict[str, Any] | None]:

@@ -24,7 +24,7 @@ from custom_components.home_agent.memory.record import Draft, MemorySource
 from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Owner
-from tests.house import say, set_up, speech
+from tests.house import say, set_up, speech, until
 from tests.llm_server import LLMServer, error, silence, text
 from tests.prompt.conftest import system
 from tests.prompt.test_baseline import told
@@ -202,14 +202,10 @@ async def test_only_a_few_times_an_hour(
 async def test_a_question_comes_first(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     llm_server.plan(silence(), text("Hello!"))
     await set_up(hass, llm_server, llm=KEPT)
-    while not llm_server.requests:
-        await asyncio.sleep(0.01)
+    await until(lambda: llm_server.requests)
     result = await asyncio.wait_for(speak(hass, satellite, "hello"), 5)
     assert speech(result) == "Hello!"
-    for _ in range(200):
-        if llm_server.disconnects:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: llm_server.disconnects, 2)
     assert llm_server.disconnects == 1
 
 

@@ -15,17 +15,14 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
-from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import arranged, fields, shown
-from tests.house import agent, build_house, say, set_up, speech, state_of
+from tests.house import act, agent, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 MONDAY = datetime.fromisoformat("2026-03-02T12:00:00-08:00")
 
 
-@pytest.fixture(autouse=True)
-async def home(hass: HomeAssistant, house: None) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 async def start(hass: HomeAssistant, server: LLMServer, **options: Any) -> MockConfigEntry:
@@ -37,11 +34,8 @@ async def start(hass: HomeAssistant, server: LLMServer, **options: Any) -> MockC
 async def answers(hass: HomeAssistant, server: LLMServer, *, by: str = "action", **fields: Any) -> str:
     """Return which agent answers a text."""
     if by == "action":
-        data = {"text": "Hello there"} | ({"profile": fields.pop("profile")} if "profile" in fields else {})
-        context = fields.pop("context", None)
-        response: Any = await hass.services.async_call(
-            DOMAIN, "process", data, blocking=True, return_response=True, context=context
-        )
+        data = {"profile": fields.pop("profile")} if "profile" in fields else {}
+        response = await act(hass, "process", fields.pop("context", None), text="Hello there", **data)
     else:
         await say(hass, "Hello there", **fields)
     system = str(server.request.body["messages"][0]["content"])

@@ -32,7 +32,7 @@ from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.tools.extensions.extensions import RegisteredExtension, async_register_extension
 from custom_components.home_agent.turn import events
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, UpdateItem, chefbyte, coachbyte
-from tests.house import build_house, say, set_up, speech, state_of
+from tests.house import act, build_house, person, say, set_up, speech, state_of, until
 from tests.llm_server import LLMServer, Reply, chunks, cut, delta, server_error, silence, text, tool_call
 from tests.memory.conftest import said
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
@@ -105,12 +105,6 @@ async def world(hass: HomeAssistant, house: None, parts: Parts, settings: dict[s
     profile = {"routing": "router", "extensions": NAMES, "prompt_additions": "You are the butler.", **settings}
     entry = await set_up(hass, parts.server, profile=profile)
     return World(hass, parts, kitchen, person(hass, "Alice"), entry)
-
-
-def person(hass: HomeAssistant, name: str) -> Context:
-    user = MockUser(name=name).add_to_hass(hass)
-    user.mock_policy({"entities": {"all": True}})
-    return Context(user_id=user.id)
 
 
 def tools(body: dict[str, Any]) -> list[str]:
@@ -491,10 +485,7 @@ async def test_a_phone_is_asked_once_for_all_parts(world: World) -> None:
     world.parts.plan(CHEF, ADD)
     world.parts.plan(COACH, text("5 km run."))
     world.parts.plan(SYNTHESIZER, text("Today: a 5 km run."))
-    data = {"text": WISH, "confirm_via": [PHONE]}
-    answer: Any = await world.hass.services.async_call(
-        "home_agent", "process", data, blocking=True, return_response=True
-    )
+    answer = await act(world.hass, "process", text=WISH, confirm_via=[PHONE])
     assert [item.data["message"] for item in sent] == ["Run CHEFBYTE_UPDATE_ITEM (item: “milk”, quantity: “1 gallon”)?"]
     assert "milk" not in world.kitchen.items
     await press(world.hass, CONFIRM, str(answer["confirmation"]), world.alice)
@@ -677,10 +668,8 @@ async def test_it_is_kept_as_one_round_and_told_again_later(world: World, freeze
     [kept] = world.entry.runtime_data.conversations.content()["conversations"]
     said = [(message["role"], [call["name"] for call in message.get("tool_calls", ())]) for message in kept["messages"]]
     assert said == [
-        ("user", []),
-        ("assistant", ["CHEFBYTE_UPDATE_ITEM", "COACHBYTE_GET_WORKOUT_TODAY"]),
-        ("assistant", []),
-    ]
+        ("user", []), ("assistant", ["CHEFBYTE_UPDATE_ITEM", "COACHBYTE_GET_WORKOUT_TODAY"]), ("assistant", []),
+    ]  # fmt: skip
     assert kept["messages"][-1]["content"] == ANSWER
 
     await end_sessions(world.hass, freezer)
@@ -703,15 +692,11 @@ async def test_cancelled_with_all_its_parts(world: World) -> None:
     world.parts.plan(CHEF, text("a b c d e f g h", pause=0.2))
     world.parts.plan(COACH, silence())
     turn = asyncio.create_task(world.say())
-    async with asyncio.timeout(10):
-        while len(world.parts.asked) < 3:
-            await asyncio.sleep(0.02)
+    await until(lambda: len(world.parts.asked) >= 3, 10)
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
-    async with asyncio.timeout(5):
-        while world.parts.server.disconnects < 2:
-            await asyncio.sleep(0.02)
+    await until(lambda: world.parts.server.disconnects >= 2, 5)
     await world.hass.async_block_till_done()
     assert SYNTHESIZER not in world.parts.asked
 
@@ -734,15 +719,11 @@ async def test_what_was_done_before_it_was_cancelled_is_counted(world: World, re
         world.parts.plan(part, *planned)
     count = sum(map(len, replies.values()))
     turn = asyncio.create_task(world.say(conversation_id="kitchen"))
-    async with asyncio.timeout(10):
-        while len(world.parts.asked) < count:
-            await asyncio.sleep(0.02)
+    await until(lambda: len(world.parts.asked) >= count, 10)
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
-    async with asyncio.timeout(5):
-        while not world.parts.server.disconnects:
-            await asyncio.sleep(0.02)
+    await until(lambda: world.parts.server.disconnects, 5)
     await world.hass.async_block_till_done()
 
     assert len(world.parts.asked) == count
@@ -766,9 +747,7 @@ async def test_two_messages_at_once(world: World, place: str) -> None:
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
     world.parts.plan(CHEF, ADD, text("Milk: 1 gallon.", delay=0.3))
     first = asyncio.create_task(world.say("add milk", "kitchen"))
-    async with asyncio.timeout(10):
-        while world.parts.asked.count(CHEF) < 2:
-            await asyncio.sleep(0.02)
+    await until(lambda: world.parts.asked.count(CHEF) >= 2, 10)
     if place == "gym":
         world.parts.plan(ROUTER, segments(CoachByte=PLAN))
         world.parts.plan(COACH, text("5 km run."))
@@ -776,7 +755,7 @@ async def test_two_messages_at_once(world: World, place: str) -> None:
     busy = (
         "I'm still answering your last question.",
         "This conversation is busy",
-    )  # the second one is Home Assistant's own
+    )  # the latter is Home Assistant's own
     assert second.startswith("5 km run." if place == "gym" else busy)
     assert speech(await first) == "Milk: 1 gallon."
     assert world.kitchen.items["milk"] == "1 gallon"
@@ -791,9 +770,7 @@ async def test_it_ends_with_the_entry(world: World) -> None:
     world.parts.plan(CHEF, silence())
     world.parts.plan(COACH, silence())
     turn = asyncio.create_task(world.say())
-    async with asyncio.timeout(10):
-        while len(world.parts.asked) < 3:
-            await asyncio.sleep(0.02)
+    await until(lambda: len(world.parts.asked) >= 3, 10)
     await world.hass.config_entries.async_unload(world.entry.entry_id)
     result = await turn
     assert result.response.error_code is not None
@@ -807,9 +784,7 @@ async def test_a_reload_in_the_middle_does_not_hide_what_was_done(world: World) 
     world.plan_both()
     world.parts.plan(SYNTHESIZER, silence())
     turn = asyncio.create_task(world.say())
-    async with asyncio.timeout(10):
-        while SYNTHESIZER not in world.parts.asked:
-            await asyncio.sleep(0.02)
+    await until(lambda: SYNTHESIZER in world.parts.asked, 10)
     assert await world.hass.config_entries.async_reload(world.entry.entry_id)
     result = await turn
     assert speech(result) == (
@@ -853,14 +828,9 @@ async def lamps(world: World, **settings: Any) -> None:
     [own, *_] = world.entry.subentries.values()
     data = {"extension_name": "Lamps", "description": "Takes care of lamps.", "prompt_additions": "You are Edison."}
     lamps = profile(2, "Lamps of the house", **{"llm": "llm-2", **data, **settings})
-    for given in (model(world.parts.server, 2), lamps):
-        subentry = ConfigSubentry(
-            data=MappingProxyType(dict(given["data"])),
-            subentry_type=given["subentry_type"],
-            title=given["title"],
-            unique_id=None,
-            subentry_id=given["subentry_id"],
-        )
+    added: list[Any] = [model(world.parts.server, 2), lamps]
+    for given in added:
+        subentry = ConfigSubentry(**given | {"data": MappingProxyType(dict(given["data"]))})
         world.hass.config_entries.async_add_subentry(world.entry, subentry)
     extensions = {**own.data, "extensions": [*NAMES, "Lamps"]}
     world.hass.config_entries.async_update_subentry(world.entry, own, data=extensions)

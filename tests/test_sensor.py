@@ -117,13 +117,9 @@ async def test_latencies_are_in_seconds_or_the_registered_unit(hass: HomeAssista
     """What was registered in milliseconds by an earlier version stays so, with its entity id: its statistics go on."""
     registry = er.async_get(hass)
     registry.async_get_or_create(
-        "sensor",
-        "home_agent",
-        "llm-1_first_token_latency",
-        suggested_object_id="my_latency",
-        unit_of_measurement="ms",
-        original_device_class="duration",
-    )
+        "sensor", "home_agent", "llm-1_first_token_latency", suggested_object_id="my_latency",
+        unit_of_measurement="ms", original_device_class="duration",
+    )  # fmt: skip
     await set_up(hass, llm_server)
     llm_server.plan(text("ok", delay=0.05))
     await say(hass, "hello")

@@ -1,5 +1,6 @@
 """The actions: what they return, whom they refuse."""
 
+from functools import partial
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
@@ -142,11 +143,7 @@ async def test_execute_tool_obeys_the_policy(hass: HomeAssistant, llm_server: LL
     context = Context(user_id=hass_admin_user.id)
 
     async def execute(**parameters: Any) -> dict[str, Any]:
-        data = {"tool_name": "ha_control", "parameters": parameters}
-        response = await hass.services.async_call(
-            DOMAIN, "execute_tool", data, blocking=True, return_response=True, context=context
-        )
-        return dict(response or {})
+        return await call(hass, "execute_tool", context, tool_name="ha_control", parameters=parameters)
 
     assert (await execute(**TURN_ON))["success"] is True
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
@@ -163,15 +160,9 @@ async def test_execute_tool_obeys_the_policy(hass: HomeAssistant, llm_server: LL
 
 async def test_execute_tool_is_for_admins(hass: HomeAssistant, hass_read_only_user: Any) -> None:
     await set_up(hass)
+    context = Context(user_id=hass_read_only_user.id)
     with pytest.raises(Unauthorized):
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": "ha_control", "parameters": TURN_ON},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_read_only_user.id),
-        )
+        await call(hass, "execute_tool", context, tool_name="ha_control", parameters=TURN_ON)
 
 
 async def test_get_profile_tells_values_and_their_origin(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -201,16 +192,9 @@ async def test_get_profile_tells_values_and_their_origin(hass: HomeAssistant, ll
 
 async def test_get_profile_is_for_admins(hass: HomeAssistant, hass_read_only_user: Any, hass_admin_user: Any) -> None:
     await set_up(hass)
-
-    async def asked_by(user_id: str) -> Any:
-        context = Context(user_id=user_id)
-        return await hass.services.async_call(
-            DOMAIN, "get_profile", {}, blocking=True, return_response=True, context=context
-        )
-
     with pytest.raises(Unauthorized):
-        await asked_by(hass_read_only_user.id)
-    assert (await asked_by(hass_admin_user.id))["name"] == "Home Agent"
+        await call(hass, "get_profile", Context(user_id=hass_read_only_user.id))
+    assert (await call(hass, "get_profile", Context(user_id=hass_admin_user.id)))["name"] == "Home Agent"
 
 
 async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> None:
@@ -231,33 +215,21 @@ EVERYBODYS = {
 }  # fmt: skip
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
-    "get_profile": {},
-    "reload_context": {},
-    "reload": {},
-    "execute_tool": {"tool_name": "ha_query", "parameters": {"entity_id": "*"}},
-    "reindex_entities": {},
-    "index_entity": {"entity_id": "light.bed_light"},
-    "add_document": {"text": "x"},
-    "remove_document": {"document": "x"},
-    "forget_taught_name": {"name": "x"},
-    "list_extensions": {},
-}
+    "get_profile": {}, "reload_context": {}, "reload": {},
+    "execute_tool": {"tool_name": "ha_query", "parameters": {"entity_id": "*"}}, "reindex_entities": {},
+    "index_entity": {"entity_id": "light.bed_light"}, "add_document": {"text": "x"},
+    "remove_document": {"document": "x"}, "forget_taught_name": {"name": "x"}, "list_extensions": {},
+}  # fmt: skip
 
 
 async def test_what_concerns_everybody_is_for_administrators(hass: HomeAssistant, hass_read_only_user: Any) -> None:
     await set_up(hass)
     assert set(hass.services.async_services_for_domain(DOMAIN)) == {*EVERYBODYS, *FOR_ADMINISTRATORS}
+    run = partial(hass.services.async_call, DOMAIN, blocking=True, context=Context(user_id=hass_read_only_user.id))
     for action, data in FOR_ADMINISTRATORS.items():
         answers = hass.services.supports_response(DOMAIN, action) is SupportsResponse.ONLY
         with pytest.raises(Unauthorized):
-            await hass.services.async_call(
-                DOMAIN,
-                action,
-                data,
-                blocking=True,
-                context=Context(user_id=hass_read_only_user.id),
-                return_response=answers,
-            )
+            await run(action, data, return_response=answers)
 
 
 async def test_reload_context_reads_the_house_again(hass: HomeAssistant) -> None:

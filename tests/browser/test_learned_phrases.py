@@ -15,7 +15,7 @@ from tests.e2e.api import Api
 from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import add_home_agent
 from tests.e2e.process import ROOT
-from tests.llm_server import LLMServer, text, tool_call
+from tests.llm_server import LLMServer, running, text, tool_call
 
 from .frontend import FIRST_PAGE_TIMEOUT, Frontend, chromium
 from .test_browser import add_user, frontend, hass
@@ -44,11 +44,8 @@ MODEL = "As you like."
 
 @async_fixture
 async def llm_server() -> AsyncGenerator[LLMServer]:
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-    server.assert_done()
+    async with running() as server:
+        yield server
 
 
 async def test_phrases_approved_in_repairs_need_no_model(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:

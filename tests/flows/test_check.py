@@ -16,15 +16,13 @@ from custom_components.home_agent.flows.check import MAX_NAMED, counted, finding
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.flows.forms import Result, fields, options, page, shown
-from tests.house import EXPOSED, build_house, set_up, state_of, subentry, voice
+from tests.house import EXPOSED, set_up, state_of, subentry, voice
 from tests.llm_server import LLMServer, text, unauthorized
 
 OURS = "conversation.home_agent"
 
 
-@pytest.fixture(autouse=True)
-async def furnished(hass: HomeAssistant) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:

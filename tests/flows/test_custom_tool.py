@@ -42,16 +42,9 @@ async def test_a_request(hass: HomeAssistant) -> None:
     form = await send(hass, form, **BASICS, title=" ", type="rest", examples=["What is the weather?"])
     assert form["step_id"] == "rest"
     result = await send(
-        hass,
-        form,
-        url="https://api.example.com/v1/{{ city }}",
-        method="GET",
-        headers={"X-A": "b"},
-        auth="bearer",
-        token="abcdef",
-        timeout=5.0,
-        verify_ssl=False,
-    )
+        hass, form, url="https://api.example.com/v1/{{ city }}", method="GET", headers={"X-A": "b"}, auth="bearer",
+        token="abcdef", timeout=5.0, verify_ssl=False,
+    )  # fmt: skip
     await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "weather")
     assert stored(entry) == {

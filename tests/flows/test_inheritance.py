@@ -152,13 +152,11 @@ async def test_each_field_is_shown_with_what_holds_and_where_it_comes_from(hass:
             "default_profile_settings": {
                 "processing_config": {"history_max_messages": 4, "prompt_additions": "Be brief.", "speech": "auto"},
                 "tools_config": {
-                    "max_calls_per_turn": 9,
-                    "llm_apis": ["assist"],
-                    "never_offer": ["a", "b", "c", "d", "e"],
+                    "max_calls_per_turn": 9, "llm_apis": ["assist"], "never_offer": ["a", "b", "c", "d", "e"],
                 },
             }
         },
-    )
+    )  # fmt: skip
     form = await change(hass, entry)
     history, tools, basics = (labels(form, f"{name}_defaults") for name in ("history", "tools", "basics"))
     assert history["history_max_messages"] == "Messages: 4 (default settings)"

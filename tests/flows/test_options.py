@@ -188,11 +188,9 @@ async def test_debug_settings(hass: HomeAssistant) -> None:
     assert shown(form) == switches | {FOLLOWS_BUILT_IN: ["streaming"]}
     await send_page(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
     assert dict(entry.options) == {
-        "default_profile_settings": {"processing_config": {"streaming": False}},
-        "emit_events": False,
-        "audit_log": True,
-        "debug_logging": True,
-    }
+        "default_profile_settings": {"processing_config": {"streaming": False}}, "emit_events": False,
+        "audit_log": True, "debug_logging": True,
+    }  # fmt: skip
     assert entry.runtime_data.profiles["profile-1"].streaming is False
     form = await page(hass, entry, "debug")
     assert shown(form) == {"streaming": False, "emit_events": False, "audit_log": True, "debug_logging": True}

@@ -18,7 +18,7 @@ from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of
 from tests.flows.forms import shown
-from tests.house import build_house, say, set_up, speech, state_of, subentry
+from tests.house import say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 from tests.memory.conftest import said
 
@@ -26,9 +26,7 @@ FILE = Path(portable.__file__).with_name("presets.json")
 TEA = "Grandma Ilse drinks only peppermint tea"
 
 
-@pytest.fixture(autouse=True)
-async def home(hass: HomeAssistant, house: None) -> None:
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 async def add(hass: HomeAssistant, entry: MockConfigEntry, key: str, **changes: Any) -> str:
@@ -160,10 +158,8 @@ async def test_it_asks_before_each_change(
     agent = await add(hass, entry, key, local_first=True)
     hass.states.async_set("switch.decorative_lights", "off")
     for action, item in (
-        ("turn_on", "light.ceiling_lights"),
-        ("turn_on", "switch.decorative_lights"),
-        ("unlock", "lock.front_door"),
-    ):
+        ("turn_on", "light.ceiling_lights"), ("turn_on", "switch.decorative_lights"), ("unlock", "lock.front_door"),
+    ):  # fmt: skip
         await hass.services.async_call(
             "homeassistant", "turn_off", {"entity_id": "light.ceiling_lights"}, blocking=True
         )

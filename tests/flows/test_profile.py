@@ -128,14 +128,9 @@ async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> Non
 async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
     form = await change(hass, entry)
-    await send(
-        hass,
-        form,
-        name="Home Agent",
-        local_first=False,
-        tools={"max_calls_per_turn": 12.0},
-        context={"context_entities_patterns": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
-    )
+    patterns = [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]
+    context, tools = {"context_entities_patterns": patterns}, {"max_calls_per_turn": 12.0}
+    await send(hass, form, name="Home Agent", local_first=False, tools=tools, context=context)
     assert dict(entry.subentries["profile-1"].data) == {
         "speech": "never",  # its section was not sent
         "local_first": False,
@@ -228,10 +223,8 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
-        ("cover.*",),
-        ("lock.shed",),
-        ("ha_control",),
-    )
+        ("cover.*",), ("lock.shed",), ("ha_control",),
+    )  # fmt: skip
 
 
 async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: HomeAssistant) -> None:

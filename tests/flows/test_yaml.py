@@ -113,10 +113,8 @@ slash_commands: [a b]
     assert form["description_placeholders"]["problems"].startswith("- The YAML cannot be read in line 1")
     form = await resend(hass, form, **{CONF_YAML: "processing_config: {timezone: Asia/Tokyo}"})
     assert (form["step_id"], shown(form)["timezone"], shown(form)["name"]) == (
-        "reconfigure",
-        "Asia/Tokyo",
-        "Home Agent",
-    )
+        "reconfigure", "Asia/Tokyo", "Home Agent",
+    )  # fmt: skip
 
 
 async def test_areas_and_labels_are_read_by_name_or_by_id(hass: HomeAssistant) -> None:

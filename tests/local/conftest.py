@@ -14,6 +14,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT
+from custom_components.home_agent.turn.turn import Turn
 from tests.house import build_house, set_up
 from tests.prompt.conftest import add_entity, make_turn
 
@@ -26,6 +27,14 @@ def log_of(hass: HomeAssistant, result: conversation.ConversationResult) -> list
     """Return what the conversation's chat log holds."""
     assert result.conversation_id is not None
     return list(hass.data[DATA_CHAT_LOGS][result.conversation_id].content)
+
+
+def said_in(turn: Turn) -> conversation.ConversationInput:
+    """Return what Home Assistant heard in a turn."""
+    return conversation.ConversationInput(
+        text=turn.text, context=turn.context, conversation_id=turn.conversation_id, device_id=turn.device_id,
+        satellite_id=None, language=turn.language, agent_id=turn.agent_id,
+    )  # fmt: skip
 
 
 @pytest.fixture

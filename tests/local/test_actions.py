@@ -134,10 +134,8 @@ async def test_deleting_is_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -
     added = plan(hass, make_turn(), "HassListAddItem", name="Errands", item="milk")
     removed = plan(hass, make_turn(), "HassListRemoveItem", name="Errands", item="milk")
     assert (added.action, removed.action, removed.reasons) == (
-        ActionClass.WRITE,
-        ActionClass.SENSITIVE,
-        ("destructive",),
-    )
+        ActionClass.WRITE, ActionClass.SENSITIVE, ("destructive",),
+    )  # fmt: skip
 
 
 async def test_intent_of_somebody_else_may_mean_another_name(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -7,10 +7,8 @@ from homeassistant.components import persistent_notification
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
     MockUser,
     async_capture_events,
     async_fire_time_changed,
@@ -18,7 +16,7 @@ from pytest_homeassistant_custom_component.common import (
 
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up, speech, state_of
+from tests.house import add_shopping_list, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -134,24 +132,13 @@ async def test_a_model_is_told_that_it_is_so_already(
 @pytest.fixture
 async def shopping_list(hass: HomeAssistant, demo_house: None) -> None:
     """The shopping list of Home Assistant with milk and bread on it."""
-    assert await async_setup_component(hass, "todo", {})
-    entry = MockConfigEntry(domain="shopping_list", title="Shopping list")
-    entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
-    async_expose_entity(hass, ASSISTANT, SHOPPING, True)
-    for item in ("Milk", "Bread", "Milch"):
-        data = {"entity_id": SHOPPING, "item": item}
-        await hass.services.async_call("todo", "add_item", data, blocking=True)
+    await add_shopping_list(hass, "Milk", "Bread", "Milch")
 
 
 async def items(hass: HomeAssistant) -> dict[str, str]:
-    found = await hass.services.async_call(
-        "todo", "get_items", {"entity_id": SHOPPING}, blocking=True, return_response=True
-    )
-    assert found is not None
-    rows: Any = found[SHOPPING]
-    return {row["summary"]: row["status"] for row in rows["items"]}
+    data = {"entity_id": SHOPPING}
+    found: Any = await hass.services.async_call("todo", "get_items", data, blocking=True, return_response=True)
+    return {row["summary"]: row["status"] for row in found[SHOPPING]["items"]}
 
 
 @pytest.mark.usefixtures("shopping_list")

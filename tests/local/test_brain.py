@@ -19,8 +19,8 @@ from custom_components.home_agent.local.parts import understand as understood
 from custom_components.home_agent.local.reading import Said, Understood
 from custom_components.home_agent.local.things import Things
 from custom_components.home_agent.local.understanding import Commanding
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.house import say, set_up, speech
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import act, say, set_up, speech
 from tests.llm_server import LLMServer, error, text
 from tests.local.said import read
 
@@ -84,10 +84,7 @@ def understand(sentence: str, language: str = "en", *, area_id: str | None = Non
         ("en", "turn off the lights in the kitchen", "HassTurnOff", {}, ["light.kitchen_main", "light.kitchen_table"]),
         ("en", "turn off the kitchen", "HassTurnOff", {}, ["light.kitchen_main", "light.kitchen_table"]),
         (
-            "en",
-            "close the curtains in the living room",
-            "HassTurnOff",
-            {},
+            "en", "close the curtains in the living room", "HassTurnOff", {},
             ["cover.living_left", "cover.living_right"],
         ),
         ("en", "open the left curtain halfway", "HassSetPosition", {"position": 50}, ["cover.living_left"]),
@@ -373,12 +370,7 @@ async def test_it_is_told_why(hass: HomeAssistant) -> None:
     await set_up(hass)
 
     async def process(sentence: str) -> Mapping[str, Any]:
-        answer = await hass.services.async_call(
-            DOMAIN, "process", {"text": sentence}, blocking=True, return_response=True
-        )
-        assert answer is not None
-        understanding = answer["understanding"]
-        assert isinstance(understanding, dict)
+        understanding: Mapping[str, Any] = (await act(hass, "process", text=sentence))["understanding"]
         return understanding
 
     done = await process("could you get the bed light on please")

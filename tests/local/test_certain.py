@@ -77,9 +77,7 @@ SIDES: Mapping[str, Sequence[Row]] = {
         *(
             ([], sentence, "Which one: Left bedside lamp or Right bedside lamp?", {})
             for sentence in (
-                "turn on the bedside lamp",
-                "switch the bedside lamp on",
-                "set the bedside lamp to 50 percent",
+                "turn on the bedside lamp", "switch the bedside lamp on", "set the bedside lamp to 50 percent",
                 "could you please turn the bedside lamp on for me",
             )
         ),
@@ -100,7 +98,7 @@ SIDES: Mapping[str, Sequence[Row]] = {
         ([LEFT, RIGHT], "schalte beide Bettlampen aus", "", {LEFT: "off", RIGHT: "off"}),
         ([], "Bettlampe rechts an", "", {RIGHT: "on"}),
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

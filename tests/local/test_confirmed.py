@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import override
 
-from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.components.conversation import ChatLog
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv, intent
@@ -18,6 +18,7 @@ from custom_components.home_agent.policy.intents import Recognised
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Answer, Turn
 from tests.house import set_up
+from tests.local.conftest import said_in
 
 type MakeTurn = Callable[..., Turn]
 
@@ -56,15 +57,7 @@ async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
 
 async def ask(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Confirmation:
     """Recognise the sentence, and put the question whether it may be done."""
-    said = ConversationInput(
-        text=turn.text,
-        context=turn.context,
-        conversation_id=turn.conversation_id,
-        device_id=turn.device_id,
-        satellite_id=None,
-        language=turn.language,
-        agent_id=turn.agent_id,
-    )
+    said = said_in(turn)
     log = ChatLog(hass, turn.conversation_id)
     sentence = await async_hear(hass, turn, said, log, entry.runtime_data.means, Stage.NO_MODEL)
     ruling = judge_intent(sentence, Recognised(name="TestDim", slots={"name": "Bed Light"}), is_covered=True)

@@ -5,10 +5,10 @@ from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, set_up, speech, state_of
+from tests.house import add_shopping_list, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext
 
@@ -151,11 +151,7 @@ async def test_nothing_is_named_that_the_user_may_not_know(hass: HomeAssistant, 
     ("Setze Schließfach mieten auf die Einkaufsliste", True),
 ])  # fmt: skip
 async def test_a_command_is_no_item_of_a_list(hass: HomeAssistant, sentence: str, added: bool) -> None:
-    entry = MockConfigEntry(domain="shopping_list")
-    entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
-    async_expose_entity(hass, ASSISTANT, "todo.shopping_list", True)
+    await add_shopping_list(hass)
     await set_up(hass)
     result = await say(hass, sentence, language="de")
     assert (result.response.error_code is None) is added, speech(result)

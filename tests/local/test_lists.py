@@ -6,13 +6,11 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.local.lists import items_in
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, set_up, speech
+from tests.house import add_shopping_list, say, set_up, speech
 from tests.local.conftest import MakeContext
 
 SHOPPING = "todo.shopping_list"
@@ -20,17 +18,7 @@ SHOPPING = "todo.shopping_list"
 
 @pytest.fixture
 async def shopping_list(hass: HomeAssistant, home_agent: None) -> None:
-    await _add_list(hass)
-
-
-async def _add_list(hass: HomeAssistant) -> None:
-    assert await async_setup_component(hass, "todo", {})
-    entry = MockConfigEntry(domain="shopping_list", title="Shopping list")
-    entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
-    async_expose_entity(hass, ASSISTANT, SHOPPING, True)
-    await _call(hass, "add_item", item="milk")
+    await add_shopping_list(hass, "milk")
     await hass.async_block_till_done()
 
 
@@ -74,10 +62,8 @@ async def test_what_stands_on_a_list_is_read_and_what_is_done_is_not(hass: HomeA
     await _call(hass, "remove_item", item="bread")
     assert speech(await say(hass, "what is on the shopping list")) == "There is nothing on the list Shopping list."
     for said in (
-        "what was on the shopping list",
-        "what is on my grocery list",
-        "what is on the shopping list tomorrow",
-    ):
+        "what was on the shopping list", "what is on my grocery list", "what is on the shopping list tomorrow",
+    ):  # fmt: skip
         assert "On the list" not in speech(await say(hass, said))
 
 
@@ -95,7 +81,7 @@ async def test_a_list_is_read_to_who_may_know_it(hass: HomeAssistant, limited: M
 @pytest.mark.parametrize("is_silent", [True, False])
 async def test_a_list_that_cannot_be_read_is_told_and_not_waited_for(hass: HomeAssistant, is_silent: bool) -> None:
     await set_up(hass, profile={"tool_timeout": 1})
-    await _add_list(hass)
+    await add_shopping_list(hass, "milk")
 
     async def fail(_call: ServiceCall) -> ServiceResponse:
         if is_silent:

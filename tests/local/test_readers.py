@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from homeassistant.components.conversation import ChatLog, ConversationInput, UserContent
+from homeassistant.components.conversation import ChatLog, UserContent
 from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -27,6 +27,7 @@ from custom_components.home_agent.policy.intents import Recognised
 from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.turn.turn import Answer, Turn, Understanding
 from tests.house import set_up, state_of
+from tests.local.conftest import said_in
 
 type MakeTurn = Callable[..., Turn]
 
@@ -58,15 +59,7 @@ async def answer(
     """Return what the home answers with other readers."""
     log = ChatLog(hass, turn.conversation_id)
     log.content.append(UserContent(turn.text))
-    said = ConversationInput(
-        text=turn.text,
-        context=turn.context,
-        conversation_id=turn.conversation_id,
-        device_id=turn.device_id,
-        satellite_id=None,
-        language=turn.language,
-        agent_id=turn.agent_id,
-    )
+    said = said_in(turn)
     return await async_answer(hass, turn, said, log, replace(entry.runtime_data.means, readers=readers), stage)
 
 

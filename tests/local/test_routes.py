@@ -17,12 +17,12 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.vocabulary import language_of
 from custom_components.home_agent.local.route_index import MAX_NEAR, Route, RouteIndex, Utterance
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.tools.extensions.extensions import async_register_extension
 from custom_components.home_agent.turn import events
 from tests.embedding_server import EmbeddingServer
 from tests.extensions import coachbyte
-from tests.house import say, set_up, speech
+from tests.house import act, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, server_error, text, tool_call
 from tests.routing import ITSELF, ROUTER, Parts, segments
 
@@ -79,19 +79,14 @@ AUTOMATIONS: list[dict[str, Any]] = [
     {"alias": "Holiday Mode", "initial_state": False, "triggers": NEVER, "actions": []},
     {"alias": "Garden", "triggers": NEVER, "actions": [{"event": "ran", "event_data": {"what": "garden"}}]},
     {
-        "alias": "Fountain",
-        "triggers": NEVER,
-        "conditions": "{{ is_state('sun.frost', 'off') }}",
+        "alias": "Fountain", "triggers": NEVER, "conditions": "{{ is_state('sun.frost', 'off') }}",
         "actions": [{"event": "ran", "event_data": {"what": "fountain"}}, {"wait_for_trigger": NEVER}],
     },
-]
+]  # fmt: skip
 
 
 def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
-    name = data["name"]
-    return ConfigSubentryDataWithId(
-        subentry_type="custom_tool", data=data, title=name, unique_id=None, subentry_id=f"tool-{name}"
-    )
+    return subentry("custom_tool", data["name"], f"tool-{data['name']}", data)
 
 
 @pytest.fixture
@@ -120,12 +115,7 @@ async def listen(
 
 async def process(hass: HomeAssistant, sentence: str, **fields: Any) -> dict[str, Any]:
     """Say it by the action, and return the response."""
-    context = fields.pop("context", Context())
-    result = await hass.services.async_call(
-        DOMAIN, "process", {"text": sentence, **fields}, blocking=True, return_response=True, context=context
-    )
-    assert isinstance(result, dict)
-    return result
+    return await act(hass, "process", fields.pop("context", Context()), text=sentence, **fields)
 
 
 def route_of(response: Mapping[str, Any]) -> dict[str, Any]:
@@ -387,14 +377,8 @@ ENABLE = {
 def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
     """What the words come to; that it is done so is seen above, in one language."""
     home = HomeSnapshot({"automation.garden": HomeEntity("automation.garden", ("Garden",), None)}, {})
-    target = Route(
-        id="automation.garden",
-        tool="ha_control",
-        said=["Garden"],
-        entity_id="automation.garden",
-        is_named=True,
-        needs_verb=True,
-    )
+    garden = "automation.garden"
+    target = Route(id=garden, tool="ha_control", said=["Garden"], entity_id=garden, is_named=True, needs_verb=True)
     found: dict[str, str] = {}
     for code, run in RUN.items():
         index = RouteIndex([target], language_of(code, {}), home)
@@ -501,14 +485,13 @@ async def test_small_talk_has_no_tools_and_orders_do(hass: HomeAssistant, home: 
     assert offered(llm_server) != []
 
 
-async def test_a_route_needs_a_yes_as_any_call_does(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+async def test_a_route_needs_a_yes_as_any_call_does(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, alice: Context
+) -> None:
     await listen(hass, llm_server)
-    user = MockUser(name="Alice").add_to_hass(hass)
-    user.mock_policy({"entities": {"all": True}})
-    context = Context(user_id=user.id)
-    asked = await say(hass, "wipe the backup disk", context=context)
+    asked = await say(hass, "wipe the backup disk", context=alice)
     assert "Wipe the disk" in speech(asked)
-    done = await say(hass, "yes", asked.conversation_id, context=context)
+    done = await say(hass, "yes", asked.conversation_id, context=alice)
     assert speech(done).startswith("Done.")
     assert not llm_server.requests
 
@@ -571,25 +554,16 @@ async def test_events_and_trace_name_the_route(hass: HomeAssistant, home: None, 
 
 async def test_another_room_adds_routes(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     entry = await listen(hass, llm_server)
-    route = Route(
-        id="guest",
-        tool="printer_status",
-        said=("ask the copy machine",),
-        call=lambda _values, _text: {"device": "scanner"},
-    )
+    said = ("ask the copy machine",)
+    route = Route(id="guest", tool="printer_status", said=said, call=lambda _values, _text: {"device": "scanner"})
     entry.runtime_data.means.routes.async_offer(lambda _profile, _home, _tools: [route])
     response = await process(hass, "please ask the copy machine")
     assert (response["answer"], route_of(response)["route"]) == ("The scanner is idle.", "guest")
 
 
 async def test_a_request_goes_to_the_described_agent(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
-    chef = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"},
-        title="Chef",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    data = {"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"}
+    chef = subentry("profile", "Chef", "profile-2", data)
     llm_server.respond(lambda _body: text("Try a soup."))
     profile = {"routing": "semantic", "delegate_to": ["profile-2"]}
     await set_up(hass, llm_server, profile=profile, more=[chef])
@@ -642,25 +616,18 @@ async def test_vectors_compare_what_is_meant_and_come_from_the_disk_the_next_tim
     await ready(hass, entry)
     found = {}
     for sentence in (
-        "what is the scanner up to",
-        "film night please",
-        "movie night tomorrow",
-        "movie night 7",
-        "erase everything",
+        "what is the scanner up to", "film night please", "movie night tomorrow", "movie night 7", "erase everything",
         "zebras juggle purple xylophones",
-    ):
+    ):  # fmt: skip
         response = await process(hass, sentence)
         route = route_of(response)
         assert route["by"] == "vectors"
         found[sentence] = route["zone"], route["declined"], response["answered_by"]
     assert found == {
-        "what is the scanner up to": ("high", None, "local"),
-        "film night please": ("high", None, "local"),
-        "movie night tomorrow": ("medium", "altered", "model"),
-        "movie night 7": ("medium", "words", "model"),
-        "erase everything": ("high", None, "local"),
-        "zebras juggle purple xylophones": ("low", "score", "model"),
-    }
+        "what is the scanner up to": ("high", None, "local"), "film night please": ("high", None, "local"),
+        "movie night tomorrow": ("medium", "altered", "model"), "movie night 7": ("medium", "words", "model"),
+        "erase everything": ("high", None, "local"), "zebras juggle purple xylophones": ("low", "score", "model"),
+    }  # fmt: skip
     phrase = "how is the doing?"
     asked = [text.casefold() for text in meanings.texts].count(phrase)
     assert asked
@@ -730,10 +697,8 @@ async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
     assert len(index.phrases) == 5000
     times = []
     for sentence in (
-        "start dusk kitchen 7",
-        "run the evening office scene",
-        "tell me something about dawn in the hallway",
-    ):
+        "start dusk kitchen 7", "run the evening office scene", "tell me something about dawn in the hallway",
+    ):  # fmt: skip
         started = time.perf_counter()
         spoken = Utterance(text=sentence, home=home, now=dt_util.now(), state_of=lambda _entity_id: None)
         fits = index.by_words(spoken)

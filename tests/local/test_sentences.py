@@ -13,7 +13,6 @@ from homeassistant.helpers import intent
 from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
     async_capture_events,
     async_fire_time_changed,
     async_mock_service,
@@ -22,7 +21,7 @@ from pytest_homeassistant_custom_component.common import (
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.support.masking import MASK
 from custom_components.home_agent.turn import events
-from tests.house import say, set_up, speech, state_of
+from tests.house import add_shopping_list, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
 from tests.prompt.conftest import AddEntity
@@ -68,9 +67,7 @@ async def test_answer_stands_in_the_chat_log(hass: HomeAssistant) -> None:
 ], ids=["time", "question", "nevermind", "close", "lock", "shopping list"])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: str) -> None:
-    list_entry = MockConfigEntry(domain="shopping_list")
-    list_entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(list_entry.entry_id)
+    await add_shopping_list(hass)
     result = await say(hass, sentence)
     assert answer in speech(result)
     assert result.response.error_code is None

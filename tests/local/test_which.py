@@ -18,8 +18,8 @@ from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
 from custom_components.home_agent.local.things import Things
 from custom_components.home_agent.local.which import read_choice
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.house import say, set_up, speech, state_of
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import act, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, error, text
 from tests.local import said
 
@@ -179,11 +179,7 @@ async def test_the_model_then_the_home(hass: HomeAssistant, llm_server: LLMServe
     llm_server.respond(lambda _: error(503, "overloaded"))
     asked = await say(hass, "lock the door", context=alice)
     assert speech(asked) == "Which one: Front Door or Kitchen Door?"
-    answer = await hass.services.async_call(
-        DOMAIN, "process", {"text": "lock the door"}, blocking=True, return_response=True, context=alice
-    )
-    assert answer is not None
-    told: Any = answer["understanding"]
+    told = (await act(hass, "process", alice, text="lock the door"))["understanding"]
     assert (told["asked"], told["candidates"]) == (True, ["lock.front_door", "lock.kitchen_door"])
     requests = len(llm_server.requests)
     await say(hass, "the kitchen one", asked.conversation_id, context=alice)

@@ -1,15 +1,16 @@
 """What every attempt needs."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 import logging
 from typing import Any
 
-from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from tests import house
 from tests.house import set_up
 from tests.llm_server import LLMServer
 from tests.tools.custom.rest_server import RestServer
@@ -84,18 +85,7 @@ def start(hass: HomeAssistant, witness: Witness, front: Front | None) -> SetUp:
 @pytest.fixture
 def person(hass: HomeAssistant) -> Callable[..., Context]:
     """Return a function that adds a person who may control everything, or what a policy says."""
-
-    def add(name: str = "Alice", policy: dict[str, Any] | None = None) -> Context:
-        user = MockUser(name=name).add_to_hass(hass)
-        user.mock_policy({"entities": {SUBCAT_ALL: True}} if policy is None else policy)
-        return Context(user_id=user.id)
-
-    return add
-
-
-@pytest.fixture
-def alice(person: Callable[..., Context]) -> Context:
-    return person()
+    return partial(house.person, hass)
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import json
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
-
 from custom_components.home_agent.agent.segments import MAX_INTENT
 from custom_components.home_agent.tools.extensions.extension import VERBS
+from tests.house import subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.routing import ROUTER, SYNTHESIZER, part_of_turn
 
@@ -57,13 +56,8 @@ class Front:
         if self.kind == "routing":
             behind = {"extension_name": "Domestic", "description": "Takes care of the home."}
             first = {"routing": "router", "extensions": ["Domestic"]}
-        worker = ConfigSubentryDataWithId(
-            subentry_type="profile",
-            data={"local_first": False, **profile, **behind, "profile_id": BEHIND},
-            title="Behind",
-            unique_id=None,
-            subentry_id="profile-9",
-        )
+        worked = {"local_first": False, **profile, **behind, "profile_id": BEHIND}
+        worker = subentry("profile", "Behind", "profile-9", worked)
         return {**fields, "profile": {**profile, **first}, "more": [*fields.get("more", ()), worker]}
 
     def stand_before(self, server: LLMServer) -> None:

@@ -78,15 +78,11 @@ NESTED = {
 }
 
 SCENES: dict[str, dict[str, Any]] = {
-    "Let in": {DOOR: "unlocked"},
-    "Latched": {DOOR: {"state": "open"}},
-    "Drive in": {GARAGE: "open"},
-    "Drive in a bit": {GARAGE: {"state": "open", "current_position": 30}},
-    "Disarmed": {ALARM: "disarmed"},
-    "Half armed": {ALARM: "armed_home"},
-    "By a script": {"script.plain": "on"},
+    "Let in": {DOOR: "unlocked"}, "Latched": {DOOR: {"state": "open"}}, "Drive in": {GARAGE: "open"},
+    "Drive in a bit": {GARAGE: {"state": "open", "current_position": 30}}, "Disarmed": {ALARM: "disarmed"},
+    "Half armed": {ALARM: "armed_home"}, "By a script": {"script.plain": "on"},
     "Cosy and open": {"light.bed_light": "on", DOOR: "unlocked"},
-}
+}  # fmt: skip
 
 
 def slug(name: str) -> str:

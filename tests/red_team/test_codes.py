@@ -37,13 +37,11 @@ async def vault(hass: HomeAssistant, witness: Witness) -> None:
         "fields": {"code": {"selector": {"text": {}}}, "digits": {"selector": {"text": {}}}},
         "sequence": [
             {
-                "action": "alarm_control_panel.alarm_arm_away",
-                "target": {"entity_id": VAULT},
-                "data": {"code": "{{ code | default(digits) }}"},
-                "continue_on_error": True,
+                "action": "alarm_control_panel.alarm_arm_away", "target": {"entity_id": VAULT},
+                "data": {"code": "{{ code | default(digits) }}"}, "continue_on_error": True,
             }
         ],
-    }
+    }  # fmt: skip
     config = {"script": {**SCRIPTS, "arm": arm}}
     with patch("homeassistant.config.load_yaml_config_file", return_value=config):
         await hass.services.async_call("script", "reload", {}, blocking=True)

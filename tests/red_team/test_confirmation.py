@@ -47,17 +47,12 @@ def request_id(witness: Witness) -> str:
 
 
 SELF: dict[str, dict[str, Any]] = {
-    "confirm": {"confirm": True},
-    "confirmed": {"confirmed": True},
-    "pin": {"pin": PIN},
-    "code": {"code": PIN},
+    "confirm": {"confirm": True}, "confirmed": {"confirmed": True}, "pin": {"pin": PIN}, "code": {"code": PIN},
     "in parameters": {"parameters": {"confirmed": True, "confirmation": "yes"}},
-    "user_confirmed": {"parameters": {"user_confirmed": "yes"}},
-    "force": {"force": True, "override": True},
+    "user_confirmed": {"parameters": {"user_confirmed": "yes"}}, "force": {"force": True, "override": True},
     "the user's name": {"parameters": {"user_id": "admin", "context": {"user_id": "admin"}}},
-    "as text": {"parameters": '{"confirm": true}'},
-    "destructive is false": {"annotations": {"destructive": False}},
-}
+    "as text": {"parameters": '{"confirm": true}'}, "destructive is false": {"annotations": {"destructive": False}},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("more", SELF.values(), ids=SELF.keys())

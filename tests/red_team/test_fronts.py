@@ -8,11 +8,10 @@ from inspect import signature
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 import pytest
 
-from tests.house import say, speech
+from tests.house import say, speech, subentry
 from tests.llm_server import text, tool_call
 
 from . import test_confirmation, test_injection, test_targets
@@ -95,13 +94,8 @@ async def test_the_rules_of_the_first_agent(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str, entity_id: str
 ) -> None:
     """It asks an agent that may do everything, and nobody says yes."""
-    worker = ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, "delegation_level": "unrestricted", "never_ask": ["lock", "cover"]},
-        title="Worker",
-        unique_id=None,
-        subentry_id="profile-2",
-    )
+    data = {"local_first": False, "delegation_level": "unrestricted", "never_ask": ["lock", "cover"]}
+    worker = subentry("profile", "Worker", "profile-2", data)
     await start(
         profile={"delegate_to": ["profile-2"], rule: [entity_id], "never_ask": ["lock", "cover"]}, more=[worker]
     )
@@ -112,9 +106,7 @@ async def test_the_rules_of_the_first_agent(
 
 
 async def test_a_yes_is_for_the_request(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
-    worker = ConfigSubentryDataWithId(
-        subentry_type="profile", data={"local_first": False}, title="Worker", unique_id=None, subentry_id="profile-2"
-    )
+    worker = subentry("profile", "Worker", "profile-2", {"local_first": False})
     await start(profile={"delegate_to": ["profile-2"]}, more=[worker])
     witness.server.plan(ASK)
     result = await say(hass, "let me in", context=alice)

@@ -1,6 +1,7 @@
 """Instructions from elsewhere: a model that obeys every text it reads gets no further than one that does not."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.components import ai_task
@@ -16,6 +17,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from tests.house import say
 from tests.llm_server import text, tool_call
 from tests.tools.ha_apis.conftest import Made, MadeAPI
+from tests.tools.mcp.conftest import NOBODY
 
 from .conftest import SetUp
 from .world import HIDDEN_LIGHT, ORDER, UNLOCK, Witness
@@ -151,17 +153,8 @@ async def test_tasks(
     await start(options={"never_confirm": ["lock", "cover", "script"]})
     witness.server.respond(lambda body: text("Nothing."))
     witness.server.plan(tool_call(name, arguments))
-    api = await llm.async_get_api(
-        hass,
-        "assist",
-        llm.LLMContext(
-            platform="test",
-            context=Context(user_id=hass_admin_user.id),
-            language="en",
-            assistant="conversation",
-            device_id=None,
-        ),
-    )
+    context = Context(user_id=hass_admin_user.id)
+    api = await llm.async_get_api(hass, "assist", replace(NOBODY, context=context))
     with suppress(HomeAssistantError):  # a task that fails does nothing either
         await ai_task.async_generate_data(
             hass, task_name="Task", entity_id="ai_task.scripted", instructions=ORDER, llm_api=api.api

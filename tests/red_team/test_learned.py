@@ -133,24 +133,13 @@ async def test_strangers_teach_nothing(
 def put(hass: HomeAssistant, words: str, entity_id: str, service: str = "turn_on", **fields: Any) -> None:
     """Have a phrase approved that does something with an entity."""
     known: dict[str, Any] = {
-        "slot": Slot.NONE,
-        "area_id": "",
-        "named": (),
-        "tool": "ha_control",
+        "slot": Slot.NONE, "area_id": "", "named": (), "tool": "ha_control",
         "effects": (ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,)),),
-    }
+    }  # fmt: skip
     row = LearnedPhrase(
-        id=words,
-        language="en",
-        text=words,
-        words=words,
-        status=ProposalStatus.APPROVED,
-        seen=2,
-        trust=3,
-        user_id=None,
-        when=dt_util.utcnow(),
-        **known | fields,
-    )
+        id=words, language="en", text=words, words=words, status=ProposalStatus.APPROVED, seen=2, trust=3, user_id=None,
+        when=dt_util.utcnow(), **known | fields,
+    )  # fmt: skip
     learned_phrases_of(hass).put(row)
 
 

@@ -1,9 +1,9 @@
 """Servers of tools that mean harm, tools of theirs that a model misuses, and programs that were lent ours."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 import probatio
@@ -11,11 +11,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.tools.ha_apis import wrapped
-from tests.house import say, speech
+from tests.house import say, speech, subentry
 from tests.llm_server import text, tool_call
 from tests.tools.custom.rest_server import redirect
 from tests.tools.ha_apis.conftest import Made, MadeAPI
-from tests.tools.mcp.conftest import is_connected, until
+from tests.tools.mcp.conftest import NOBODY, is_connected, until
 from tests.tools.mcp.hostile import TOOL, Hostile, said, stream
 
 from .conftest import SetUp
@@ -40,9 +40,7 @@ API = "home_agent-profile-1"
 async def start_with(start: SetUp, hostile: Hostile, *allowed: str, **options: Any) -> MockConfigEntry:
     """Set the house up with the server."""
     data = {"url": hostile.url, "auth": "bearer", "token": REST_SECRET, "allowed_tools": list(allowed)}
-    server = ConfigSubentryDataWithId(
-        subentry_type="mcp_server", data=data, title="Library", unique_id=None, subentry_id="mcp-1"
-    )
+    server = subentry("mcp_server", "Library", "mcp-1", data)
     profile = {"mcp_servers": ["mcp-1"], "tool_timeout": 3}
     entry = await start(profile=profile, more=[server], options=options)
     await until(partial(is_connected, entry.runtime_data.mcp_tools.servers["mcp-1"]))
@@ -210,13 +208,8 @@ async def test_a_program_that_was_lent_tools(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, who: str, arguments: dict[str, Any]
 ) -> None:
     await start(profile={"offer_tools": True}, options={"never_confirm": ["lock", "cover", "alarm_control_panel"]})
-    context = llm.LLMContext(
-        platform="mcp_server",
-        context=alice if who == "alice" else None,
-        language="*",
-        assistant="conversation",
-        device_id="claimed",
-    )
+    user = alice if who == "alice" else None
+    context = replace(NOBODY, platform="mcp_server", context=user, language="*", device_id="claimed")
     api = await llm.async_get_api(hass, API, context)
     result = await api.async_call_tool(llm.ToolInput(tool_name="ha_control", tool_args=dict(arguments)))
     assert result.error

@@ -10,7 +10,6 @@ from typing import Any
 
 from homeassistant.components import ai_task
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.setup import async_setup_component
@@ -18,7 +17,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, speech
+from tests.house import say, speech, subentry
 from tests.llm_server import Reply, text, tool_call
 
 from . import test_injection, test_targets
@@ -45,13 +44,8 @@ def narrowed(
     ) -> MockConfigEntry:
         exposed = {item: async_should_expose(hass, ASSISTANT, item) for item in hass.states.async_entity_ids()}
         own = {"exposed_entities": [item for item, is_exposed in exposed.items() if is_exposed], **(profile or {})}
-        worker = ConfigSubentryDataWithId(
-            subentry_type="profile",
-            data={"local_first": False, "delegation_level": "unrestricted", "slash_commands": ["worker"]},
-            title="Worker",
-            unique_id=None,
-            subentry_id="profile-2",
-        )
+        data = {"local_first": False, "delegation_level": "unrestricted", "slash_commands": ["worker"]}
+        worker = subentry("profile", "Worker", "profile-2", data)
         if behind and front is not None:
             pytest.skip("a request is handed on once")
         if behind:
@@ -192,10 +186,8 @@ async def test_a_part_by_places(hass: HomeAssistant, witness: Witness, start: Se
     witness.server.respond(lambda body: text("I cannot."))
     for who in (alice, Context()):
         for arguments in (
-            UNLOCK,
-            {"action": "turn_on", "entity_id": DOOR},
-            {"action": "turn_off", "entity_id": "lock.*"},
-        ):
+            UNLOCK, {"action": "turn_on", "entity_id": DOOR}, {"action": "turn_off", "entity_id": "lock.*"},
+        ):  # fmt: skip
             witness.server.plan(tool_call("ha_control", arguments))
             await say(hass, "the door", context=who)
             assert answers(witness.server)[-1]["success"] is False

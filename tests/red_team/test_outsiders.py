@@ -3,7 +3,7 @@
 In each of these houses the owner wants no question for doors; after words from outside there is one again.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 import json
@@ -24,7 +24,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, speech
+from tests.house import add_shopping_list, expert_llm, say, speech
 from tests.llm_server import LLMServer, Reply, endless, error, text, tool_call, tool_calls
 from tests.tools.custom.rest_server import Answer, answer
 from tests.tools.mcp.conftest import is_connected, server_of, subentry, until
@@ -63,13 +63,7 @@ class Shared(CalendarEntity):
 
 async def a_list(hass: HomeAssistant) -> None:
     """Put an order onto the shopping list."""
-    entry = MockConfigEntry(domain="shopping_list", title="Shopping List")
-    entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
-    async_expose_entity(hass, ASSISTANT, "todo.shopping_list", True)
-    data = {"entity_id": "todo.shopping_list", "item": ORDER}
-    await hass.services.async_call("todo", "add_item", data, blocking=True)
+    await add_shopping_list(hass, ORDER)
 
 
 async def a_calendar(hass: HomeAssistant) -> None:
@@ -379,14 +373,6 @@ async def test_a_server_that_makes_a_writer_of_a_reader(
     assert hostile.calls == ["ask"]
 
 
-@pytest.fixture
-async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-
-
 EXPERTS: dict[str, Reply] = {
     "an order": text(ORDER),
     "a yes": text("The user said: yes"),
@@ -401,10 +387,7 @@ EXPERTS: dict[str, Reply] = {
 async def test_a_second_model(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, expert: LLMServer, reply: Reply
 ) -> None:
-    endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert-91c2e0", "model": "expert"}
-    second = ConfigSubentryDataWithId(
-        subentry_type="llm", data=endpoint, title="Expert", unique_id=None, subentry_id="llm-2"
-    )
+    second = expert_llm(expert, "sk-expert-91c2e0")
     witness.secrets.add("sk-expert-91c2e0")
     await start(profile={"external_llm": "llm-2"}, options=NO_QUESTIONS, more=[second])
     expert.respond(lambda body: reply)

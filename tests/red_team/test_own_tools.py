@@ -4,12 +4,11 @@ from inspect import signature
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session, llm
 import pytest
 
-from tests.house import say
+from tests.house import say, subentry
 from tests.llm_server import text, tool_call
 from tests.tools.custom.rest_server import answer, echo, redirect
 
@@ -187,9 +186,7 @@ async def test_a_network_answer_remembered(hass: HomeAssistant, witness: Witness
     await say(hass, "and?", conversation_id, context=alice)
 
 
-SECOND = ConfigSubentryDataWithId(
-    subentry_type="profile", data={}, title="Second", unique_id=None, subentry_id="profile-2"
-)
+SECOND = subentry("profile", "Second", "profile-2", {})
 
 
 @pytest.mark.parametrize("reply", [answer({"message": ORDER}), answer(ORDER), answer({"error": ORDER}, 500)])

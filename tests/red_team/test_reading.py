@@ -11,7 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_mock_service
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, speech
+from tests.house import add_shopping_list, say, speech
 from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
@@ -173,12 +173,10 @@ async def test_what_is_never_asked_about_spares_nothing_else(
     domain, _, name = service.partition(".")
     sent = async_mock_service(hass, domain, name)
     tool = {
-        "name": "act",
-        "description": "Acts.",
+        "name": "act", "description": "Acts.",
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
-        "handler": {"type": "service", "service": service, **SENDS[service]},
-        "destructive": True,
-    }
+        "handler": {"type": "service", "service": service, **SENDS[service]}, "destructive": True,
+    }  # fmt: skip
     await start(yaml={"custom_tools": [tool]}, options={"never_confirm": never_ask})
     witness.server.respond(lambda body: text("I cannot do that."))
     witness.server.plan(tool_call("act", {"a": DOOR}))
@@ -191,11 +189,9 @@ async def test_secret_in_asking(hass: HomeAssistant, witness: Witness, start: Se
     sent = async_mock_service(hass, "notify", "phone")
     held: Any = {"a": ["x {{ secrets.key }} y"]} if name == "nested" else "x {{ secrets.key }} y"
     tool = {
-        "name": "act",
-        "description": "Acts.",
-        "parameters": {"type": "object", "properties": {}},
+        "name": "act", "description": "Acts.", "parameters": {"type": "object", "properties": {}},
         "handler": {"type": "service", "service": "notify.phone", "data": {name: held}},
-    }
+    }  # fmt: skip
     await start(yaml={"secrets": {"key": REST_SECRET}, "custom_tools": [tool]})
     witness.server.respond(lambda body: text("I cannot do that."))
     witness.server.plan(tool_call("act", {}))
@@ -260,10 +256,8 @@ async def test_a_thermostat_that_the_plan_does_not_see(
     if model:
         witness.server.respond(lambda body: text("I cannot do that."))
         for tool in (
-            "climate__HassClimateSetTemperature",
-            "HassClimateSetTemperature",
-            "intent__HassClimateSetTemperature",
-        ):
+            "climate__HassClimateSetTemperature", "HassClimateSetTemperature", "intent__HassClimateSetTemperature",
+        ):  # fmt: skip
             witness.server.plan(tool_call(tool, {"temperature": 30, "area": "Kitchen"}))
             await say(hass, "warmer", context=who)
     else:
@@ -277,10 +271,7 @@ async def test_a_thermostat_that_the_plan_does_not_see(
               "what is on my shopping list"],
 )  # fmt: skip
 async def test_hidden_list(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str) -> None:
-    shopping = MockConfigEntry(domain="shopping_list")
-    shopping.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(shopping.entry_id)
-    await hass.async_block_till_done()
+    await add_shopping_list(hass)
     await hass.services.async_call("shopping_list", "add_item", {"name": "Surprise"}, blocking=True)
     async_expose_entity(hass, ASSISTANT, "todo.shopping_list", False)
     await start(model=False)

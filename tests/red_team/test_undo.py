@@ -15,7 +15,7 @@ import probatio
 import pytest
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say
+from tests.house import act as call, say
 from tests.llm_server import Reply, text, tool_call
 from tests.tools.ha_apis.conftest import MadeAPI
 
@@ -40,11 +40,7 @@ async def act(hass: HomeAssistant, witness: Witness, context: Context, arguments
 
 async def action_id(hass: HomeAssistant) -> str:
     """Return the newest entry of the journal."""
-    answer = await hass.services.async_call(
-        "home_agent", "list_actions", {"limit": 1}, blocking=True, return_response=True
-    )
-    assert answer is not None
-    return str(answer["actions"][0]["action_id"])  # type: ignore[index, call-overload]
+    return str((await call(hass, "list_actions", limit=1))["actions"][0]["action_id"])
 
 
 def lets(witness: Witness, name: str, arguments: dict[str, Any]) -> None:
@@ -78,15 +74,11 @@ async def by_the_model_and_id(hass: HomeAssistant, witness: Witness, who: Contex
 
 async def by_an_action(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
     for data in (
-        {},
-        {"conversation_id": conversation_id},
-        {"action_id": await action_id(hass)},
+        {}, {"conversation_id": conversation_id}, {"action_id": await action_id(hass)},
         {"action_id": await action_id(hass), "force": True},
-    ):
+    ):  # fmt: skip
         with suppress(HomeAssistantError):
-            await hass.services.async_call(
-                "home_agent", "undo", data, blocking=True, return_response=True, context=Context(user_id=who.user_id)
-            )
+            await call(hass, "undo", Context(user_id=who.user_id), **data)
 
 
 class SelfServing(llm.Tool):

@@ -118,10 +118,8 @@ async def build_world(hass: HomeAssistant) -> None:
         async_expose_entity(hass, ASSISTANT, entity_id, False)
     await hass.services.async_call("alarm_control_panel", "alarm_arm_away", {"entity_id": ALARM}, blocking=True)
     for service, entity_id in (
-        ("cover.close_cover", GARAGE),
-        ("light.turn_off", HIDDEN_LIGHT),
-        ("light.turn_off", "light.bed_light"),
-    ):
+        ("cover.close_cover", GARAGE), ("light.turn_off", HIDDEN_LIGHT), ("light.turn_off", "light.bed_light"),
+    ):  # fmt: skip
         domain, name = service.split(".")
         await hass.services.async_call(domain, name, {"entity_id": entity_id}, blocking=True)
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -305,11 +303,9 @@ def rest(witness: Witness, **handler: Any) -> dict[str, Any]:
                 "description": "Asks.",
                 "parameters": {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}},
                 "handler": {
-                    "type": "rest",
-                    "url": f"{witness.mine.url}/v1/{{{{ a }}}}",
-                    "headers": {"Authorization": "Bearer {{ secrets.key }}"},
-                    **handler,
+                    "type": "rest", "url": f"{witness.mine.url}/v1/{{{{ a }}}}",
+                    "headers": {"Authorization": "Bearer {{ secrets.key }}"}, **handler,
                 },
             }
         ],
-    }
+    }  # fmt: skip

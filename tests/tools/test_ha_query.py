@@ -30,12 +30,9 @@ async def test_one_entity_with_everything_that_says_something(hass: HomeAssistan
     result = await query("climate.a")
     assert result.pop("last_changed").endswith("-08:00")
     assert result == {
-        "entity_id": "climate.a",
-        "name": "Heat",
-        "state": "heat",
-        "area": "Kitchen",
+        "entity_id": "climate.a", "name": "Heat", "state": "heat", "area": "Kitchen",
         "attributes": {"temperature": 21, "since": "2025-12-31T16:00:00-08:00"},
-    }
+    }  # fmt: skip
 
 
 async def test_only_the_attributes_that_were_asked_for(query: Ask, put: Put) -> None:
@@ -196,10 +193,8 @@ async def test_details_are_only_fetched_for_a_few(hass: HomeAssistant, home: Hom
     many = await tool.plan(hass, tool.parameters({"entity_id": "todo.*"}), turn)
     past = await tool.plan(hass, tool.parameters({"entity_id": "todo.l1", "history": "1h"}), turn)
     assert [[call.entity_ids[0] for call in plan.effects] for plan in (few, many, past)] == [
-        ["todo.l1", "todo.l2"],
-        [],
-        [],
-    ]
+        ["todo.l1", "todo.l2"], [], [],
+    ]  # fmt: skip
 
 
 async def test_without_a_recorder_there_is_no_history(query: Ask, put: Put) -> None:

@@ -1,11 +1,10 @@
 """What a model may do with memories on the user's wish: keep, look up, forget; and who sees which."""
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 import json
 from typing import Any
 
-from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 import pytest
@@ -17,7 +16,8 @@ from custom_components.home_agent.memory.record import Draft, Memory, MemorySour
 from custom_components.home_agent.support.encoding import dump
 from custom_components.home_agent.support.kept import kept_of
 from custom_components.home_agent.turn.events import ACTION_EXECUTED, TOOL_EXECUTED
-from tests.house import build_house, say, set_up, speech
+from tests import house
+from tests.house import build_house, say, set_up, speech, until
 from tests.llm_server import LLMServer, text, tool_call
 
 TOOLS = {"store_memory", "recall_memory", "forget_memory"}
@@ -35,13 +35,7 @@ async def demo_house(hass: HomeAssistant, house: None) -> None:
 @pytest.fixture
 def person(hass: HomeAssistant) -> Person:
     """Return a function that adds a person who is no administrator."""
-
-    def add(name: str = "Anna") -> Context:
-        user = MockUser(name=name).add_to_hass(hass)
-        user.mock_policy({"entities": {SUBCAT_ALL: True}})
-        return Context(user_id=user.id)
-
-    return add
+    return partial(house.person, hass)
 
 
 def known(hass: HomeAssistant, *, with_history: bool = False) -> list[Memory]:
@@ -163,9 +157,7 @@ async def test_a_deleted_users_draft_is_not_kept(hass: HomeAssistant, llm_server
     assert user is not None
     llm_server.plan(tool_call("store_memory", {"content": COFFEE}, delay=0.3), text("I could not."))
     turn = hass.async_create_task(say(hass, "remember that", context=anna))
-    async with asyncio.timeout(10):
-        while not llm_server.requests:
-            await asyncio.sleep(0.01)
+    await until(lambda: llm_server.requests, 10)
     await hass.auth.async_remove_user(user)
     await turn
     assert not json.loads(llm_server.request.body["messages"][-1]["content"])["success"]
@@ -191,16 +183,13 @@ async def test_recalled_by_what_it_is_about(hass: HomeAssistant, llm_server: LLM
     await set_up(hass, llm_server)
     coffee = await keep(hass, COFFEE, type=MemoryType.PREFERENCE)
     await keep(hass, KEY)
-    answer = await ask(hass, llm_server, "recall_memory", {"query": "coffee"}, context=person())
+    answer = await ask(hass, llm_server, "recall_memory", {"query": "coffee"}, context=person("Anna"))
     assert answer["result"]["memories"] == [
         {
-            "id": coffee.id[:8],
-            "content": COFFEE,
-            "type": "preference",
-            "since": coffee.extracted_at.date().isoformat(),
-            "of": "home",
+            "id": coffee.id[:8], "content": COFFEE, "type": "preference",
+            "since": coffee.extracted_at.date().isoformat(), "of": "home",
         }
-    ]
+    ]  # fmt: skip
     assert [memory.accesses for memory in known(hass)] == [1, 0]
     nothing = await ask(hass, llm_server, "recall_memory", {"query": "bicycle"})
     assert nothing["result"] == {"memories": []}
@@ -470,12 +459,10 @@ async def test_nothing_while_it_is_off(
     await hass.async_block_till_done()
     assert KEY in contents(hass)
     for name, arguments in (
-        ("store_memory", {"content": COFFEE}),
-        ("recall_memory", {}),
-        ("recall_memory", {"query": "spare key"}),
+        ("store_memory", {"content": COFFEE}), ("recall_memory", {}), ("recall_memory", {"query": "spare key"}),
         ("forget_memory", {"query": "*"}),
-    ):
-        answer = await ask(hass, llm_server, name, arguments, "where is the spare key?", context=person())
+    ):  # fmt: skip
+        answer = await ask(hass, llm_server, name, arguments, "where is the spare key?", context=person("Anna"))
         assert not answer["success"]
         assert not offered(llm_server) & TOOLS
     sent = b"".join(request.raw for request in llm_server.requests)
@@ -516,13 +503,10 @@ async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_ser
     assert memory.owner == anna.user_id
     since = len(llm_server.requests)
     for name, arguments in (
-        ("recall_memory", {}),
-        ("recall_memory", {"query": "Anna's coffee"}),
-        ("forget_memory", {"ids": [memory.id]}),
-        ("forget_memory", {"query": memory.id}),
-        ("forget_memory", {"query": "Anna's coffee"}),
+        ("recall_memory", {}), ("recall_memory", {"query": "Anna's coffee"}), ("forget_memory", {"ids": [memory.id]}),
+        ("forget_memory", {"query": memory.id}), ("forget_memory", {"query": "Anna's coffee"}),
         ("forget_memory", {"query": "*"}),
-    ):
+    ):  # fmt: skip
         for who in ({"context": ben}, {"device_id": "a speaker"}):
             answer = await ask(hass, llm_server, name, arguments, "what about the coffee?", **who)
             assert answer["result"] == ({"memories": []} if name == "recall_memory" else None)

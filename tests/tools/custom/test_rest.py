@@ -15,10 +15,8 @@ async def test_a_value_stays_in_its_segment(server: RestServer, write_yaml: Writ
     assert (await run("ask", a="x?y=1#z&k"))["success"]
     assert (await run("ask", a="ä %2e"))["success"]
     assert server.targets == [
-        "/v1/Europe%2FBerlin/forecast",
-        "/v1/x%3Fy%3D1%23z%26k/forecast",
-        "/v1/%C3%A4%20%252e/forecast",
-    ]
+        "/v1/Europe%2FBerlin/forecast", "/v1/x%3Fy%3D1%23z%26k/forecast", "/v1/%C3%A4%20%252e/forecast",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

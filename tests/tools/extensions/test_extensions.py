@@ -20,7 +20,7 @@ from custom_components.home_agent.tools.extensions.extensions import NO_USER, as
 from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte
-from tests.house import act as call, build_house, set_up, state_of, subentry
+from tests.house import act as call, add_shopping_list, build_house, set_up, state_of, subentry
 from tests.tools.custom.conftest import issues
 
 type Run = Callable[..., Awaitable[dict[str, Any]]]
@@ -288,9 +288,7 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     assert await async_setup_component(hass, "conversation", {})
     for integration in ("intent", "demo"):
         assert await async_setup_component(hass, integration, {})
-    shopping = MockConfigEntry(domain="shopping_list")
-    shopping.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(shopping.entry_id)
+    await add_shopping_list(hass)
     await hass.async_block_till_done(wait_background_tasks=True)
     for state in hass.states.async_all(("climate", "media_player", "calendar", "todo", "fan")):
         async_expose_entity(hass, ASSISTANT, state.entity_id, True)
@@ -345,10 +343,8 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     [extension] = await runtime.extensions.async_of(runtime.profiles["profile-1"], NO_USER)
     assert (extension.name, extension.profile_id) == ("CoachByte", "profile-2")
     assert [item.name for item in extension.tools] == [
-        "COACHBYTE_UPDATE_CONTROL",
-        "COACHBYTE_GET_QUERY",
-        "COACHBYTE_UPDATE_UNDO",
-    ]
+        "COACHBYTE_UPDATE_CONTROL", "COACHBYTE_GET_QUERY", "COACHBYTE_UPDATE_UNDO",
+    ]  # fmt: skip
     assert str(extension.tools[1].guide).startswith("COACHBYTE_GET_QUERY tells states")
     assert await runtime.extensions.async_light_schema(runtime.profiles["profile-1"], NO_USER) == (
         "CoachByte — Plan and track workouts for the user.\n"
@@ -365,11 +361,9 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     assert done["success"], done
     stored = entry.subentries["profile-2"]
     for changed, key in (
-        ({"delegation_level": "blocked"}, "takes no requests"),
-        ({"description": ""}, "is empty"),
-        ({"native_tools": False}, "has no tools"),
-        ({"extension_name": "—"}, "not a valid name"),
-    ):
+        ({"delegation_level": "blocked"}, "takes no requests"), ({"description": ""}, "is empty"),
+        ({"native_tools": False}, "has no tools"), ({"extension_name": "—"}, "not a valid name"),
+    ):  # fmt: skip
         hass.config_entries.async_update_subentry(entry, stored, data={**coach["data"], **changed})
         await hass.async_block_till_done(wait_background_tasks=True)
         assert key in issues(hass)["extension_wrong"]["reason"]
@@ -415,15 +409,8 @@ async def test_an_alias_keeps_permission_and_where_words_come_from(hass: HomeAss
     guest.mock_policy({"entities": {"entity_ids": {"lock.front_door": {"read": True}}}})
 
     async def call(name: str, **arguments: Any) -> tuple[dict[str, Any], Turn]:
-        turn = Turn(
-            profile=profile,
-            conversation_id="c",
-            text="",
-            language="en",
-            context=Context(user_id=guest.id),
-            user=guest,
-            direct=True,
-        )
+        who: dict[str, Any] = {"context": Context(user_id=guest.id), "user": guest}
+        turn = Turn(profile=profile, conversation_id="c", text="", language="en", direct=True, **who)
         tool_input = llm.ToolInput(tool_name=name, tool_args=arguments)
         return dict((await runtime.policy.async_call(turn, named[name], tool_input)).data), turn
 

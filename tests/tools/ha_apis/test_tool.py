@@ -217,12 +217,9 @@ async def test_a_yes_is_for_a_tool_as_its_server_describes_it(hass: HomeAssistan
     plans = [
         await tool_of(hass, made).plan(hass, {}, make_turn())
         for made in (
-            remote("note"),
-            remote("note"),
-            remote("note", description="Burns it"),
-            remote("note", read_only=True),
+            remote("note"), remote("note"), remote("note", description="Burns it"), remote("note", read_only=True),
         )
-    ]
+    ]  # fmt: skip
     assert plans[0] == plans[1]
     assert len({plan.version for plan in plans}) == 3
 

@@ -1,6 +1,5 @@
 """Servers, and a house that uses them."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,12 +16,12 @@ from custom_components.home_agent.tools.mcp import server as server_module
 from custom_components.home_agent.tools.mcp.provider import McpTool
 from custom_components.home_agent.tools.mcp.server import Server
 from tests import house
-from tests.house import set_up
+from tests.house import set_up, until
 from tests.tools.custom.conftest import run
 
 from .mcp_server import McpServer
 
-__all__ = ["run"]
+__all__ = ["run", "until"]
 
 TOKEN = "tok-3f9a77c2b1"
 type StartServer = Callable[..., McpServer]
@@ -92,12 +91,6 @@ def is_connected(server: Server) -> bool:
 
 def server_of(entry: HomeAgentConfigEntry, number: int = 1) -> Server:
     return entry.runtime_data.mcp_tools.servers[f"mcp-{number}"]
-
-
-async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 NOBODY = llm.LLMContext(platform="test", context=None, language="en", assistant="conversation", device_id=None)
