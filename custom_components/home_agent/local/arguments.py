@@ -40,13 +40,10 @@ _AROUND = ".,;:!?\"'()[]«»„“”"
 class Extracted:
     """What a text says for some arguments."""
 
-    values: Mapping[str, Any]
-    """By name; what was not found, or not for certain, is not there."""
-    places: Mapping[str, Places]
-    """By name: the part of the text that was used."""
+    values: Mapping[str, Any]  # by name; what was not found, or not for certain, is not there
+    places: Mapping[str, Places]  # by name: the part of the text that was used
     missing: tuple[str, ...] = ()
-    unclear: tuple[str, ...] = ()
-    """Arguments for which the text has several values."""
+    unclear: tuple[str, ...] = ()  # arguments for which the text has several values
 
     def rest(self, text: str) -> str:
         """Return the text without what was used."""

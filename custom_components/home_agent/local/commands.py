@@ -23,8 +23,7 @@ class SpokenCommand:
     """A part of what was said that Home Assistant would do something for."""
 
     intent: str
-    fulfilled: bool
-    """The home is already as it was asked to be: nothing is left to do."""
+    fulfilled: bool  # the home is already as it was asked to be: nothing is left to do
 
 
 async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> SpokenCommand | None:

@@ -46,8 +46,7 @@ _LEVELS = ("upstairs", "downstairs")
 class LeftOut:
     """What a sentence names and what was understood of it does not touch."""
 
-    names: tuple[str, ...] = ()
-    """Of entities; empty where only the words are known."""
+    names: tuple[str, ...] = ()  # of entities; empty where only the words are known
     words: str = ""
     fields: tuple[str, ...] = ()
     """What a script that is named does not start without, as its owner calls it; what has a default is not among them."""
@@ -76,8 +75,7 @@ class Coverage:
     turn: Turn
     home: HomeSnapshot
     language: Language
-    spared: frozenset[str] = frozenset()
-    """Entity ids of what the sentence names to be left as it is."""
+    spared: frozenset[str] = frozenset()  # entity ids of what the sentence names to be left as it is
 
     def of_action(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
         """Return what is left out by intents that touch these entities together; None: nothing."""

@@ -55,27 +55,18 @@ class Argument:
     kind: ArgumentKind
     required: bool = False
     several: bool = False
-    domains: frozenset[str] = frozenset()
-    """Of entities; empty: any."""
-    classes: frozenset[str] = frozenset()
-    """Device classes of entities; empty: any."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What is said, to the value that it is."""
-    unit: str = ""
-    """Of a number, as Home Assistant writes it."""
+    domains: frozenset[str] = frozenset()  # of entities; empty: any
+    classes: frozenset[str] = frozenset()  # device classes of entities; empty: any
+    options: Mapping[str, Any] = field(default_factory=dict)  # what is said, to the value that it is
+    unit: str = ""  # of a number, as Home Assistant writes it
     minimum: float | None = None
     maximum: float | None = None
-    whole: bool = False
-    """Whether a number has no decimals."""
-    pattern: re.Pattern[str] | None = None
-    """Of an identifier; one without is a number."""
-    labels: tuple[str, ...] = ()
-    """What else it is called; its name is always known."""
+    whole: bool = False  # whether a number has no decimals
+    pattern: re.Pattern[str] | None = None  # of an identifier; one without is a number
+    labels: tuple[str, ...] = ()  # what else it is called; its name is always known
     form: Form = Form.PYTHON
-    free: bool = False
-    """Whether a text may be any words: a field for words."""
-    ahead: bool = False
-    """Whether a day without a year, or a weekday, is the next one rather than the last."""
+    free: bool = False  # whether a text may be any words: a field for words
+    ahead: bool = False  # whether a day without a year, or a weekday, is the next one rather than the last
 
 
 _FORMATS: Mapping[str, ArgumentKind] = {

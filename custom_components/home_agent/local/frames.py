@@ -41,8 +41,7 @@ class Frame:
     intent: str
     slots: dict[str, Any]
     response_key: str
-    words: Mapping[str, str]
-    """The values of the slots as they are told."""
+    words: Mapping[str, str]  # the values of the slots as they are told
 
     @property
     def recognised(self) -> Recognised:

@@ -93,10 +93,8 @@ class Allowed:
     recognised: Recognised
     is_other: bool = False
     """Whether it does what was said, and the one that was recognised would do something else."""
-    mismatch: Mismatch | None = None
-    """Why nothing seems to fit it; its handler may know better."""
-    write: Write | None = None
-    """Of an intent that changes something; to be finished or dropped."""
+    mismatch: Mismatch | None = None  # why nothing seems to fit it; its handler may know better
+    write: Write | None = None  # of an intent that changes something; to be finished or dropped
 
     def drop(self) -> None:
         """Forget that it was to be handled."""

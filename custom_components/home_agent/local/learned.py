@@ -107,17 +107,13 @@ class LearnedPhrase(Proposal):
     """One phrase, what is done for it, and what became of it."""
 
     language: str
-    text: str
-    """As it was said first."""
-    words: str
-    """Those that count; `SLOT` where a name stood that may be another."""
+    text: str  # as it was said first
+    words: str  # those that count; `SLOT` where a name stood that may be another
     slot: Slot
-    area_id: str
-    """Of the asking device; empty where it had none, or the words name what is meant."""
+    area_id: str  # of the asking device; empty where it had none, or the words name what is meant
     named: tuple[str, ...]
     """Entities and areas whose names are among the words: with other ones by these names it is another phrase."""
-    tool: str
-    """By which the model did it: an agent without it does not do it either."""
+    tool: str  # by which the model did it: an agent without it does not do it either
     effects: Effects
     seen: int
     used: int = 0

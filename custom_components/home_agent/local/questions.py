@@ -55,10 +55,8 @@ class Question:
     """A question that was understood, with what the home says."""
 
     mode: QuestionMode
-    state: str
-    """What is asked for: `on`, `open`; empty for a value."""
-    matched: tuple[str, ...]
-    """Entity ids of what is so."""
+    state: str  # what is asked for: `on`, `open`; empty for a value
+    matched: tuple[str, ...]  # entity ids of what is so
     unmatched: tuple[str, ...]
 
 

@@ -28,8 +28,7 @@ class Wish:
     slots: Mapping[str, Any]
     targets: tuple[str, ...]
     response: str
-    score: float
-    """How sure the things are, 0 to 1."""
+    score: float  # how sure the things are, 0 to 1
     change: Mapping[str, float] = field(default_factory=dict)
     said: tuple[str, ...] = ()
 
@@ -44,20 +43,14 @@ class Understood:
     """What was made of a sentence: what is wanted, or why that is not known."""
 
     wishes: tuple[Wish, ...] = ()
-    reason: str = ""
-    """A code; empty where there are wishes."""
+    reason: str = ""  # a code; empty where there are wishes
     words: str = ""
-    candidates: tuple[str, ...] = ()
-    """Which things might be meant, where they are too many."""
-    intents: tuple[str, ...] = ()
-    """What might be wanted, the likeliest first."""
+    candidates: tuple[str, ...] = ()  # which things might be meant, where they are too many
+    intents: tuple[str, ...] = ()  # what might be wanted, the likeliest first
     score: float = 0.0
-    text: str = ""
-    """All that is wanted, if only a part of it was said and the sentence before had the rest."""
-    is_so: bool = False
-    """Whether nothing is on of what is to be turned off."""
-    spared: tuple[str, ...] = ()
-    """Entity ids of what the sentence excepts."""
+    text: str = ""  # all that is wanted, if only a part of it was said and the sentence before had the rest
+    is_so: bool = False  # whether nothing is on of what is to be turned off
+    spared: tuple[str, ...] = ()  # entity ids of what the sentence excepts
     is_near: bool = False
     """Whether all that was not understood may be a slip of the pen, or refers to the sentence before."""
 
@@ -68,8 +61,7 @@ class Said:
 
     text: str
     targets: tuple[str, ...]
-    candidates: tuple[str, ...] = ()
-    """Entity ids of what the user was asked to choose from."""
+    candidates: tuple[str, ...] = ()  # entity ids of what the user was asked to choose from
 
 
 class SentenceReading:

@@ -51,37 +51,29 @@ _LEADING = 3  # words in front of a value that say what it is
 class Route:
     """Something that a sentence can mean as a whole."""
 
-    id: str
-    """Unique among the routes: an entity id, or what it is and a name."""
+    id: str  # unique among the routes: an entity id, or what it is and a name
     tool: str
     """Name of the tool that does it. A profile without this tool does not have the route."""
-    said: Sequence[str] = ()
-    """What users say who want it: names, aliases, examples."""
+    said: Sequence[str] = ()  # what users say who want it: names, aliases, examples
     described: Sequence[str] = ()
     """What it is about. That alone runs nothing."""
     declared: Callable[[], Sequence[Argument]] = tuple
     call: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
     """Returns the tool's arguments for values by name and what was said; None: only a model can call it."""
-    entity_id: str = ""
-    """Has to be exposed, and known to the user."""
-    is_named: bool = False
-    """Its phrases are names: words that say "turn on" are said besides."""
-    needs_verb: bool = False
-    """Its name alone is not enough: words have to say whether it is turned on or run."""
-    answers: bool = False
-    """It changes nothing: a question may mean it."""
+    entity_id: str = ""  # has to be exposed, and known to the user
+    is_named: bool = False  # its phrases are names: words that say "turn on" are said besides
+    needs_verb: bool = False  # its name alone is not enough: words have to say whether it is turned on or run
+    answers: bool = False  # it changes nothing: a question may mean it
     owned: bool = False
     """Its examples are the owner's own: it also runs where nothing but simple commands is answered without the model."""
-    skips_home: bool = False
-    """Names of the home in a sentence say nothing for or against it."""
+    skips_home: bool = False  # names of the home in a sentence say nothing for or against it
 
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     target: int
     is_said: bool
-    text: str
-    """With the values of arguments taken out."""
+    text: str  # with the values of arguments taken out
     numbers: tuple[int, ...]
     weights: tuple[float, ...]
 
@@ -91,8 +83,7 @@ class Utterance:
     """A sentence, and what its values are read with."""
 
     text: str
-    home: HomeSnapshot
-    """What the user may know of."""
+    home: HomeSnapshot  # what the user may know of
     now: datetime
     state_of: Callable[[str], State | None]
 
@@ -109,10 +100,8 @@ class Fit:
     timeless: str = ""
     """What was said without how long it is to last, where that is a value; empty: nothing was taken out."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    missing: Sequence[str] = ()
-    """Arguments that it needs and that have no value, or several."""
-    beside: frozenset[str] = frozenset()
-    """Words that only lead to a value: "with" 38 degrees."""
+    missing: Sequence[str] = ()  # arguments that it needs and that have no value, or several
+    beside: frozenset[str] = frozenset()  # words that only lead to a value: "with" 38 degrees
 
     def note(self, phrase: _Phrase, how_much: float) -> None:
         """Take how near one of its phrases is."""

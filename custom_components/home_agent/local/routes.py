@@ -72,14 +72,11 @@ class RouteMatch:
     """What a sentence means among the routes."""
 
     choice: RouteChoice
-    target: Route | None = None
-    """Set where it can run."""
+    target: Route | None = None  # set where it can run
     arguments: dict[str, Any] = field(default_factory=dict)
     tool: HomeAgentTool | None = None
-    tools: tuple[str, ...] = ()
-    """Names of the tools of the best two."""
-    before: str = ""
-    """What was said without the values of the arguments; empty where there were none."""
+    tools: tuple[str, ...] = ()  # names of the tools of the best two
+    before: str = ""  # what was said without the values of the arguments; empty where there were none
 
 
 class _SaidBefore:

@@ -111,10 +111,8 @@ class NearestSentence:
     """The sentence of Home Assistant's that is closest to one that was not recognised."""
 
     result: RecognizeResult | None
-    hidden: str = ""
-    """The name in it that is not exposed; the result has nonsense instead."""
-    known: str = ""
-    """The name in it of something that is exposed, but for which no sentence says this."""
+    hidden: str = ""  # the name in it that is not exposed; the result has nonsense instead
+    known: str = ""  # the name in it of something that is exposed, but for which no sentence says this
 
     @property
     def is_custom(self) -> bool:
@@ -127,8 +125,7 @@ class Done:
     """The sentence was carried out or answered, also if carrying it out failed."""
 
     said: intent.IntentResponse | Answer
-    is_known: bool = False
-    """Whether Home Assistant's recogniser was told what "it" means from now on."""
+    is_known: bool = False  # whether Home Assistant's recogniser was told what "it" means from now on
     note: Note | None = None
 
     @property
@@ -168,14 +165,10 @@ class Ask:
 class NotMine:
     """The sentence is left to the next reader, with what was found."""
 
-    recognised: Recognised | None = None
-    """The intent that it fits; nothing came of it."""
-    mismatch: Mismatch | None = None
-    """Why nothing in the home fits that."""
-    refused: Refused | None = None
-    """Why it may not be done, where the next reader may find another way."""
-    asks_later: bool = False
-    """Whether it is answered as a question only if it is no command."""
+    recognised: Recognised | None = None  # the intent that it fits; nothing came of it
+    mismatch: Mismatch | None = None  # why nothing in the home fits that
+    refused: Refused | None = None  # why it may not be done, where the next reader may find another way
+    asks_later: bool = False  # whether it is answered as a question only if it is no command
     nearest: NearestSentence | None = None
     note: Note | None = None
 
@@ -196,8 +189,7 @@ class Sentence:
     turn: Turn
     user_input: ConversationInput
     chat_log: ChatLog
-    agent: DefaultAgent
-    """Home Assistant's own."""
+    agent: DefaultAgent  # Home Assistant's own
     language: Language
     home: HomeSnapshot
     coverage: Coverage

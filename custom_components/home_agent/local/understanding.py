@@ -54,22 +54,16 @@ class _Fitting:
     """The things that explain all words that are left, and what these words are; words by their places."""
 
     rest: Sequence[int]
-    told: set[int]
-    """Words that say what is to be done."""
+    told: set[int]  # words that say what is to be done
     kinds: Sequence[int]
-    whole: Mapping[int, int]
-    """The things of which a whole name was said, to how many words it has."""
-    written: Collection[int]
-    """Those of which a name was said as it is written, in no other form."""
-    group: Sequence[int]
-    """The things of which enough was said."""
+    whole: Mapping[int, int]  # the things of which a whole name was said, to how many words it has
+    written: Collection[int]  # those of which a name was said as it is written, in no other form
+    group: Sequence[int]  # the things of which enough was said
     kindly: set[int]
     placed: bool
-    only_place: bool
-    """Whether nothing else was said of them."""
+    only_place: bool  # whether nothing else was said of them
     plural: bool
-    everything: bool
-    """Whether all of them were said to be meant."""
+    everything: bool  # whether all of them were said to be meant
 
 
 class _PhrasingReading(SentenceReading):

@@ -37,10 +37,8 @@ _MAX_WORDS = 12
 class Picked:
     """What an answer to the question comes to."""
 
-    entity_ids: tuple[str, ...]
-    """In the order in which they were asked about; none of them: empty."""
-    is_certain: bool = True
-    """False: any one of them may be meant, and none of the others."""
+    entity_ids: tuple[str, ...]  # in the order in which they were asked about; none of them: empty
+    is_certain: bool = True  # false: any one of them may be meant, and none of the others
 
 
 async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask | NotMine:
