@@ -9,9 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MOST = {
-    "turn on the kitchen lights": (0, {"files": 29, "functions": 178, "pairs": 44}),
+    "turn on the kitchen lights": (0, {"files": 29, "functions": 179, "pairs": 44}),
     "I would love to have the living room ceiling light on , as it is getting late": (
-        2, {"files": 58, "functions": 380, "pairs": 105},
+        2, {"files": 58, "functions": 382, "pairs": 105},
     ),
 }  # fmt: skip
 """Sentences with the requests to the model that they take, and what one warm turn may pass through: what a reader would have to open."""

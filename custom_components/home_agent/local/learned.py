@@ -199,12 +199,8 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
     def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
         """Return the phrase that the words of a turn are, and its effects in this home; None if no phrase in use matches."""
         code, words = code_of(turn.language), plain_words(turn.text, turn.language)
-        if (
-            not self.after
-            or not self.rows(ProposalStatus.APPROVED)
-            or len(words) > MAX_WORDS
-            or is_asking(turn.text, turn.language)
-        ):
+        in_use = self.after and any(row.status is ProposalStatus.APPROVED for row in self._rows.values())
+        if not in_use or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
             return None
         for area_id in dict.fromkeys((turn.area_id or "", "")):
             row = self._in_use((code, " ".join(words), area_id))

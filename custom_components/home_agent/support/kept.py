@@ -279,13 +279,16 @@ class Kept[Row]:
         self._untold.append(changes)
         if len(self._untold) > 1:
             return
-        while self._untold:
-            for listener in tuple(self._listeners):
-                try:
-                    listener(self._untold[0])
-                except Exception:  # noqa: BLE001 - what others make of a change does not undo it
-                    LOGGER.exception("A listener to changes of %s failed", self.file)
-            self._untold.popleft()
+        try:
+            while self._untold:
+                for listener in tuple(self._listeners):
+                    try:
+                        listener(self._untold[0])
+                    except Exception:  # noqa: BLE001 - what others make of a change does not undo it
+                        LOGGER.exception("A listener to changes of %s failed", self.file)
+                self._untold.popleft()
+        finally:
+            self._untold.clear()
 
 
 class KeptThings:
