@@ -19,6 +19,7 @@ from homeassistant.util.json import JsonObjectType
 
 from .bounds import without_surplus
 from .const import LOGGER
+from .errors import where_of
 from .rows import as_row, from_row
 from .storage import SAVE_DELAY, Content, Report, StoredFile
 
@@ -284,8 +285,8 @@ class Kept[Row]:
                 for listener in tuple(self._listeners):
                     try:
                         listener(self._untold[0])
-                    except Exception:  # noqa: BLE001 - what others make of a change does not undo it
-                        LOGGER.exception("A listener to changes of %s failed", self.file)
+                    except Exception as err:  # noqa: BLE001 - what others make of a change does not undo it
+                        LOGGER.error("A listener to changes of %s failed: %s", self.file, where_of(err))
                 self._untold.popleft()
         finally:
             self._untold.clear()
