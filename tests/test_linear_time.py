@@ -530,7 +530,7 @@ PLACES: Mapping[str, Place] = {
             INDEX.called(text),
             INDEX.nearly_said(compared.words(text)),
         ),
-        words="kitchen light kichen ligth, café ",
+        words="kitchen light kichen lihht, café ",
     ),
     "names in the home": Place(
         read=lambda text: names.NameIndex().changed({"light.a": (text,)}).mentioned_in("kitchen light")
