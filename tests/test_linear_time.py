@@ -45,6 +45,7 @@ from custom_components.home_agent.client.stream import (
     repeats_itself,
 )
 from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states, targets
+from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as said_arguments,
@@ -222,7 +223,9 @@ def home_of(name: str) -> snapshot.HomeSnapshot:
 def things_of(code: str) -> things_of_home.Things:
     """Return the words of a home with one light, in a language."""
     language = vocabulary.language_of(code, {})
-    return things_of_home.Things(home_of("Kitchen"), language, phrasings.phrasings_of(code), {"light.a": LIGHT_ON}.get)
+    return things_of_home.Things(
+        home_of("Kitchen"), language, phrasings.phrasings_of(code, SWITCHED), {"light.a": LIGHT_ON}.get
+    )
 
 
 def understood(text: str, code: str) -> None:

@@ -11,6 +11,7 @@ from homeassistant.generated.languages import LANGUAGES
 from jsonschema import Draft202012Validator, FormatChecker
 import pytest
 
+from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.languages import data
 from custom_components.home_agent.languages.data import (
     ENGLISH,
@@ -126,7 +127,7 @@ def test_whoever_is_polite_says_the_same_in_each_language() -> None:
     for code in CODES:
         if code in ("ja", "th", "zh"):  # no spaces: those sentences are left to Home Assistant
             continue
-        known = phrasings_of(code)
+        known = phrasings_of(code, SWITCHED)
         for courtesy in {*data_of(code).courtesies} - ANSWERED.get(code, set()):
             said = tuple(fold(run) for run in runs(courtesy))
             counts[code, courtesy] = (

@@ -12,6 +12,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
+from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import COMMANDS, phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
@@ -61,7 +62,7 @@ def things(
     known = {item: (name, area) for item, (name, area, _) in HOME.items()} | dict(more or {})
     entities = {item: HomeEntity(item, (name,), area) for item, (name, area) in known.items()}
     areas = {item: HomeArea(item, (name,)) for item, name in AREAS.items()}
-    return Things(HomeSnapshot(entities, areas), language_of(language, {}), phrasings_of(language), state_of)
+    return Things(HomeSnapshot(entities, areas), language_of(language, {}), phrasings_of(language, SWITCHED), state_of)
 
 
 KNOWN = {language: things(language) for language in ("en", "de")}
@@ -305,7 +306,7 @@ def test_other_languages(language: str) -> None:
         for item, (_, attributes, _) in said["entities"].items()
     }
     known = Things(
-        HomeSnapshot(entities, areas), language_of(language, {}, language), phrasings_of(language), states.get
+        HomeSnapshot(entities, areas), language_of(language, {}, language), phrasings_of(language, SWITCHED), states.get
     )
     commands, others = said["sentences"][language]["commands"], said["sentences"][language]["none"]
     assert min(len(commands), len(others)) > 5
@@ -323,7 +324,7 @@ def test_other_languages(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "nl", "pl", "ru", "sv", "cs", "pt"])
 def test_every_language_brings_its_phrases(language: str) -> None:
-    routes = phrasings_of(language).routes
+    routes = phrasings_of(language, SWITCHED).routes
     assert {"HassTurnOn", "HassTurnOff", "HassLightSet"} <= {route.intent for route in routes} <= set(COMMANDS)
     assert all(route.needed or route.values for route in routes)
 

@@ -6,6 +6,7 @@ from typing import Any
 from homeassistant.core import State
 import pytest
 
+from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
@@ -113,7 +114,7 @@ def _home(language: str, *, without: str = "", celsius: bool = True) -> Things:
     }
     areas = {key: HomeArea(key, (names[language],)) for key, names in AREAS.items()}
     home = HomeSnapshot(entities, areas)
-    return Things(home, language_of(language, {}), phrasings_of(language), STATES.get, celsius=celsius)
+    return Things(home, language_of(language, {}), phrasings_of(language, SWITCHED), STATES.get, celsius=celsius)
 
 
 KNOWN = {language: _home(language) for language in ("en", "de")}
@@ -324,7 +325,7 @@ def test_a_name_is_not_that_of_two_things() -> None:
     """What is as near to two names, or to a name and another word, is neither."""
     names = {"switch.a": "Sternkirsche", "switch.b": "Sternkorsche", "switch.c": "Ofen", "switch.d": "Kettle"}
     home = HomeSnapshot({key: HomeEntity(key, (name,), None) for key, name in names.items()}, {})
-    known = Things(home, language_of("de", {}), phrasings_of("de"), STATES.get)
+    known = Things(home, language_of("de", {}), phrasings_of("de", SWITCHED), STATES.get)
     for sentence in ("Schalte Sternkrsche ein", "Schalte Offen ein"):
         assert not understand(sentence, known, STATES.get).wishes, sentence
     assert understand("Schalte Kettel ein", known, STATES.get).wishes[0].targets == ("switch.d",)

@@ -13,6 +13,7 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr, en
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
+from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
@@ -204,7 +205,7 @@ def test_every_language_reads_its_answer(language: str, names: Sequence[str], an
         {item: HomeEntity(item, (name,), "living") for item, name in zip(ids, names, strict=True)},
         {"living": HomeArea("living", ("Salon",))},
     )
-    known = Things(home, language_of(language, {}, language), phrasings_of(language), lambda _: None)
+    known = Things(home, language_of(language, {}, language), phrasings_of(language, SWITCHED), lambda _: None)
     for answer, meant in answers.items():
         picked = read_choice(answer, known)
         assert picked is not None, answer

@@ -31,6 +31,8 @@ COMMANDS = (
     "HassLawnMowerStartMowing", "HassLawnMowerDock",
 )  # fmt: skip
 """Intents that do something to things of the home, and to nothing else."""
+SWITCHED = "switched"
+"""Stands among the domains of a command for all that can be turned on and off."""
 _MOST_WAYS = 400  # of one part of a sentence; one with more is no phrase
 _MOST_PHRASES = 60  # of one sentence
 _DEEPEST = 8
@@ -72,10 +74,13 @@ class Phrasings:
 
 
 @lru_cache(maxsize=6)
-def phrasings_of(code: str) -> Phrasings:
-    """Return the routes of a language by its code. Reads files, and takes some tens of milliseconds."""
+def phrasings_of(code: str, switched: frozenset[str]) -> Phrasings:
+    """Return the routes of a language by its code; `switched` are the domains that can be turned on and off.
+
+    Reads files, and takes some tens of milliseconds.
+    """
     own, told = data_of(code), get_intents(code) or get_intents(code.split("-", maxsplit=1)[0]) or {}
-    reader = _PhrasingReader(told)
+    reader = _PhrasingReader(told, switched)
     joins = frozenset(word for text in (*own.follow_ups.joins, *own.claims.joins) for word in _words(text))
     found: dict[tuple[Any, ...], Phrasing] = {}
     for route in itertools.chain(reader.told(), reader.said(own.commands)):
@@ -118,9 +123,10 @@ class _Way:
 
 
 class _PhrasingReader:
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, told: Mapping[str, Any], switched: frozenset[str]) -> None:
         """Take them as they are installed."""
         self._told = told
+        self._switched = switched
         self._rules: Mapping[str, str] = told.get("expansion_rules") or {}
         self._of_rule: dict[str, list[_Way] | None] = {}
         self.values = {
@@ -146,11 +152,14 @@ class _PhrasingReader:
     def said(self, commands: Sequence[CommandPhrases]) -> Iterator[Phrasing]:
         """Yield the routes of commands, as our data file has them."""
         for command in commands:
+            domains = frozenset(command.domains)
+            if SWITCHED in domains:
+                domains = domains - {SWITCHED} | self._switched
             for sentence in command.sentences:
                 for needed, beside, values, names in self._phrases(sentence):
                     yield Phrasing(
                         intent=command.intent,
-                        domains=frozenset(command.domains),
+                        domains=domains,
                         slots=command.slots,
                         values=values,
                         change=command.change,

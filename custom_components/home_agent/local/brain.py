@@ -8,6 +8,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.const import UnitOfTemperature
 from homeassistant.core import HomeAssistant
 
+from ..home.domains import SWITCHED
 from ..home.exposure import may_know
 from ..home.snapshot import HomeSnapshot
 from ..languages.phrasings import phrasings_of
@@ -80,7 +81,9 @@ class Brain:
 
     def things_of(self, home: HomeSnapshot, language: Language) -> Things:
         """Return the words of a home as it is now."""
-        return Things(home, language, phrasings_of(language.code), self._hass.states.get, celsius=self._is_celsius)
+        return Things(
+            home, language, phrasings_of(language.code, SWITCHED), self._hass.states.get, celsius=self._is_celsius
+        )
 
     @property
     def _is_celsius(self) -> bool:

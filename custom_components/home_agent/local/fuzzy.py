@@ -11,6 +11,7 @@ from typing import Any
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.helpers import area_registry as ar, intent
 
+from ..home.domains import SWITCHED
 from ..home.exposure import may_know
 from ..languages.phrases import is_altered, is_question, is_remark
 from ..languages.phrasings import COMMANDS, phrasings_of
@@ -101,7 +102,7 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
     if entity is None:
         return False
     words = words_of(sentence.turn.text)
-    routes = phrasings_of(sentence.language.code)
+    routes = phrasings_of(sentence.language.code, SWITCHED)
     meant = [one for one in routes.routes if one.intent == frame.intent and entity.domain in one.domains]
     meant = [one for one in meant if not one.values]
     for name in dict.fromkeys(words_of(name) for name in entity.names):

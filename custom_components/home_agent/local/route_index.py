@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
+from ..home.domains import SWITCHED
 from ..home.domains.script import TRIGGER
 from ..home.names import stems_of
 from ..home.snapshot import HomeSnapshot
@@ -122,7 +123,7 @@ class RouteIndex:
         self.targets, self.language, self.home = targets, language, home
         self.tools = {tool.name: tool for tool in tools}
         self.lexicon: Lexicon = Lexicon()
-        known = phrasings_of(language.code)
+        known = phrasings_of(language.code, SWITCHED)
         self._harmless, self._polite = known.harmless, known.polite
         self._on: dict[str, list[Phrasing]] = {}
         """Ways to say that something is to be turned on, by its domain."""

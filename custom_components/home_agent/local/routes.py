@@ -26,7 +26,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..client.messages import add_calls, add_result
-from ..home.domains import DOMAINS, UNKNOWN
+from ..home.domains import DOMAINS, SWITCHED, UNKNOWN
 from ..home.domains.script import fields_of
 from ..home.exposure import is_exposed
 from ..home.snapshot import HomeSnapshot
@@ -410,7 +410,7 @@ def _commands(code: str) -> tuple[str, ...]:
     """Return words by which a command to things of a home is known, of our data or of the sentences that are installed."""
     if orders := data_of(code).orders:
         return tuple(orders)
-    known = phrasings_of(code)
+    known = phrasings_of(code, SWITCHED)
     empty = known.prepositions | known.harmless
     said = (phrase for route in known.routes for group in route.needed for phrase in sorted(group))
     told = dict.fromkeys(" ".join(word for word in phrase if word not in empty) for phrase in said)

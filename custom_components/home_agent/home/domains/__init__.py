@@ -24,6 +24,7 @@ def domains_where(test: Callable[[Domain], object]) -> frozenset[str]:
 
 RUNNERS = domains_where(lambda record: record.is_runner)
 """Domains that change other entities and not themselves."""
+SWITCHED = domains_where(lambda record: "turn_on" in record.on and not record.is_runner and not record.runs)
 IN_A_ROOM = domains_where(lambda record: record.in_a_room)
 READ_ONLY = domains_where(lambda record: not record.actions)
 LIGHTS = domains_where(lambda record: record.is_light)
