@@ -124,15 +124,13 @@ async def _async_run(
         if not result.error:
             told, outcomes = result.data["result"], acting.record.written
             done.append(ConfirmedCall(call=call, result=told if isinstance(told, dict) else {}, outcomes=outcomes))
-            if answer := call.tool.answer(told):
-                answers.append(answer)
+            answers += filter(None, (call.tool.answer(told),))
         if chat_log is not None:
             add_result(chat_log, turn.agent_id, tool_input, result)
     if turn.record.request_id is not None:  # a delegated request needs a yes of its own
         return Answer(needs_confirmation=True)
     if len(answers) == len(calls):
-        by_model = any(call.tool.answers for call in calls)
-        origin = AnswerOrigin.MODEL if by_model else AnswerOrigin.LOCAL
+        origin = AnswerOrigin.MODEL if any(call.tool.answers for call in calls) else AnswerOrigin.LOCAL
         return Answer(text="\n\n".join(answers), origin=origin)
     key = "confirm_failed" if not done else "confirm_partly" if len(done) < len(calls) else "confirm_done"
     said = [*dict.fromkeys(not_run)]
