@@ -110,7 +110,10 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
 async def async_check(
     hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
 ) -> FormError | None:
-    """Return an error, `FAILED` if server or model cannot be used. `memories` is no collection of documents."""
+    """Return an error, `FAILED` if server or model cannot be used.
+
+    `memories` is the collection of the memory, which must not be one of documents: more people may read those.
+    """
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
     names = (settings.collection, *settings.additional_collections)
     if wrong := next((name for name in names if not is_collection_name(name)), None):

@@ -54,7 +54,10 @@ async def async_may_see_all(call: ServiceCall) -> bool:
 
 
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
-    """Return a turn without text; it asks on `confirm_via`, else in the response, but never inside another turn."""
+    """Return a turn without text; it asks on `confirm_via`, else in the response, but never inside another turn.
+
+    The model of that one could confirm by itself.
+    """
     user = await async_user(call)
     return Turn(
         profile=profile,

@@ -1,4 +1,7 @@
-"""`delegate_to_service`: hand a request to another agent, in its own conversation, for the same user."""
+"""`delegate_to_service`: hand a request to another agent, in its own conversation, for the same user.
+
+It acts under its own rules and those of the delegating agent; its confirmations are asked by the user's own turn.
+"""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,17 +1,20 @@
 """Extensions of other integrations, and the Light Schema that is derived from them."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant
+from homeassistant.util.json import JsonValueType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent import async_register_extension
 from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.tools.extensions.extension import ExtensionTool
 from custom_components.home_agent.tools.extensions.extensions import NO_USER, Extensions
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, chefbyte, coachbyte
 from tests.house import set_up
+from tests.policy.effects.notes import WriteNote
 from tests.tools.custom.conftest import issues
 
 NO_SHIPPED = Profile(subentry_id="profile-1", extensions=("ChefByte", "CoachByte"))
@@ -131,3 +134,16 @@ async def test_a_profile_routes_to_those_it_names(hass: HomeAssistant) -> None:
     assert await names(never_offer=("chefbyte_update_*",)) == ["ChefByte", "CoachByte"]
     assert await names(never_offer=("CHEFBYTE_*",)) == ["CoachByte"]
     assert {"ChefByte", "CoachByte"} <= {*await names(extensions=("all",))}
+
+
+class SaysMore(WriteNote):
+    """Has words of its own for after a yes."""
+
+    @override
+    def answer(self, result: JsonValueType) -> str:
+        return f"Well done: {result}"
+
+
+def test_an_alias_says_after_a_yes_what_its_tool_says() -> None:
+    alias = ExtensionTool(SaysMore(), name="COACH_TODAY", summary="Today.", example="Today?")
+    assert alias.answer("push-ups") == "Well done: push-ups"

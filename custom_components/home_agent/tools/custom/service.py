@@ -1,4 +1,7 @@
-"""Handler `service`: an action of Home Assistant, whose data and targets a model's arguments become."""
+"""Handler `service`: an action of Home Assistant, whose data and targets a model's arguments become.
+
+All entities in them must be exposed, and the user must be allowed to control them: `automation.trigger`, scripts and scenes reach far.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""An extension: a domain with a prompt and tools, which are aliases of others, and the Light Schema of several."""
+"""An extension: a domain with a prompt and tools, which are aliases of others, and the Light Schema of several.
+
+Plan, permission, confirmation, verification and undo of an alias are those of the tool beneath; the owner's lists hold by either name.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,6 +156,10 @@ class ExtensionTool(HomeAgentTool):
     @override
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
         return self.tool.done_with(plan, result)
+
+    @override
+    def answer(self, result: JsonValueType) -> str:
+        return self.tool.answer(result)
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
