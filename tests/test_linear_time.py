@@ -44,7 +44,7 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.home import actions, exposure, names, parameters, snapshot, states, targets
+from custom_components.home_agent.home import exposure, names, parameters, snapshot, states, targets, telling_names
 from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
@@ -659,10 +659,14 @@ PLACES: Mapping[str, Place] = {
     ),
     "names of services": Place(
         read=lambda text: (
-            actions.is_sensitive_service.__wrapped__("a", text),
-            actions.is_sensitive_service.__wrapped__("a", f"{text}\n"),
+            telling_names.is_sensitive_service.__wrapped__("a", text),
+            telling_names.is_sensitive_service.__wrapped__(text, f"{text}\n"),
+            telling_names.guards.__wrapped__(text),
+            telling_names.only_tells(text, text),
+            telling_names.reason_of_name(f"switch.{text}", "turn_on", {}),
+            telling_names.reason_of_name("remote.a", "send_command", {"device": text, "command": text}),
         ),
-        words="_call_send_credential_user_code",
+        words="_call_send_credential_user_code_set_a_door_open_alarm_silence",
     ),
     "wildcards of the owner": Place(
         read=lambda text: text in exposure.Names(["light.*kitchen*", "*_door", "script__a"]), words="light.kitche_doo"

@@ -14,8 +14,8 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockEntityPlatform
 
-from custom_components.home_agent.home.actions import Judgement, judge
 from custom_components.home_agent.home.contents import contents_of
+from custom_components.home_agent.home.judgement import Judgement, judge
 from custom_components.home_agent.turn.plan import DESTRUCTIVE, DISARM, OPEN_DOOR, UNLOCK, ServiceCall
 from tests.entities import Put
 
@@ -78,8 +78,8 @@ async def test_a_variable_that_is_given_is_judged_by_who_gives_it(hass: HomeAssi
 async def test_what_is_inside_is_told_once_for_each_action(hass: HomeAssistant) -> None:
     await scripts(hass, a=[UNLOCKING, UNLOCKING, {"action": "script.b"}], b=[UNLOCKING, {"action": "script.a"}])
     found = started(hass, "script.a")
-    assert found.inside == (ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",)),)
-    assert {"lock.a", "lock.unlock", "script.b"} <= {*found.reached}
+    assert found.reach.inside == (ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",)),)
+    assert {"lock.a", "lock.unlock", "script.b"} <= {*found.reach.reached}
 
 
 async def test_what_was_read_is_kept_until_it_changes(hass: HomeAssistant) -> None:
@@ -177,8 +177,8 @@ async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons
     found = called(hass, service, "switch.strike")
     assert found.reasons == reasons
     if reasons:
-        assert found.inside == (ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",)),)
-        assert {"lock.a", "lock.unlock"} <= {*found.reached}
+        assert found.reach.inside == (ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",)),)
+        assert {"lock.a", "lock.unlock"} <= {*found.reach.reached}
 
 
 @pytest.mark.parametrize(("domain", "config", "asked", "plain"), [

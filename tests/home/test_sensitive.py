@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.home.actions import judge
+from custom_components.home_agent.home.judgement import judge
 from custom_components.home_agent.turn.plan import DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, ServiceCall
 from tests.entities import Put
 
@@ -38,7 +38,16 @@ GARAGE = {"device_class": "garage"}
     ("cover.a", "closed", {"device_class": "door"}, "turn_on", {}, OPEN_DOOR),
     ("cover.a", "closed", GARAGE, "toggle", {}, OPEN_DOOR),
     ("cover.a", "unknown", GARAGE, "toggle", {}, OPEN_DOOR),
-    ("cover.a", "open", GARAGE, "toggle", {}, None),
+    ("cover.a", "open", GARAGE, "toggle", {}, OPEN_DOOR),
+    ("cover.a", "open", {**GARAGE, "current_position": 40}, "toggle", {}, OPEN_DOOR),
+    ("cover.a", "opening", {**GARAGE, "current_position": 100}, "toggle", {}, OPEN_DOOR),
+    ("cover.a", "closing", {**GARAGE, "current_position": 40}, "toggle", {}, OPEN_DOOR),
+    ("cover.a", "open", {**GARAGE, "current_position": 100}, "toggle", {}, None),
+    ("cover.a", "open", {**GARAGE, "current_position": 40}, "open_cover", {}, OPEN_DOOR),
+    ("cover.a", "closing", GARAGE, "stop_cover", {}, None),
+    ("cover.a", "open", {**GARAGE, "current_tilt_position": 40}, "toggle_cover_tilt", {}, OPEN_DOOR),
+    ("cover.a", "open", {**GARAGE, "current_tilt_position": 100}, "toggle_cover_tilt", {}, None),
+    ("cover.a", "open", {"device_class": "blind", "current_position": 40}, "toggle", {}, None),
     ("cover.a", "open", GARAGE, "close_cover", {}, None),
     ("cover.a", "open", GARAGE, "set_cover_position", {"position": 0}, None),
     ("cover.a", "open", GARAGE, "set_cover_position", {"position": 1}, OPEN_DOOR),
@@ -47,7 +56,14 @@ GARAGE = {"device_class": "garage"}
     ("valve.a", "closed", {}, "open_valve", {}, OPEN_VALVE),
     ("valve.a", "closed", {}, "toggle", {}, OPEN_VALVE),
     ("valve.a", "closed", {}, "set_valve_position", {"position": 5}, OPEN_VALVE),
+    ("valve.a", "open", {"current_position": 40}, "toggle", {}, OPEN_VALVE),
+    ("valve.a", "open", {"current_position": 100}, "toggle", {}, None),
     ("valve.a", "open", {}, "close_valve", {}, None),
+    ("siren.a", "on", {}, "turn_off", {}, DISARM),
+    ("siren.a", "unknown", {}, "toggle", {}, DISARM),
+    ("siren.a", "off", {}, "toggle", {}, None),
+    ("siren.a", "off", {}, "turn_on", {}, None),
+    ("alarm_control_panel.a", "disarmed", {}, "alarm_trigger", {}, None),
     ("light.a", "on", {}, "turn_off", {}, None),
     ("automation.a", "on", {}, "turn_off", {}, DESTRUCTIVE),
     ("automation.a", "on", {}, "toggle", {}, DESTRUCTIVE),

@@ -138,14 +138,14 @@ async def test_deleting_is_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -
     )  # fmt: skip
 
 
-async def test_intent_of_somebody_else_may_mean_another_name(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+async def test_an_intent_of_another_integration_is_asked_about(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     class PlaySong(intent.IntentHandler):
         intent_type = "PlaySong"
 
     intent.async_register(hass, PlaySong())
     result = plan_of(hass, make_turn(), Recognised(name="PlaySong", slots={"name": "Yesterday"}))
-    assert isinstance(result, Mismatch)
-    assert not result.certain
+    assert isinstance(result, Plan)
+    assert (result.action, result.targets) == (ActionClass.SENSITIVE, ())
 
 
 @pytest.mark.parametrize(("name", "slots", "wording"), [

@@ -4,17 +4,19 @@ The witness looks at the results of an attempt from outside: states, service cal
 and what arrived at the two servers on loopback, one of which nobody may ever be led to.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import json
 import re
 from typing import Any
 
 from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.components.conversation.agent_manager import get_agent_manager
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED, MATCH_ALL
-from homeassistant.core import Context, Event, HomeAssistant, callback
+from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callback
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -143,6 +145,33 @@ def _place(hass: HomeAssistant) -> None:
         assert entry.device_id is not None
         registry.async_update_entity(entity_id, labels={label.label_id})
         devices.async_update_device(entry.device_id, area_id=area.id)
+
+
+OPENED = {DOOR: "unlocked", GARAGE: "open", ALARM: "disarmed", HIDDEN_DOOR: "unlocked"}
+"""What a service of an integration makes of what it is called for."""
+
+
+def act_on(hass: HomeAssistant, action: str, entity_id: str) -> None:
+    """Add an action of some integration that opens or disarms an entity, whatever it is called with."""
+    domain, _, service = action.partition(".")
+
+    def opens(_call: ServiceCall) -> None:
+        state = hass.states.get(entity_id)
+        assert state is not None
+        hass.states.async_set(entity_id, OPENED[entity_id], state.attributes)
+
+    hass.services.async_register(domain, service, callback(opens))
+
+
+async def understand(hass: HomeAssistant, **sentences: Sequence[str]) -> None:
+    """Have an owner write sentences for intents."""
+    manager = get_agent_manager(hass)
+    custom = {METADATA_CUSTOM_SENTENCE: True}
+    manager.update_config_intents(
+        {name: {"data": [{"sentences": list(said), "metadata": custom}]} for name, said in sentences.items()}
+    )
+    assert manager.default_agent is not None
+    await manager.default_agent.async_reload("en")
 
 
 def registry_id(hass: HomeAssistant, entity_id: str) -> str:

@@ -1,24 +1,22 @@
-"""What an entity can do now, the service calls that an action comes to, why they need a yes, and what they should lead to.
+"""What an entity can do now, the service calls that an action comes to, and what they should lead to.
 
 The source of truth is the records in domains/, the entity's features and attributes, and the registered services. Tools and
 error texts ask here, so that nothing is offered that is refused later.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from homeassistant.components.alarm_control_panel import AlarmControlPanelState
-from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
+from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
 import probatio
 
 from ..support.errors import ToolRefusal
-from ..turn.plan import DESTRUCTIVE, ServiceCall
-from .contents import SWITCH_AS_X, TOGGLE, UNFORESEEN, inner_calls
+from ..turn.plan import ServiceCall
 from .domain import Action, Domain, Goal, Step, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
@@ -337,130 +335,6 @@ def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     registry, hidden = er.async_get(hass), er.RegistryEntryHider.INTEGRATION
     found = ((member, registry.async_get(member)) for member in members(hass, entity_id))
     return tuple(member for member, entry in found if entry is None or entry.hidden_by is not hidden)
-
-
-# Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
-
-
-_INTEGRATIONS = frozenset(
-    {
-        "alexa_devices", "backup", "conversation", "downloader", "hassio", "home_agent", "mqtt", "notify", "pyscript",
-        "python_script", "rest_command", "shell_command", "telegram_bot", "update", "zwave_js",
-    }
-)  # fmt: skip
-"""Every action of these: the machine and its updates, programs and requests of the owner's, messages to people and networks."""
-_DESTRUCTIVE = frozenset(
-    {
-        ("device_tracker", "see"), ("homeassistant", "set_location"), ("homeassistant", "stop"), ("recorder", "disable"),
-        ("shopping_list", "clear_completed_items"), ("zha", "permit"),
-    }
-)  # fmt: skip
-_HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
-_VERBS = re.compile(
-    r"(?<![^_])(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?![^_])"
-)
-"""Parts of names of actions that cannot be undone, or that reach beyond the home."""
-_KEYS_OF_DOORS = re.compile(r"credential|lock_user|user_?code")
-"""Who can open a lock from now on, unless it is only told (`get_`)."""
-
-
-@lru_cache(maxsize=1024)
-def is_sensitive_service(domain: str, service: str) -> bool:
-    """Return whether an action needs the user's yes by its name alone."""
-    record = DOMAINS.get(domain, UNKNOWN)
-    if service in record.harmless or (domain, service) in _HARMLESS:
-        return False
-    if domain in _INTEGRATIONS or service in record.destructive or (domain, service) in _DESTRUCTIVE:
-        return True
-    return _VERBS.search(service) is not None or (
-        not service.startswith("get_") and _KEYS_OF_DOORS.search(service) is not None
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """Why a call needs the user's yes, and what it reaches that it does not name."""
-
-    reasons: tuple[str, ...] = ()
-    inside: tuple[ServiceCall, ...] = ()
-    """What the scenes, scripts and automations that it starts do, as far as that needs a yes; one of each service."""
-    reached: tuple[str, ...] = ()
-    """Entities and actions that it comes to besides: in groups, behind other entities, in what it starts."""
-
-
-def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
-    """Return what a call comes to; a group is as sensitive as each of its members, a script as all that it may do."""
-    reasons = dict.fromkeys(_reasons(hass, call))
-    reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
-    inside: dict[tuple[str, str], dict[str, None]] = {}
-    for inner in inner_calls(hass, call, members, _behind):
-        reached[inner.action] = None
-        for entity_id in inner.entity_ids:
-            reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
-        if why := [*_reasons(hass, inner, blind=True)]:
-            reasons |= dict.fromkeys(why)
-            sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
-            inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
-    started = (
-        ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
-        for (domain, service), found in inside.items()
-    )
-    return Judgement(reasons=tuple(reasons), inside=tuple(started), reached=tuple(reached))
-
-
-def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
-    """Return what may become of entities that stand in the arguments of something else: the most that a toggle may do."""
-    call = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=tuple(entity_ids))
-    found = judge(hass, call)
-    return replace(found, reasons=tuple(dict.fromkeys((*_reasons(hass, call, blind=True), *found.reasons))))
-
-
-def _reasons(hass: HomeAssistant, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
-    """Yield the reasons of a call itself. `blind`: what is so now need not be so any more when it is made."""
-    is_unforeseen = (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN)
-    if is_unforeseen or is_sensitive_service(call.domain, call.service):
-        yield DESTRUCTIVE
-    for entity_id in call.entity_ids:
-        yield from _reasons_of(hass, entity_id, call, blind=blind)
-
-
-def _reasons_of(hass: HomeAssistant, entity_id: str, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
-    """Yield the reasons for which a call needs a yes because of one of its entities."""
-    for concerned in (entity_id, *members(hass, entity_id)):
-        domain = split_entity_id(concerned)[0]
-        if (judge_of := DOMAINS.get(domain, UNKNOWN).sensitive) is not None:
-            state = hass.states.get(concerned)
-            if blind and state is not None and TOGGLE in call.service:
-                state = State(concerned, STATE_UNKNOWN, state.attributes, validate_entity_id=False)
-            if reason := judge_of(state, call.service, call.data):
-                yield reason
-        elif domain == "switch":
-            for wrapper in _wrappers(hass, concerned):
-                toggle = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=(wrapper,))
-                yield from _reasons_of(hass, wrapper, toggle, blind=True)
-
-
-def _behind(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
-    """Yield what moves with an entity: members of a group, the switch behind another kind of thing, and the other way round."""
-    yield from members(hass, entity_id)
-    registry = er.async_get(hass)
-    if (entry := registry.async_get(entity_id)) is None:
-        return
-    if entry.platform == SWITCH_AS_X and entry.config_entry_id:
-        config = hass.config_entries.async_get_entry(entry.config_entry_id)
-        if config is not None and (behind := er.async_resolve_entity_id(registry, str(config.options[CONF_ENTITY_ID]))):
-            yield behind
-    elif entry.domain == "switch":
-        yield from _wrappers(hass, entity_id)
-
-
-def _wrappers(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
-    """Yield the entities that show a switch as another kind of thing."""
-    registry = er.async_get(hass)
-    for config in hass.config_entries.async_entries(SWITCH_AS_X):
-        if er.async_resolve_entity_id(registry, str(config.options.get(CONF_ENTITY_ID))) == entity_id:
-            for entry in er.async_entries_for_config_entry(registry, config.entry_id):
-                yield entry.entity_id
 
 
 # What a call should lead to, as far as the state of an entity can show it.

@@ -1,12 +1,13 @@
 """What scenes, scripts and automations do when they are started: read from what Home Assistant keeps of them, as service calls.
 
-So are entities whose owner wrote what switching them does: templates, commands of a media player.
+So are the actions of an owner's intents, and entities whose owner wrote what switching them does: templates, commands of a media player.
 Home Assistant has validated it and filled in blueprints. What a template decides when it runs counts as everything that it may
 decide. A scene that an integration keeps to itself may do anything with the entities of the same hub.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 import re
 from typing import Any
 
@@ -26,14 +27,15 @@ from homeassistant.helpers.script import Script
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.update_coordinator import DataUpdateCoordinator
-from homeassistant.loader import DATA_CUSTOM_COMPONENTS
+from homeassistant.loader import DATA_CUSTOM_COMPONENTS, IntegrationNotLoaded, async_get_loaded_integration
 from homeassistant.util.hass_dict import HassKey
 
 from ..support.const import DOMAIN
 from ..turn.plan import ServiceCall
 from .domains import DOMAINS, RUNNERS, UNKNOWN, domains_where
+from .telling_names import only_tells
 
-SCENE, SCRIPT, AUTOMATION = "scene", "script", "automation"
+SCENE, SCRIPT, AUTOMATION, GROUP = "scene", "script", "automation", "group"
 SWITCH_AS_X = "switch_as_x"
 CONTAINERS = RUNNERS | {AUTOMATION}
 """Domains that contain written actions."""
@@ -56,6 +58,7 @@ MAX_CALLS = 20_000
 _STARTING = frozenset({"turn_on", "trigger", TOGGLE})
 _SWITCHED = ("heater_entity_id", "_switch_entity_id")
 """Where an entity keeps which one it switches, as it sees fit."""
+_SWITCHING = frozenset({"turn_on", "turn_off", TOGGLE, UNFORESEEN})
 _SHORT = {"on": "turn_on", "off": "turn_off"}
 _SEVERAL = frozenset({"turn_on", "set_percentage", TOGGLE})
 """Services for which an entity takes one of several actions: a brightness sets, a speed of nothing turns off."""
@@ -63,6 +66,10 @@ _TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LA
 _VARIABLE = re.compile(r"\s*\{\{-?\s*([a-z_]\w*)\s*-?\}\}\s*")
 _LITERAL_DOMAIN = re.compile(r"\s*([a-z_]\w*)\.")
 _ANY_DOMAIN = frozenset({"", HOMEASSISTANT_DOMAIN})
+_NAMES_TARGETS = re.compile(r"(?<![^_])(?:alarm|area|cover|device|door|entity|floor|gate|label|lock|target|valve)")
+"""Parts of keys under which an integration is told what its action is for."""
+MAX_DEPTH = 20  # of the data of a call
+MAX_IDS = 10_000  # characters of one text in it that are read as ids
 _KNOWN = frozenset(
     {
         cv.SCRIPT_ACTION_CHOOSE, cv.SCRIPT_ACTION_IF, cv.SCRIPT_ACTION_PARALLEL, cv.SCRIPT_ACTION_REPEAT,
@@ -89,6 +96,9 @@ _POSITIONS = {
     "current_position": {"cover": ("set_cover_position", "position"), "valve": ("set_valve_position", "position")},
     "current_tilt_position": {"cover": ("set_cover_tilt_position", "tilt_position")},
 }
+
+type _Waiting = tuple[str, str, Mapping[str, Any], frozenset[str]]
+"""A scene, script or automation that was started, by which service with which data, and the variables that it was given."""
 
 type ReachOf = Callable[[HomeAssistant, str], Iterable[str]]
 """Returns the members of a group, or all entities that move with an entity."""
@@ -141,8 +151,27 @@ _DATA_READ: HassKey[dict[str, tuple[object, Contents]]] = HassKey(f"{DOMAIN}_con
 """By entity id what was read, another object after a change, and what it does."""
 _JUDGED = domains_where(lambda record: record.sensitive is not None) - CONTAINERS
 """Domains whose entities may need a yes by themselves."""
+GUARDED = domains_where(lambda record: record.guards)
+"""Domains whose entities keep people, water or danger out."""
 _NOTHING = Contents()
 _ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
+
+
+@lru_cache(maxsize=1024)
+def is_foreign(domain: str, service: str) -> bool:
+    """Return whether a service may do anything to an entity that it is called for: it is none of those that are known here."""
+    if domain in _ANY_DOMAIN or domain in CONTAINERS or domain == GROUP:
+        return False
+    record = DOMAINS.get(domain)
+    return record is None or (service not in record.services and service not in _SWITCHING)
+
+
+def may_guard(hass: HomeAssistant, domain: str) -> bool:
+    """Return whether an integration may have locks, alarms, covers or valves; one that is not loaded may."""
+    try:
+        return bool(async_get_loaded_integration(hass, domain).platforms_exists(sorted(GUARDED)))
+    except IntegrationNotLoaded:
+        return True
 
 
 def is_written(hass: HomeAssistant, entity_id: str) -> bool:
@@ -164,11 +193,14 @@ def started(
         yield f"{SCRIPT}.{call.service}", "turn_on", {}
         return
     sources = entity_sources(hass)
+    starts = call.service if call.service in _STARTING else ""
+    if not starts and is_foreign(call.domain, call.service) and not only_tells(call.domain, call.service):
+        starts = TOGGLE
     for entity_id in call.entity_ids:
         for one in (entity_id, *members(hass, entity_id)):
             if split_entity_id(one)[0] in CONTAINERS:
-                if call.service in _STARTING:
-                    yield one, call.service, {}
+                if starts:
+                    yield one, starts, {}
             elif one in sources and is_written(hass, one):
                 yield one, call.service, call.data
             elif one in sources and sources[one]["domain"] == SWITCH_AS_X:
@@ -182,26 +214,55 @@ def inner_calls(hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind
 
     Targets that are variables which the call itself gives are left out: their values are judged where the call is made.
     """
-    seen: set[tuple[str, frozenset[str], str, bool]] = set()
     passed = _given(call.domain, call.service, call.data)
-    queue = [(*found, passed) for found in started(hass, call, members, behind)]
+    waiting = [(*found, passed) for found in started(hass, call, members, behind)]
+    yield from _followed(hass, waiting, members, behind)
+
+
+def sequence_calls(
+    hass: HomeAssistant, sequence: Sequence[Mapping[str, Any]], given: frozenset[str], members: ReachOf, behind: ReachOf
+) -> Iterator[ServiceCall]:
+    """Yield all that is called by a sequence of actions, by what they start, and so on.
+
+    Targets that are `given` variables are left out: their values are judged where they are known.
+    """
+    contents, waiting = _of_sequence(sequence), list[_Waiting]()
+    for written in contents.calls:
+        yield from _calls_of(hass, written, given - contents.assigned, waiting, members, behind)
+    yield from _followed(hass, waiting, members, behind)
+
+
+def _followed(hass: HomeAssistant, waiting: list[_Waiting], members: ReachOf, behind: ReachOf) -> Iterator[ServiceCall]:
+    """Yield what is called by scenes, scripts and automations that were started, each with the variables that it was given."""
+    seen: set[tuple[str, frozenset[str], str, bool]] = set()
     yielded = 0
-    while queue:
-        entity_id, service, data, given = queue.pop()
+    while waiting:
+        entity_id, service, data, given = waiting.pop()
         if (entity_id, given, service, bool(data)) in seen:
             continue
         seen.add((entity_id, given, service, bool(data)))
         contents = contents_of(hass, entity_id)
-        known = given - contents.assigned
         for written in contents.done_by(service, data):
             yielded += 1
             if yielded > MAX_CALLS or len(seen) > MAX_STARTED:
                 yield from _resolved(hass, _ANYTHING, frozenset())
                 return
-            passed = _given(written.domain, written.service, written.data, known)
-            for inner in _resolved(hass, written, known):
-                yield inner
-                queue += [(*found, passed) for found in started(hass, inner, members, behind)]
+            yield from _calls_of(hass, written, given - contents.assigned, waiting, members, behind)
+
+
+def _calls_of(
+    hass: HomeAssistant,
+    written: WrittenCall,
+    known: frozenset[str],
+    waiting: list[_Waiting],
+    members: ReachOf,
+    behind: ReachOf,
+) -> Iterator[ServiceCall]:
+    """Yield a call on its targets; what it starts waits."""
+    passed = _given(written.domain, written.service, written.data, known)
+    for call in _resolved(hass, written, known):
+        yield call
+        waiting += [(*found, passed) for found in started(hass, call, members, behind)]
 
 
 def _given(domain: str, service: str, data: Mapping[str, Any], known: frozenset[str] | None = None) -> frozenset[str]:
@@ -229,13 +290,17 @@ def _variables_in(value: object) -> frozenset[str]:
 
 def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) -> Iterator[ServiceCall]:
     entity_ids = dict.fromkeys(filter(None, (_entity_id(hass, item) for item in written.entity_ids)))
-    takes_any = written.domain in _ANY_DOMAIN
+    domains: Collection[str] = {written.domain}
+    if written.domain in _ANY_DOMAIN:
+        domains = _JUDGED | CONTAINERS
+    elif is_foreign(written.domain, written.service):
+        domains = {written.domain, *(GUARDED if may_guard(hass, written.domain) else ())}
     if written.places:
         selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(written.places)), expand_group=False)
         entity_ids |= dict.fromkeys(
             item
             for item in sorted(selected.indirectly_referenced)
-            if takes_any or split_entity_id(item)[0] == written.domain
+            if written.domain in _ANY_DOMAIN or split_entity_id(item)[0] in domains
         )
     if written.hub:  # its scenes are what is asked about
         entity_ids |= dict.fromkeys(
@@ -244,8 +309,7 @@ def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) 
             if written.hub in (entry.config_entry_id, entry.platform) and entry.domain in _JUDGED
         )
     if written.any_target or not written.variables <= known:
-        domains = sorted(_JUDGED | CONTAINERS) if takes_any else [written.domain]
-        entity_ids |= dict.fromkeys(hass.states.async_entity_ids(domains))
+        entity_ids |= dict.fromkeys(hass.states.async_entity_ids(sorted(domains)))
     data = {
         key: value.template if isinstance(value, Template) else value
         for key, value in written.data.items()
@@ -441,6 +505,9 @@ def _of_service(step: Mapping[str, Any]) -> Iterator[WrittenCall]:
     any_target = any_target or any(
         isinstance(key, Template) for part in given if isinstance(part, Mapping) for key in part
     )
+    if is_foreign(domain, service) and not only_tells(domain, service):
+        beside = (value for key, value in data.items() if key not in _TARGETS and _NAMES_TARGETS.search(key.casefold()))
+        any_target = any_target or any(isinstance(item, Template) for value in beside for item in _items(value))
     if domain == SCENE and service in ("apply", "create", "delete"):
         yield from _of_scene_made(data, any_target=any_target)
         return
@@ -466,7 +533,7 @@ def _of_service(step: Mapping[str, Any]) -> Iterator[WrittenCall]:
         any_target=any_target or (domain in (SCRIPT, "") and service == UNFORESEEN),
         data={key: value for key, value in data.items() if key not in _TARGETS},
     )
-    if domain in (SCRIPT, "") and (passed := tuple(_entities_in(data))):
+    if domain in (SCRIPT, "") and (passed := tuple(item for item in entities_in(data) if "." in item)):
         yield WrittenCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=passed)
 
 
@@ -505,16 +572,16 @@ def _items(value: object) -> Iterator[str | Template]:
                 yield from _items(item)
 
 
-def _entities_in(value: object) -> Iterator[str]:
-    """Yield the entity ids in what a script is given."""
+def entities_in(value: object, depth: int = MAX_DEPTH) -> Iterator[str]:
+    """Yield the entity ids in the data of a call, and other words that may be ids of a registry, in lower case."""
     match value:
         case str():
-            for part in value.split(","):
-                if valid_entity_id(entity_id := part.strip().lower()):
-                    yield entity_id
-        case Mapping():
+            for part in value.split(",") if len(value) <= MAX_IDS else ():
+                if valid_entity_id(word := part.strip().lower()) or word.isalnum():
+                    yield word
+        case Mapping() if depth:
             for item in value.values():
-                yield from _entities_in(item)
-        case list() | tuple() | set():
+                yield from entities_in(item, depth - 1)
+        case list() | tuple() | set() if depth:
             for item in value:
-                yield from _entities_in(item)
+                yield from entities_in(item, depth - 1)

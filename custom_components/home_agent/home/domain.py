@@ -53,6 +53,9 @@ type Build = Callable[[Subject, str, dict[str, object]], Sequence[Step] | None]
 type Sensitive = Callable[[State | None, str, Mapping[str, Any]], str | None]
 """Returns why a service with its data needs confirmation (turn/plan.py), or None."""
 
+type ComesTo = Callable[[State | None, str, Mapping[str, Any]], Iterable[str]]
+"""Returns the services that a service with its data is another name of: a position opens or closes."""
+
 type Restore = Callable[[Snapshot, State, set[str]], list[Step] | None]
 """Returns the steps that restore an entity, from its snapshot, its state and the aspects that differ; None if impossible."""
 
@@ -239,6 +242,13 @@ class Domain:
 
     # What needs the user's yes.
     sensitive: Sensitive | None = None
+    known: frozenset[str] = frozenset()
+    """Further services of which it is known what they do."""
+    guards: bool = False
+    """It keeps people, water or danger out: a service that is not known here counts as one that opens it."""
+    wary: Callable[[State | None, str, Mapping[str, Any]], bool] | None = None
+    """Whether a service with its data needs confirmation once text from outside has entered the conversation."""
+    comes_to: ComesTo | None = None
     destructive: frozenset[str] = frozenset()
     """Services that need confirmation although their names do not suggest it."""
     harmless: frozenset[str] = frozenset()
@@ -273,6 +283,12 @@ class Domain:
     def action(self, name: str) -> Action | None:
         """Return an action by its name or one of its other names."""
         return self.actions.get(self.words.get(name, name))
+
+    @property
+    def services(self) -> frozenset[str]:
+        """The services of which it is known what they do."""
+        named = (action.service for action in self.actions.values())
+        return frozenset((*named, *self.goals, *self.back.values(), *self.alternates, *self.harmless, *self.known))
 
     @property
     def switches_at_once(self) -> bool:

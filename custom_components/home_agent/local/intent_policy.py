@@ -22,12 +22,14 @@ from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
     COMMAND,
+    INTENT_SCRIPT,
     QUESTIONS,
     TIMERS,
     Mismatch,
     Recognised,
     as_said,
     async_handle,
+    is_of_owner,
     mismatch_of,
     pinned,
     plan_of,
@@ -59,9 +61,11 @@ class ConfirmedIntent(HomeAgentTool):
     judges_calls = True
     stands_alone = True
 
-    def __init__(self, recognised: Recognised) -> None:
-        """Wait with one intent."""
+    def __init__(self, hass: HomeAssistant, recognised: Recognised) -> None:
+        """Wait with one intent. The owner's own are the same as the tools that models have of them."""
         self.name = recognised.name
+        if is_of_owner(hass, recognised.name):
+            self.stands_for = f"{INTENT_SCRIPT}__{recognised.name}"
         self._recognised = recognised
 
     @override
@@ -145,7 +149,7 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
             return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
         if not is_covered and (left_out := sentence.coverage.of_action([meant], plan.targets)) is not None:
             return replace(left_out, recognised=meant)
-        sentence.means.policy.authorize(sentence.turn, plan, _call(meant, plan))
+        sentence.means.policy.authorize(sentence.turn, plan, _call(sentence.hass, meant, plan))
     except ToolError as err:
         return Refused(error=err, recognised=meant)
     changes = recognised.name not in CHANGES_NOTHING
@@ -161,11 +165,11 @@ def wait_along(sentence: Sentence, recognised: Recognised) -> None:
         ruling.drop()
         plan = plan_of(sentence.hass, sentence.turn, recognised)
         if isinstance(plan, Plan) and not ruling.is_other:
-            sentence.means.policy.confirmations.add(sentence.turn, _call(recognised, plan))
+            sentence.means.policy.confirmations.add(sentence.turn, _call(sentence.hass, recognised, plan))
 
 
-def _call(recognised: Recognised, plan: Plan) -> Call:
-    return Call(tool=ConfirmedIntent(recognised), arguments=dict(recognised.slots), plan=plan)
+def _call(hass: HomeAssistant, recognised: Recognised, plan: Plan) -> Call:
+    return Call(tool=ConfirmedIntent(hass, recognised), arguments=dict(recognised.slots), plan=plan)
 
 
 def against_reading(sentence: Sentence, recognised: Recognised, response: intent.IntentResponse) -> Refused | None:

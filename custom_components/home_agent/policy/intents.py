@@ -1,33 +1,38 @@
 """What a recognised sentence would do: an intent and its slots become a plan, before Home Assistant handles it.
 
 Home Assistant calls services from inside its intent handlers without asking. The targets are found here the way its
-handlers find them, at the moment they are about to; nothing awaits between this and the handler.
+handlers find them, at the moment they are about to; nothing awaits between this and the handler. What an intent of the owner's
+does is read from its actions; a handler of which nothing is known may do anything.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+import re
 from typing import Any
 
+from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.climate.const import ClimateEntityFeature
 from homeassistant.components.light.const import COLOR_MODES_BRIGHTNESS, COLOR_MODES_COLOR, ColorMode
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature
 from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
-from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.const import ATTR_ENTITY_ID, ENTITY_MATCH_ALL
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, intent
+from homeassistant.helpers.script import Script
 import probatio
 
-from ..home.actions import judge
 from ..home.contents import AUTOMATION, UNFORESEEN, waiting_for
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.domains.todo import listed
-from ..home.exposure import is_exposed, may_know
-from ..languages.phrases import asks_to_remove
+from ..home.exposure import is_exposed, is_narrowed, is_shared, may_know
+from ..home.judgement import Judgement, judge, judge_named, judge_sequence
+from ..home.targets import refuse_broad_ids, variables_name
+from ..languages.phrases import ReplyKind, asks_to_remove, read_answer
 from ..support.const import ASSISTANT
-from ..support.errors import ToolError, ToolPermissionError
-from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
+from ..support.errors import ToolError, ToolPermissionError, ToolRefusal
+from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, Reach, ServiceCall
 from ..turn.turn import Turn
 from .write import PlanBuilder
 
@@ -76,6 +81,12 @@ _HANDLED: Mapping[str, tuple[str, ...]] = {
     CLEAN_AREA: ("vacuum.clean_area",),
 }
 """Actions of intents whose handlers do not say what they call (homeassistant/components/*/intent.py)."""
+_OWN = CHANGES_NOTHING | TIMERS | {*_HANDLED, _REMOVES, _LAST_ITEMS}
+"""Home Assistant's intents of which it is known what they do, besides those whose handlers say it."""
+_CORE, _SCRIPTS = "homeassistant.", "homeassistant.components.intent_script"
+_CLAUSE = re.compile(r"[.,;:!?\n]+")
+INTENT_SCRIPT = "intent_script"
+"""The integration of the owner's intents, and the prefix of their tools."""
 _LOOKS: Mapping[str, frozenset[str]] = {
     "brightness": frozenset(COLOR_MODES_BRIGHTNESS),
     "color": frozenset(COLOR_MODES_COLOR),
@@ -108,23 +119,125 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
 
     Raises `ToolError` for a delayed command of a user with limits, a group with hidden members, and a hidden name.
     """
-    plan = _plan_of(hass, turn, recognised)
+    handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
+    if handler is not None and not is_known(handler):
+        return _plan_of_others(hass, turn, handler, recognised)
+    plan = _plan_of(hass, turn, recognised, handler)
     if isinstance(plan, Mismatch) or not (names := _HANDLED.get(recognised.name, ())):
         return plan
-    calls = (name.split(".") for name in names)
-    return replace(
-        plan,
-        handled=tuple(
-            ServiceCall(domain=domain, service=service, entity_ids=plan.targets) for domain, service in calls
-        ),
+    named = (name.split(".") for name in names)
+    calls = [ServiceCall(domain=domain, service=service, entity_ids=plan.targets) for domain, service in named]
+    found = [judge(hass, call).reach for call in calls]
+    also, wary = (name for reach in found for name in reach.also), any(reach.wary for reach in found)
+    plan = replace(plan, handled=tuple(calls), reach=plan.reach + Reach(also=tuple(also), wary=wary))
+    if recognised.name == intent.INTENT_BROADCAST and _says_yes(hass, turn, str(recognised.slots.get("message", ""))):
+        return replace(plan, action=ActionClass.SENSITIVE, reasons=(DESTRUCTIVE,))
+    return plan
+
+
+def is_known(handler: intent.IntentHandler) -> bool:
+    """Return whether it is known what a handler does: it is one of Home Assistant's, and says so or is listed here."""
+    module = type(handler).__module__
+    if not module.startswith(_CORE) or module.startswith(_SCRIPTS):
+        return False
+    return isinstance(handler, intent.DynamicServiceIntentHandler) or handler.intent_type in _OWN
+
+
+def is_of_owner(hass: HomeAssistant, name: str) -> bool:
+    """Return whether an intent is one that the owner wrote (`intent_script`)."""
+    return any(
+        item.intent_type == name and type(item).__module__.startswith(_SCRIPTS) for item in intent.async_get(hass)
     )
 
 
-def _plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
+def _says_yes(hass: HomeAssistant, turn: Turn, message: str) -> bool:
+    """Return whether a satellite that hears a message may take a part of it for a yes."""
+    return any(
+        read_answer(part, language).kind is ReplyKind.YES
+        for part in _CLAUSE.split(message)
+        for language in {turn.language, hass.config.language}
+        if part.strip()
+    )
+
+
+def _plan_of_others(hass: HomeAssistant, turn: Turn, handler: intent.IntentHandler, recognised: Recognised) -> Plan:
+    """Return what an intent of the owner's or of another integration comes to.
+
+    Raises `ToolError` for a user who may not control what it reaches, and where only a part of the home is known for what lies
+    outside of that.
+    """
+    given, named = _told_slots(hass, recognised.slots)
+    sequence, user = _sequence_of(handler), turn.user
+    if sequence is None:
+        found, named = Judgement(reasons=(DESTRUCTIVE,)), (*named, *_matched(hass, turn, handler, recognised))
+    else:
+        found = judge_sequence(hass, sequence, given)
+    found += judge_named(hass, named)
+    entities = [item for item in dict.fromkeys((*named, *found.reach.reached)) if hass.states.get(item) is not None]
+    if is_narrowed(hass):
+        for entity_id in entities:
+            if not is_shared(hass, entity_id):
+                raise ToolError("entity_not_found", target=recognised.name)
+    if sequence != () and not _may_control(user, entities, found):
+        raise ToolPermissionError(target=recognised.name)
+    return Plan(
+        action=ActionClass.SENSITIVE if found.reasons else ActionClass.WRITE,
+        targets=named,
+        reasons=found.reasons,
+        reach=found.reach + Reach(also=(recognised.name,)),
+    )
+
+
+def _matched(hass: HomeAssistant, turn: Turn, handler: intent.IntentHandler, recognised: Recognised) -> tuple[str, ...]:
+    """Return the entities that fit the slots of an intent, if any do: a handler looks for these at least."""
+    constraints = _constraints(handler, recognised)
+    if not constraints.has_constraints:
+        return ()
+    match = intent.async_match_targets(hass, constraints, intent.MatchTargetsPreferences(area_id=turn.area_id))
+    builder = PlanBuilder(hass)
+    builder.touch([state.entity_id for state in match.states] if match.is_match else [])
+    return tuple(builder.targets)
+
+
+def _told_slots(hass: HomeAssistant, slots: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the slots whose values name single entities or none, and these; as a target, any other stands for everything."""
+    given: list[str] = []
+    named: dict[str, None] = {}
+    for slot, value in slots.items():
+        try:
+            refuse_broad_ids(hass, value)
+        except ToolRefusal:
+            continue
+        found = dict.fromkeys(variables_name(hass, value))
+        if ENTITY_MATCH_ALL not in found:
+            given.append(slot)
+            named |= {item: None for item in found if hass.states.get(item) is not None}
+    return given, tuple(named)
+
+
+def _sequence_of(handler: intent.IntentHandler) -> Sequence[Mapping[str, Any]] | None:
+    """Return the actions of an intent of the owner's; None if they are not known."""
+    config = getattr(handler, "config", None)
+    if not type(handler).__module__.startswith(_SCRIPTS) or not isinstance(config, Mapping):
+        return None
+    action = config.get("action")
+    return () if action is None else action.sequence if isinstance(action, Script) else None
+
+
+def _may_control(user: User | None, entities: Collection[str], found: Judgement) -> bool:
+    """Return whether a user may control all that is reached; what is not an entity needs the right to control everything."""
+    if user is None or user.permissions.access_all_entities(POLICY_CONTROL):
+        return True
+    allowed = all(user.permissions.check_entity(entity_id, POLICY_CONTROL) for entity_id in entities)
+    return bool(entities) and allowed and DESTRUCTIVE not in found.reasons
+
+
+def _plan_of(
+    hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler | None
+) -> Plan | Mismatch:
     command = recognised.slots.get(COMMAND)
     if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
         raise ToolPermissionError(target=str(command))  # it comes back later, and then no user is known to have asked
-    handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
     if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
         return Plan(action=ActionClass.WRITE)
     if handler.platforms == {_SHOPPING}:  # which asks for no exposure
@@ -212,31 +325,26 @@ def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str])
 
     Raises `ToolError` for a user who may not control one of them.
     """
-    reasons: dict[str, None] = {}
-    inside: list[ServiceCall] = []
     found: dict[str, None] = {}
-    reached: dict[str, None] = {}
+    judged = Judgement()
+    unforeseen = Reach(inside=(ServiceCall(domain="", service=UNFORESEEN, entity_ids=()),))
     for sentence in sentences:
         if not (waiting := waiting_for(hass, (sentence,))):
-            reasons[DESTRUCTIVE] = None
-            inside.append(ServiceCall(domain="", service=UNFORESEEN, entity_ids=()))
+            judged += Judgement(reasons=(DESTRUCTIVE,), reach=unforeseen)
         found |= dict.fromkeys(waiting)
     for entity_id in found:
         if turn.user is not None and not turn.user.permissions.check_entity(entity_id, POLICY_CONTROL):
             raise ToolPermissionError(target=entity_id)
         service = "trigger" if entity_id.partition(".")[0] == AUTOMATION else "turn_on"
         call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,))
-        judged = judge(hass, call)
-        reasons |= dict.fromkeys(judged.reasons)
-        inside += [item for item in judged.inside if item not in inside]
-        reached |= dict.fromkeys((entity_id, *judged.reached))
+        judged += judge(hass, call) + Judgement(reach=Reach(reached=(entity_id,), also=(call.action,)))
+    is_unforeseen = UNFORESEEN in {item.service for item in judged.reach.inside}
     shown = [state for entity_id in found if (state := hass.states.get(entity_id)) and is_exposed(hass, entity_id)]
     return Plan(
-        action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
-        reasons=tuple(reasons),
-        sensitive=tuple(found) if reasons and UNFORESEEN not in {item.service for item in inside} else (),
-        inside=tuple(inside),
-        reached=tuple(reached),
+        action=ActionClass.SENSITIVE if judged.reasons else ActionClass.WRITE,
+        reasons=judged.reasons,
+        sensitive=tuple(found) if judged.reasons and not is_unforeseen else (),
+        reach=judged.reach,
         subject=", ".join(state.name for state in shown) or turn.text,
     )
 

@@ -137,8 +137,8 @@ class Rules:
                     return Decision(Verdict.REFUSE, subject=outside)
         listed = _names(self.always_ask, profile.always_ask).first(touched) is not None
         sensitive = plan.action is ActionClass.SENSITIVE
-        tainted = sensitive and bool(turn.record.taints)
-        if not (listed or sensitive or plan.insists):
+        tainted = (sensitive or plan.reach.wary) and bool(turn.record.taints)
+        if not (listed or sensitive or tainted or plan.insists):
             return Decision(Verdict.ALLOW)
         if not (listed or tainted or plan.insists):
             spared, actions = _names(self.never_ask, profile.never_ask), [effect.action for effect in plan.effects]
@@ -177,7 +177,7 @@ def _touched(plan: Plan) -> tuple[str, ...]:
     calls = (*plan.effects, *plan.handled)
     actions = (name for call in calls for name in KINDS[call.kind].names(call))
     called = (subject for call in calls for subject in call.subjects)
-    return (*plan.targets, *actions, *called, *plan.reached)
+    return (*plan.targets, *actions, *called, *plan.reach.reached, *plan.reach.also)
 
 
 def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
@@ -186,7 +186,7 @@ def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
     An action is, by its own name or by that of every entity it is for. Without entities, the tool's name counts.
     """
     calls = (*plan.effects, *plan.handled)
-    if not (calls or plan.targets or plan.reached):
+    if not (calls or plan.targets or plan.reach.reached):
         return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
     by_name = {call.service for call in calls if any(name in names for name in KINDS[call.kind].names(call))}
     for call in calls:
@@ -197,7 +197,7 @@ def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
         domain = entity_id.partition(".")[0]
         if entity_id not in names and not any(f"{domain}.{service}" in names for service in by_name):
             return entity_id
-    return next((name for name in plan.reached if name not in names), None)
+    return next((name for name in plan.reach.reached if name not in names), None)
 
 
 class Policy:

@@ -21,7 +21,7 @@ from ..home.domains import RUNNERS
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
-from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
+from ..turn.plan import ActionClass, Effect, Plan, Reach, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .effects import KINDS
 from .effects.effect import Before, EffectWatch, captured
@@ -45,6 +45,8 @@ class PlanBuilder:
     _reasons: dict[str, None] = field(default_factory=dict)
     _inside: list[ServiceCall] = field(default_factory=list)
     _reached: dict[str, None] = field(default_factory=dict)
+    _also: dict[str, None] = field(default_factory=dict)
+    _wary: bool = False
     _sensitive: dict[str, None] = field(default_factory=dict)
 
     def touch(self, entity_ids: Sequence[str]) -> None:
@@ -59,10 +61,12 @@ class PlanBuilder:
         key = (effect.kind, effect.domain, effect.service, repr(sorted(effect.data.items())), *about)
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
         found = KINDS[effect.kind].judge(self.hass, effect)
-        self._reached |= dict.fromkeys(found.reached)
+        self._reached |= dict.fromkeys(found.reach.reached)
+        self._also |= dict.fromkeys(found.reach.also)
+        self._wary = self._wary or found.reach.wary
         if found.reasons:
             self._reasons |= dict.fromkeys(found.reasons)
-            self._inside += [item for item in found.inside if item not in self._inside]
+            self._inside += [item for item in found.reach.inside if item not in self._inside]
             self._sensitive |= dict.fromkeys(effect.entity_ids or (effect.action,))
 
     def plan(self, *reasons: str) -> Plan:
@@ -74,8 +78,9 @@ class PlanBuilder:
             effects=tuple(replace(effect, entity_ids=tuple(items)) for effect, items in self._merged.values()),
             reasons=reasons,
             sensitive=tuple(self._sensitive or (self.targets if reasons else ())),
-            inside=tuple(self._inside),
-            reached=tuple(self._reached),
+            reach=Reach(
+                inside=tuple(self._inside), reached=tuple(self._reached), also=tuple(self._also), wary=self._wary
+            ),
         )
 
 

@@ -13,11 +13,11 @@ from ..home.actions import (
     GROUP,
     is_controllable,
     is_switching,
-    judge_named,
     reached_members,
     refuse_targets,
     service_calls,
 )
+from ..home.judgement import judge_named
 from ..home.snapshot import Home
 from ..home.targets import Targets, refuse_broad_ids, variables_name
 from ..policy.write import EffectTool, PlanBuilder
@@ -141,6 +141,5 @@ class HaControl(EffectTool):
             targets=tuple(dict.fromkeys((*plan.targets, *named))),
             reasons=reasons,
             sensitive=tuple(dict.fromkeys((*plan.sensitive, *(named if judged.reasons else ())))),
-            inside=(*plan.inside, *judged.inside),
-            reached=tuple(dict.fromkeys((*plan.reached, *judged.reached))),
+            reach=plan.reach + judged.reach,
         )

@@ -22,7 +22,7 @@ from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..support.errors import ToolRefusal
-from ..turn.plan import DELEGATED, ActionClass, Plan
+from ..turn.plan import DELEGATED, ActionClass, Plan, Reach
 from ..turn.turn import Turn, TurnRequest, current_request
 from .sanitize import cleaned
 
@@ -152,7 +152,7 @@ class DelegateToService(HomeAgentTool):
                 version=target.id,
                 texts=(args[REQUEST],),
                 sensitive=(entity_id,),
-                reached=(entity_id,),
+                reach=Reach(reached=(entity_id,)),
                 insists=args[CONFIRM],
                 outside=True,
             )

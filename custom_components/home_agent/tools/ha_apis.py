@@ -18,12 +18,13 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..home.actions import is_sensitive_service, judge, judge_named
 from ..home.contents import SCRIPT
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed, is_narrowed, may_know
+from ..home.judgement import judge, judge_named
 from ..home.states import may_be_of_others
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
+from ..home.telling_names import is_sensitive_service
 from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, pinned, plan_of
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
@@ -166,9 +167,10 @@ class ApiIntent(ApiTool):
         if isinstance(plan, Mismatch) or not all(may_know(hass, turn.user, entity_id) for entity_id in plan.targets):
             raise no_match(slots)
         if self.annotations.read_only:
-            return replace(plan, action=ActionClass.READ)
+            return replace(plan, action=ActionClass.READ, reasons=())
         if not self.judges_calls:
-            return replace(plan, action=ActionClass.SENSITIVE, reasons=(DESTRUCTIVE,), subject=self.title or self.name)
+            reasons = tuple(dict.fromkeys((*plan.reasons, DESTRUCTIVE)))
+            return replace(plan, action=ActionClass.SENSITIVE, reasons=reasons, subject=self.title or self.name)
         if COMMAND in slots:
             return replace(plan, action=ActionClass.SENSITIVE, reasons=(DELAYED,), subject=str(slots[COMMAND]))
         return plan
@@ -234,8 +236,7 @@ class ApiScript(ApiTool):
             targets=targets,
             reasons=reasons,
             sensitive=(self.entity_id, *(targets[1:] if named.reasons else ())) if reasons else (),
-            inside=(*judged.inside, *named.inside),
-            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
+            reach=judged.reach + named.reach,
         )
 
     @override
@@ -277,8 +278,7 @@ class ApiAction(ApiTool):
             effects=(call,),
             reasons=reasons,
             sensitive=(*call.entity_ids, *(passed if named.reasons else ())) if by_entities else (),
-            inside=(*judged.inside, *named.inside),
-            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
+            reach=judged.reach + named.reach,
             subject=f"{domain}.{service}",
             outside=self.annotations.open_world,
         )

@@ -90,6 +90,29 @@ class ServiceCall(Effect):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a plan comes to without naming it, in groups and in what it starts."""
+
+    inside: tuple[ServiceCall, ...] = ()
+    """What scenes, scripts and automations do that it starts, as far as that is sensitive: for the question."""
+    reached: tuple[str, ...] = ()
+    """Entities and actions: the rules hold for them, exposure does not."""
+    also: tuple[str, ...] = field(default=(), compare=False)
+    """Other names of its actions as they would run now: the lists of what is refused and asked about hold for them."""
+    wary: bool = False
+    """It is asked about once text from outside has entered the conversation."""
+
+    def __add__(self, other: Reach) -> Reach:
+        """Return the reach of both."""
+        return Reach(
+            inside=(*self.inside, *(call for call in other.inside if call not in self.inside)),
+            reached=tuple(dict.fromkeys((*self.reached, *other.reached))),
+            also=tuple(dict.fromkeys((*self.also, *other.also))),
+            wary=self.wary or other.wary,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything one tool call is about to touch."""
 
@@ -103,11 +126,7 @@ class Plan:
     """Why it is sensitive (`unlock`, `open_door`, ...), for the question; each may have a PIN. Empty: `destructive`."""
     sensitive: tuple[str, ...] = ()
     """Those of the entities because of which it is sensitive; empty: all of it is."""
-    inside: tuple[ServiceCall, ...] = ()
-    """What scenes, scripts and automations do that it starts, as far as that is sensitive: for the question."""
-    reached: tuple[str, ...] = ()
-    """Entities and actions that it comes to without naming them, in groups and in what it starts: the rules hold for them,
-    exposure does not."""
+    reach: Reach = field(default_factory=Reach)
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
     texts: tuple[str, ...] = ()
@@ -119,6 +138,11 @@ class Plan:
     insists: bool = False  # it needs the user's yes even if the lists of the owner spare it
     outside: bool = False
     """The result is text from outside the home: from then on the conversation is tainted."""
+
+    @property
+    def inside(self) -> tuple[ServiceCall, ...]:
+        """What it starts, as far as that is sensitive."""
+        return self.reach.inside
 
     @property
     def is_done(self) -> bool:

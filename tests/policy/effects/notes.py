@@ -13,7 +13,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 import probatio
 
-from custom_components.home_agent.home.actions import Judgement
+from custom_components.home_agent.home.judgement import Judgement
 from custom_components.home_agent.policy.effects.effect import Before, EffectKind, EffectWatch, Moment
 from custom_components.home_agent.policy.write import EffectTool, async_plan_of
 from custom_components.home_agent.turn.plan import Effect, Plan, ServiceCall

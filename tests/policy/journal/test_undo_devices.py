@@ -66,7 +66,7 @@ async def test_what_was_done_is_restored(
     parameters: dict[str, Any],
     names: tuple[str, ...],
 ) -> None:
-    await set_up(hass, options={"never_confirm": ["lock", "valve"]})
+    await set_up(hass, options={"never_confirm": ["lock", "siren", "valve"]})
     await do(hass, by_hand[0], entity_id, **by_hand[1])
     await hass.async_block_till_done(wait_background_tasks=True)
     before = look(hass, entity_id, *names)

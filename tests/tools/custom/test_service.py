@@ -282,8 +282,8 @@ async def test_errors_of_a_service_without_secrets(hass: HomeAssistant, write_ya
     async def fail(call: ServiceCall) -> None:
         raise HomeAssistantError(f"wrong code {call.data['code']}")
 
-    hass.services.async_register("alarm", "fail", fail)
-    await write_yaml(tool("alarm.fail", "data: {code: '{{ code }}'}"))
+    hass.services.async_register("meter", "fail", fail)
+    await write_yaml(tool("meter.fail", "data: {code: '{{ code }}'}"))
     assert (await run("act"))["error"] == "wrong code **masked**"
 
 

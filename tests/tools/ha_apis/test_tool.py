@@ -372,7 +372,7 @@ class Handler(intent.IntentHandler):
 @pytest.mark.parametrize(("annotations", "args", "action", "reason"), [
     pytest.param({}, {}, ActionClass.SENSITIVE, "destructive", id="says nothing"),
     pytest.param({"read_only": True}, {}, ActionClass.READ, None, id="reads"),
-    pytest.param({"open_world": False}, {}, ActionClass.WRITE, None, id="one of Home Assistant's"),
+    pytest.param({"open_world": False}, {}, ActionClass.SENSITIVE, "destructive", id="says that it stays in the home"),
     pytest.param(
         {"open_world": False}, {"conversation_command": "unlock the door"}, ActionClass.SENSITIVE, "delayed",
         id="happens later",

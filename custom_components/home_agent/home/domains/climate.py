@@ -1,13 +1,15 @@
 """The climate of rooms and water: thermostats, air conditioners, heaters, humidifiers, water heaters."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from homeassistant.components.climate.const import ClimateEntityFeature, HVACMode
 from homeassistant.components.humidifier.const import HumidifierEntityFeature
 from homeassistant.components.water_heater.const import WaterHeaterEntityFeature
 from homeassistant.util.json import JsonValueType
 
-from ..domain import Action, Domain, Field, Logged, Subject
+from ..domain import Action, ComesTo, Domain, Field, Logged, Subject
 from ..parameters import between, boolean, choice, option, temperature
 from ..records import ON_OFF, SWITCHABLE, at, away_from, features_as_words, has, is_in, offers, setting, shown
 from ..tolerance import PERCENT, STATE, near, same, yes_or_no
@@ -22,6 +24,15 @@ def _first_mode(subject: Subject) -> dict[str, JsonValueType]:
     """Return the mode in which a device without a switch is on: the most complete one it has."""
     modes = subject.options("hvac_modes")
     return {"hvac_mode": next(str(mode) for mode in _HEATING if mode in modes)}
+
+
+def _switched_by(key: str) -> ComesTo:
+    """Return what a mode comes to: turning off, or on."""
+
+    def comes_to(_state: object, _service: str, data: Mapping[str, Any]) -> Iterable[str]:
+        return (f"turn_{'off' if data[key] == 'off' else 'on'}",) if key in data else ()
+
+    return comes_to
 
 
 DOMAINS = {
@@ -93,6 +104,7 @@ DOMAINS = {
             "temperature", "target_temp_low", "target_temp_high", "preset_mode", "fan_mode", "swing_mode",
             "swing_horizontal_mode", "humidity",
         ),
+        comes_to=_switched_by("hvac_mode"),
         sets_state=("set_hvac_mode", "hvac_mode"),
         told_as=ON_OFF,
     ),
@@ -144,6 +156,7 @@ DOMAINS = {
         logged=Logged.BY_USER,
         goals={"turn_on": away_from("off"), "turn_off": at("off")},
         kept=("temperature", "operation_mode", "away_mode"),
+        comes_to=_switched_by("operation_mode"),
         sets_state=("set_operation_mode", "operation_mode"),
         told_as=ON_OFF,
         asked_last=True,

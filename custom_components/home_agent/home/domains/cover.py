@@ -1,6 +1,6 @@
 """What opens and closes: covers and valves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...turn.plan import OPEN_DOOR, OPEN_VALVE
 from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import number, split_number
 from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, at, away_from, either, exchanged, features_as_words, has, setting
-from ..tolerance import PERCENT, ends
+from ..tolerance import PERCENT, ends, number_of
 
 _OPEN, _CLOSED = ("open", "opening"), ("closed", "closing")
 _DOORS = frozenset({CoverDeviceClass.DOOR, CoverDeviceClass.GARAGE, CoverDeviceClass.GATE})
@@ -25,12 +25,16 @@ _MOVING = replace(_STOPPED, under_way=_STOPPED.none_of, says_enough=False)
 
 # The generic services come from other paths than our tools: Home Assistant's own sentences call them.
 _OPENING = frozenset({"open_cover", "open_cover_tilt", "open_valve", "turn_on"})
-_TOGGLING = frozenset({"toggle", "toggle_cover_tilt"})
+_TOGGLING = {"toggle": "current_position", "toggle_cover_tilt": "current_tilt_position"}
 _POSITIONS = {
-    "set_cover_position": "position",
-    "set_valve_position": "position",
-    "set_cover_tilt_position": "tilt_position",
+    "set_cover_position": ("position", "current_position", "open_cover", "close_cover"),
+    "set_valve_position": ("position", "current_position", "open_valve", "close_valve"),
+    "set_cover_tilt_position": ("tilt_position", "current_tilt_position", "open_cover_tilt", "close_cover_tilt"),
 }
+"""Services that set a position: its key, the attribute that shows it, what opens and what closes."""
+_STOPPING = frozenset({"stop_cover", "stop_valve"})
+_WIDE = 100
+"""The position from which a toggle can only close."""
 
 
 def _stop(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
@@ -41,19 +45,44 @@ def _stop(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
 
 
 def _opens(state: State | None, service: str, data: Mapping[str, Any]) -> bool:
-    """Return whether the call may open it. A toggle may, unless it is known to be open; so may any position but 0."""
-    if service in _TOGGLING:
-        return state is None or state.state not in _OPEN
+    """Return whether the call may open it, or open it further.
+
+    A toggle may, unless it is known to rest wide open: which way an open one moved last is not known. So may any position but 0.
+    """
+    if (shown := _TOGGLING.get(service)) is not None:
+        return state is None or state.state != "open" or state.attributes.get(shown) != _WIDE
     if (position := _POSITIONS.get(service)) is not None:
-        target = split_number(data.get(position))
+        target = split_number(data.get(position[0]))
         return target is None or target[0] > 0
     return service in _OPENING
+
+
+def _comes_to(state: State | None, service: str, data: Mapping[str, Any]) -> Iterable[str]:
+    """Return what a position comes to: opening, closing, or either where it is not known from where it goes."""
+    if (position := _POSITIONS.get(service)) is None:
+        return ()
+    key, shown, opens, closes = position
+    target, now = split_number(data.get(key)), number_of(state.attributes.get(shown)) if state is not None else None
+    if target is not None and (target[0] <= 0 or (now is not None and target[0] < now)):
+        return (closes,)
+    return (opens,) if target is not None and (target[0] >= _WIDE or now is not None) else (opens, closes)
+
+
+def _leaves_ajar(state: State | None, service: str, _data: object) -> bool:
+    """Return whether the call keeps it from closing. A person may always say stop: something may be in the way."""
+    return service in _STOPPING and (state is None or state.state == "closing")
 
 
 def _door(state: State | None, service: str, data: Mapping[str, Any]) -> str | None:
     if state is None or state.attributes.get(ATTR_DEVICE_CLASS) not in _DOORS:
         return None
     return OPEN_DOOR if _opens(state, service, data) else None
+
+
+def _door_ajar(state: State | None, service: str, data: Mapping[str, Any]) -> bool:
+    return (
+        state is not None and state.attributes.get(ATTR_DEVICE_CLASS) in _DOORS and _leaves_ajar(state, service, data)
+    )
 
 
 DOMAINS = {
@@ -109,7 +138,11 @@ DOMAINS = {
         kept=("current_position", "current_tilt_position"),
         back={"open": "open_cover", "closed": "close_cover"},
         stop="stop_cover",
+        known=frozenset({"toggle_cover_tilt"}),
+        guards=True,
         sensitive=_door,
+        wary=_door_ajar,
+        comes_to=_comes_to,
         told_as=OPEN_CLOSED,
         not_told_as=LOCKED_UNLOCKED,
         alike=("blind", "curtain", "shade", "shutter"),
@@ -141,7 +174,10 @@ DOMAINS = {
         kept=("current_position",),
         back={"open": "open_valve", "closed": "close_valve"},
         stop="stop_valve",
+        guards=True,
         sensitive=lambda state, service, data: OPEN_VALVE if _opens(state, service, data) else None,
+        wary=_leaves_ajar,
+        comes_to=_comes_to,
         told_as=OPEN_CLOSED,
     ),
 }

@@ -39,6 +39,9 @@ _PERCENTAGE = Field(_speed, has(Feature.SET_SPEED), shows=("percentage", _within
 _PRESET = Field(option("preset_modes"), has(Feature.PRESET_MODE), shows=("preset_mode", same))
 _STEP = {"percentage_step": Field(number(1, 100, whole=True))}
 
+_TURNING_ON = frozenset({"set_percentage", "set_preset_mode", "increase_speed"})
+"""Services that turn on a fan that is off."""
+
 DOMAINS = {
     "fan": replace(
         SWITCHABLE,
@@ -71,6 +74,7 @@ DOMAINS = {
         logged=Logged.BY_USER,
         goals={**SWITCHED, "set_percentage": at("on")},
         off_at_zero=("percentage",),
+        comes_to=lambda _state, service, _data: ("turn_on",) if service in _TURNING_ON else (),
         leads=steps({"increase_speed": ("percentage", 100), "decrease_speed": ("percentage", 0)}),
         kept=("percentage", "preset_mode", "oscillating", "direction"),
         in_a_room=True,

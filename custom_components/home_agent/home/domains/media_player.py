@@ -1,6 +1,8 @@
 """Media players and remote controls."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature as Feature, RepeatMode
 from homeassistant.components.remote.const import RemoteEntityFeature
@@ -26,6 +28,12 @@ def _flags(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     if (word := states.get(str(given.get("state")).casefold())) is not None:
         return exchanged(given, "state", "command", word)
     return given
+
+
+def _may_speak(_state: object, service: str, data: Mapping[str, Any]) -> bool:
+    """Return whether it plays what anybody may have written: a text that is spoken, or a page elsewhere."""
+    played = str(data.get("media_content_id") or data.get("media") or "").casefold()
+    return service == "play_media" and ("tts" in played or played.startswith(("http:", "https:")))
 
 
 DOMAINS = {
@@ -108,6 +116,7 @@ DOMAINS = {
             "off": "turn_off", "on": "turn_on", "idle": "turn_on", "playing": "media_play", "paused": "media_pause",
         },
         wakes="turn_on",
+        wary=_may_speak,
         in_a_room=True,
         told_as=ON_OFF | {"playing"},
     ),
@@ -139,6 +148,7 @@ DOMAINS = {
         value="command",
         aliases={"source": "activity"},
         harmless=frozenset({"send_command"}),
+        wary=lambda _state, service, _data: service == "send_command",
         asked_last=True,
     ),
 }  # fmt: skip

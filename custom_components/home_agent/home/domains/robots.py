@@ -47,6 +47,7 @@ DOMAINS = {
         kept=("fan_speed",),
         back={"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
         harmless=frozenset({"send_command"}),
+        wary=lambda _state, service, _data: service == "send_command",
     ),
     "lawn_mower": Domain(
         actions={

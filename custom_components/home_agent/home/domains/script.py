@@ -114,6 +114,7 @@ DOMAINS = {
         has_members=False,
         is_runner=True,
         logged=Logged.ALWAYS,
+        comes_to=lambda _state, service, _data: ("turn_on",) if service == "apply" else (),
         destructive=frozenset({"apply", "create"}),
         state_is_told=False,
         acts_unseen=True,

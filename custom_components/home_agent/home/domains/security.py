@@ -7,6 +7,7 @@ from typing import Any
 from homeassistant.components.alarm_control_panel.const import AlarmControlPanelEntityFeature
 from homeassistant.components.lock.const import LockEntityFeature, LockState
 from homeassistant.components.siren.const import SirenEntityFeature
+from homeassistant.const import STATE_OFF
 from homeassistant.core import State
 
 from ...turn.plan import DISARM, UNLOCK
@@ -29,6 +30,13 @@ _LOUD = frozenset({"triggered", "pending"})
 # The generic services come from other paths than our tools: Home Assistant's own sentences call them.
 _UNLOCKING = frozenset({"unlock", "open", "turn_off", "toggle"})
 _DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
+
+
+def _silences(state: State | None, service: str, _data: object) -> str | None:
+    """Return the reason where it silences a siren; one that is known to be off is not silenced."""
+    if service not in ("turn_off", "toggle") or (state is not None and state.state == STATE_OFF):
+        return None
+    return DISARM
 
 
 def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
@@ -79,7 +87,9 @@ DOMAINS = {
             "alarm_disarm": at("disarmed"),
         },
         back={"disarmed": "alarm_disarm", **{f"armed_{mode}": f"alarm_arm_{mode}" for mode in _ARMING}},
+        guards=True,
         sensitive=_disarms,
+        harmless=frozenset({"alarm_trigger"}),
     ),
     "lock": Domain(
         actions={
@@ -104,7 +114,9 @@ DOMAINS = {
             "open": at("open", "unlocked", under_way=("unlocking", "opening")),
         },
         back={"locked": "lock", "unlocked": "unlock"},
+        guards=True,
         sensitive=lambda _state, service, data: UNLOCK if service in _UNLOCKING or data.get("code") else None,
+        comes_to=lambda _state, service, _data: ("unlock",) if service == "open" else (),
         keeps_out=True,
         told_as=LOCKED_UNLOCKED,
         not_told_as=OPEN_CLOSED,
@@ -127,5 +139,7 @@ DOMAINS = {
         attributes=("tone",),
         logged=Logged.BY_USER,
         back={"off": "turn_off"},
+        guards=True,
+        sensitive=_silences,
     ),
 }

@@ -12,8 +12,8 @@ from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, State
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util.json import JsonObjectType, json_loads_object
 
-from ...home.actions import Judgement
 from ...home.domain import Snapshot
+from ...home.judgement import Judgement
 from ...support.errors import ToolError
 from ...turn.plan import DESTRUCTIVE, Effect
 from ...turn.turn import Outcome

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, override
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util.json import JsonObjectType
 
-from ...home.actions import Judgement
+from ...home.judgement import Judgement
 from ...home.taught_names import aliases_of, has_alias, set_alias, taught_names_of, title_of
 from ...support.const import DOMAIN
 from ...support.errors import ToolError

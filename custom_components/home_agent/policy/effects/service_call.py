@@ -36,12 +36,13 @@ from homeassistant.core import (
 from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonObjectType
 
-from ...home.actions import Expectation, Judgement, expectation, is_so, judge, reached_members
+from ...home.actions import Expectation, expectation, is_so, reached_members
 from ...home.contents import SCRIPT, TOGGLE, UNFORESEEN
 from ...home.domain import Run, Snapshot
 from ...home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ...home.domains.light import COLOURS
 from ...home.exposure import is_exposed, may_tell
+from ...home.judgement import GENERIC, Judgement, judge
 from ...home.states import restoring_calls, result_of, snapshot
 from ...home.tolerance import STATE
 from ...support.localize import async_own_text, async_text
@@ -52,8 +53,6 @@ from .effect import EffectKind, EffectWatch, Fate, Moment, SubjectChange, Undoin
 from .wording import NoWordsError, async_details, async_phrase, async_word, capitalised, cut, name_of, value_in_words
 
 _COLOUR = frozenset({*COLOURS, "color_mode"})
-_ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
-"""Actions that Home Assistant also has for all domains at once: sentences call those, a tool calls the domain's."""
 _PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
 """An item of a list that needs no quotation marks."""
 _GENERIC = {
@@ -231,7 +230,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
     @override
     def names(self, effect: ServiceCall) -> tuple[str, ...]:
         """Return its own name; of turning on, off and over also those of the entities' domains and of all domains."""
-        if effect.service not in _ANY_DOMAIN:
+        if effect.service not in GENERIC:
             return (effect.action,)
         domains = dict.fromkeys((effect.domain, *(item.partition(".")[0] for item in effect.entity_ids)))
         return tuple(f"{domain}.{effect.service}" for domain in dict.fromkeys((*domains, HOMEASSISTANT_DOMAIN)))

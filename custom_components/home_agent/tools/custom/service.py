@@ -16,10 +16,12 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ...home.actions import TARGET_KEYS, is_open, is_sensitive_service, judge, judge_named, reached_members
+from ...home.actions import TARGET_KEYS, is_open, reached_members
 from ...home.contents import SCRIPT, SCRIPT_SERVICES
 from ...home.exposure import is_exposed
+from ...home.judgement import judge, judge_named
 from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
+from ...home.telling_names import is_sensitive_service
 from ...policy.tool import PendingResult
 from ...policy.write import async_execute
 from ...support.errors import CustomToolError, DidNotRun, ToolError, ToolRefusal
@@ -172,8 +174,7 @@ class ServiceTool(CustomTool):
             effects=(call,),
             reasons=reasons,
             sensitive=() if by_name else (*(called or script), *(named if besides.reasons else ())),
-            inside=(*judged.inside, *besides.inside),
-            reached=tuple(dict.fromkeys((*judged.reached, *besides.reached))),
+            reach=judged.reach + besides.reach,
             version=self.version,
             outside=returns_response,
         )
