@@ -59,6 +59,7 @@ _STARTING = frozenset({"turn_on", "trigger", TOGGLE})
 _SWITCHED = ("heater_entity_id", "_switch_entity_id")
 """Where an entity keeps which one it switches, as it sees fit."""
 _SWITCHING = frozenset({"turn_on", "turn_off", TOGGLE, UNFORESEEN})
+_OF_GROUPS = frozenset({"reload", "remove", "set"})
 _SHORT = {"on": "turn_on", "off": "turn_off"}
 _SEVERAL = frozenset({"turn_on", "set_percentage", TOGGLE})
 """Services for which an entity takes one of several actions: a brightness sets, a speed of nothing turns off."""
@@ -160,7 +161,7 @@ _ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
 @lru_cache(maxsize=1024)
 def is_foreign(domain: str, service: str) -> bool:
     """Return whether a service may do anything to an entity that it is called for: it is none of those that are known here."""
-    if domain in _ANY_DOMAIN or domain in CONTAINERS or domain == GROUP:
+    if domain in _ANY_DOMAIN or domain in CONTAINERS or (domain == GROUP and service in _OF_GROUPS):
         return False
     record = DOMAINS.get(domain)
     return record is None or (service not in record.services and service not in _SWITCHING)

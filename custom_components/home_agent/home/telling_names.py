@@ -126,6 +126,10 @@ _OPENERS = _words(
     "tuer_?oeffner", "tur_?offner", "unlatch", "unlock", r"(?:front|back|main|entry)_door$", r"door_?lock$", "garagentor$", "hoftor$",
 )  # fmt: skip
 """Parts of the names of relays and helpers that open something. Names are in any language; entity ids have no accents."""
+_NO_OPENERS = re.compile(
+    r"(?:alert|camera|chime|heater|lamp|led|lights?|notification|reminder|sensor|sound)$|dishwasher|dryer|freezer|fridge|oven|wash"
+)
+"""Parts of names that only have a door in them."""
 _WATCHERS = _words(
     r"(?:alarm|siren)_(?:\w{1,40}_)?(?:arm|armed|bypass|delay|disarm|mode|mute|off|silence)", "siren_volume",
     r"(?:disarm|mute|silence)_(?:\w{1,40}_)?(?:alarms?|alerts?|sirens?|warnings?)", "motion_detection",
@@ -146,7 +150,7 @@ def reason_of_name(entity_id: str, service: str, data: Mapping[str, Any]) -> str
 
 @lru_cache(maxsize=1024)
 def _told(name: str) -> str | None:
-    if _OPENERS.search(name) is not None:
+    if _OPENERS.search(name) is not None and _NO_OPENERS.search(name) is None:
         return OPEN_DOOR
     if _WIPERS.search(name) is not None:
         return DESTRUCTIVE
