@@ -45,12 +45,12 @@ async def _ids(hass: HomeAssistant) -> dict[str, str]:
 
 async def write(hass: HomeAssistant, action: str, step: dict[str, Any], moves: str | None = DOOR) -> None:
     """Have an owner write a script, a scene's script and an automation with an action, which opens what it moves."""
-    ids = await _ids(hass)
+    ids, (domain, _, service) = await _ids(hass), action.partition(".")
     steps = [filled({"action": action, **step}, ids), {"event": "harmless_ran"}]
     if moves is not None:
         act_on(hass, action, moves)
-    elif not hass.services.has_service(*action.split(".")):
-        hass.services.async_register(*action.split("."), lambda _call: None)
+    elif not hass.services.has_service(domain, service):
+        hass.services.async_register(domain, service, lambda _call: None)
     await hass.services.async_call("group", "set", {"object_id": "entrances", "entities": [DOOR]}, blocking=True)
     said = {"trigger": "conversation", "command": "open sesame"}
     config = {
@@ -62,8 +62,8 @@ async def write(hass: HomeAssistant, action: str, step: dict[str, Any], moves: s
         ],
     }
     with patch("homeassistant.config.load_yaml_config_file", return_value=config):
-        for domain in config:
-            await hass.services.async_call(domain, "reload", {}, blocking=True)
+        for written in config:
+            await hass.services.async_call(written, "reload", {}, blocking=True)
     assert await async_setup_component(hass, "intent_script", {"intent_script": {"Sesame": {"action": steps}}})
     await understand(hass, Sesame=("simsalabim",))
     await hass.async_block_till_done(wait_background_tasks=True)
