@@ -120,7 +120,7 @@ _DOORS = (
     r"(?:barrier|brama|cancello|door|doors|einfahrtstor|entrance|garage|garage_door|garagentor|gate|haustuer|haustur|hoftor|poort|portail|"
     r"porton|tor|tuer|valve)"
 )
-_MOVES = r"(?:buzzer|impulse?|lock_mode|mode|open|opener|pulse|relais|relay|release|strike|toggle|trigger|unlock)"
+_MOVES = r"(?:buzzer|impulse?|impuls|oeffner|offner|lock_mode|mode|open|opener|pulse|relais|relay|release|strike|toggle|trigger|unlock)"
 _OPENERS = _words(
     rf"{_DOORS}(?:_\w{{1,40}})?_{_MOVES}", rf"{_MOVES}_(?:the_)?{_DOORS}", "auto_?lock", "door_?opener", "garage_door$", "gate$",
     "tuer_?oeffner", "tur_?offner", "unlatch", "unlock", r"(?:front|back|main|entry)_door$", r"door_?lock$", "garagentor$", "hoftor$",
