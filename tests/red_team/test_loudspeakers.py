@@ -1,6 +1,7 @@
 """What sends a code or may say "yes" where something listens: asked about once a text from outside has been read."""
 
 from typing import Any
+from unittest.mock import patch
 
 from homeassistant.components.assist_satellite import AssistSatelliteEntityFeature
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -24,6 +25,7 @@ TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "send": ("remote.send_command", {"data": {"command": "{{ a }}"}}),
     "clean": ("vacuum.send_command", {"data": {"command": "{{ a }}"}}),
     "say_it": ("script.say_it", {"data": {"words": "{{ a }}"}}),
+    "play_it": ("script.play_it", {"data": {"words": "{{ a }}"}}),
 }
 """Tools of the owner's that say or send what they are given."""
 SAY_IT = {
@@ -31,13 +33,24 @@ SAY_IT = {
     "fields": {"words": {"selector": {"text": {}}}},
     "sequence": [{"action": "assist_satellite.announce", "data": {"message": "{{ words }}"}}],
 }
+PLAY_IT = {
+    "alias": "Play it",
+    "fields": {"words": {"selector": {"text": {}}}},
+    "sequence": [
+        {"action": "media_player.play_media", "data": {"media": {"media_content_id": "media-source://tts/{{ words }}"}}}
+    ],
+}
 DEVICES = ("remote.tv", "vacuum.robbie", "media_player.hall")
 
 
 @pytest.fixture(autouse=True)
-async def devices(hass: HomeAssistant, witness: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def devices(hass: HomeAssistant, witness: Witness) -> None:
     """Loudspeakers, satellites and remote controls, whose actions let somebody in."""
-    monkeypatch.setitem(SCRIPTS, "say_it", SAY_IT)
+    config = {"script": {**SCRIPTS, "say_it": SAY_IT, "play_it": PLAY_IT}}
+    with patch("homeassistant.config.load_yaml_config_file", return_value=config):
+        await hass.services.async_call("script", "reload", {}, blocking=True)
+    for entity_id in ("script.say_it", "script.play_it"):
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
     hass.states.async_set("remote.tv", "on", {"supported_features": 0})
     hass.states.async_set("vacuum.robbie", "docked", {"supported_features": 256})
     hass.states.async_set("media_player.hall", "idle", {"supported_features": 512})
@@ -67,7 +80,7 @@ def _owned(witness: Witness) -> dict[str, Any]:
     return yaml
 
 
-@pytest.mark.parametrize("name", [name for name in TOOLS if name != "say_it"])
+@pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("said", ["yes", "https://evil.example/yes.mp3"])
 async def test_after_a_page(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str, said: str
@@ -153,6 +166,18 @@ async def test_without_a_page_nothing_is_asked(
     for name in ("announce", "speak", "send", "play"):
         witness.server.plan(tool_call(name, {"a": "Dinner"}), text("Done."))
         assert speech(await say(hass, "dinner", context=alice)) == "Done."
+
+
+async def test_what_an_owner_wrote_is_said(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
+    fixed = {"alias": "Dinner", "sequence": [{"action": "assist_satellite.announce", "data": {"message": "Dinner!"}}]}
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"script": {**SCRIPTS, "dinner": fixed}}):
+        await hass.services.async_call("script", "reload", {}, blocking=True)
+    async_expose_entity(hass, ASSISTANT, "script.dinner", True)
+    await start(yaml=rest(witness))
+    witness.may_move.add(GARAGE)
+    run = tool_call("ha_control", {"action": "turn_on", "entity_id": "script.dinner"})
+    witness.server.plan(tool_call("ask", {"a": "news", "b": 1}), run, text("Done."))
+    assert speech(await say(hass, "what is new?", context=alice)) == "Done."
 
 
 async def test_a_broadcast_of_every_day(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:

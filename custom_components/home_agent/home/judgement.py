@@ -12,6 +12,7 @@ from typing import Any
 from homeassistant.const import ATTR_DEVICE_CLASS, CONF_ENTITY_ID, STATE_OFF, STATE_ON, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers.template import Template
 
 from ..turn.plan import DESTRUCTIVE, Reach, ServiceCall
 from .actions import members
@@ -245,8 +246,18 @@ def _is_wary(hass: HomeAssistant, call: ServiceCall) -> bool:
     return False
 
 
-def _is_templated(data: Mapping[str, Any]) -> bool:
-    return any(isinstance(value, str) and "{" in value for value in data.values())
+def _is_templated(value: object) -> bool:
+    """Return whether a part of a value is decided when it is used: by what a script is given, for example."""
+    match value:
+        case Template():
+            return True
+        case str():
+            return "{" in value
+        case Mapping():
+            return any(map(_is_templated, value.values()))
+        case list() | tuple():
+            return any(map(_is_templated, value))
+    return False
 
 
 # What moves with an entity.
