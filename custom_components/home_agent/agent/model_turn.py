@@ -44,6 +44,7 @@ from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, Turn
 from .claims import ClaimCheck, Untrue
 from .runtime import RuntimeData
+from .taken_calls import UNREAD, TakenCalls
 
 MORE_REQUESTS = (
     2  # besides one for each tool call: the answer, and one more if it is not true or the prompt was too long
@@ -209,8 +210,10 @@ class Agent:
         acted = self.chat_log.unresponded_tool_results and self.manner.calls
         reply, said, called = ModelReply(), False, False
         started = time.perf_counter()
+        api = self.chat_log.llm_api
+        written = TakenCalls(api.tools if api else (), request, reply, self.turn.text)
         try:
-            async for delta in self.endpoint.client.stream(request, reply):
+            async for delta in written.async_deltas(self.endpoint.client.stream(request, reply)):
                 if delta.get("tool_calls"):
                     if not request.may_call_tools:  # a model that does not listen
                         continue
@@ -241,7 +244,8 @@ class Agent:
                     yield {"content": text} if reply.started else {"role": "assistant", "content": text}
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
-        ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED}.get(reply.finish_reason or "")
+        self.endpoint.async_called(well=called, unread=written.unread and not written.is_quoted)
+        ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED, UNREAD: UNREAD}.get(reply.finish_reason or "")
         if not called and (ended or not said):
             key = ended or "answer_empty"
             fault = errors.LLMResponseError(key)

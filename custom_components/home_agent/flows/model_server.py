@@ -326,9 +326,9 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
             },
         )
 
-    async_step_tried_well = async_step_tried_slow = async_step_tried_no_tools = async_step_tried_failed = (
-        async_step_tried
-    )
+    async_step_tried_well = async_step_tried_slow = async_step_tried_no_tools = async_step_tried_written = (
+        async_step_tried_failed
+    ) = async_step_tried
 
 
 class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):
