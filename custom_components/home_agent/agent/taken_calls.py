@@ -19,12 +19,12 @@ import probatio
 from ..client.held_text import MAX_SHOWN, HeldText
 from ..client.messages import ChatRequest, Message, ModelReply, ToolSpec
 from ..client.stream import TOO_LONG, Delta
-from ..client.written_calls import Written, WrittenCall, read, without_frame
+from ..client.written_calls import Written, WrittenToolCall, read, without_frame
 from ..support.errors import LLMError
 
 UNREAD = "call_unread"
 """Why an answer ends without its last part (`ModelReply.finish_reason`)."""
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([nrtbf](?![a-z]))|(?=.))")
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([nrtbf])|(?=.))")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _BETWEEN = re.compile(r"[^\w.]+")
 _CODE = re.compile(r"[{}<]|\b(?:json|xml|yaml|python|code)\b", re.IGNORECASE)
@@ -117,13 +117,16 @@ class TakenCalls:
         if not calls or not all(map(self._fits, calls)):
             return []
         for told in _texts(self.request.messages):
-            text = _plainly(told)
-            if any(_stands_in(call, text) for call in calls):
+            readings = {
+                _plainly(told),
+                _plainly(told.replace("\\", "")),
+            }  # the letter behind a mark may be one of a word
+            if any(_stands_in(call, text) for call in calls for text in readings):
                 self.is_quoted = True
                 return []
         return [llm.ToolInput(id=ulid_now(), tool_name=call.name, tool_args={**call.arguments}) for call in calls]
 
-    def _fits(self, call: WrittenCall) -> bool:
+    def _fits(self, call: WrittenToolCall) -> bool:
         """Return whether an offered tool takes a call."""
         tool = next((tool for tool in self.tools if tool.name == call.name), None)
         if tool is None or call.name not in self._specs:
@@ -174,8 +177,8 @@ def _plainly(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
 
 
-def _stands_in(call: WrittenCall, text: str) -> bool:
-    """Return whether a text holds a call, in whatever form: its name where no sentence has it, and its arguments near to that."""
+def _stands_in(call: WrittenToolCall, text: str) -> bool:
+    """Return whether a text holds a call, in any form: its name where no sentence has it, and its arguments near to that."""
     name = call.name.casefold()
     if name not in text:
         return False

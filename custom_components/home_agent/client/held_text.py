@@ -42,7 +42,7 @@ class HeldText:
                 self.overflowed = True
                 self.held = self.held[:MAX_HELD]
             return ""
-        for place in places(self.held, self.names, starts_line=self._starts_line, before=self.shown[-1:]):
+        for place in beginnings(self.held, self.names, starts_line=self._starts_line, before=self.shown[-1:]):
             self.is_holding = place.certain
             return self._let(place.start)
         return self._let(len(self.held))
@@ -57,14 +57,14 @@ class HeldText:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Beginning:
     """Where a call begins; if not `certain`, the text ends before that can be told."""
 
     start: int
     certain: bool
 
 
-def places(text: str, names: Sequence[str], *, starts_line: bool = True, before: str = "") -> Iterator[Place]:
+def beginnings(text: str, names: Sequence[str], *, starts_line: bool = True, before: str = "") -> Iterator[Beginning]:
     """Yield the places at which calls begin, or may begin at the end of the text, but not behind a quotation mark."""
     seen = -1
     for found in _PLACES.finditer(text):
@@ -77,7 +77,7 @@ def places(text: str, names: Sequence[str], *, starts_line: bool = True, before:
             seen = start
         begun = _begins(text[start : start + _UNDECIDED], names, starts_line=at_line)
         if begun is not False:
-            yield Place(start, certain=bool(begun))
+            yield Beginning(start, certain=bool(begun))
 
 
 def _begins(text: str, names: Sequence[str], *, starts_line: bool) -> bool | None:

@@ -12,7 +12,7 @@ import warnings
 
 import orjson
 
-from .held_text import FENCE, MAX_HELD, NAME, places
+from .held_text import FENCE, MAX_HELD, NAME, beginnings
 from .messages import ToolSpec
 
 MAX_CALLS = 16  # in one answer
@@ -58,7 +58,7 @@ _FRAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCall:
+class WrittenToolCall:
     """One call."""
 
     name: str
@@ -70,7 +70,7 @@ class Written:
     """A text with calls."""
 
     before: str
-    calls: Sequence[WrittenCall]  # empty: it begins like a call and is none that can be read
+    calls: Sequence[WrittenToolCall]  # empty: it begins like a call and is none that can be read
     raw: str  # the calls as they were written
     after: str
     marked: bool  # in what only chat templates write; else plain JSON or code
@@ -84,7 +84,7 @@ def read(text: str, tools: Mapping[str, ToolSpec], *, complete: bool = True) -> 
     text = _ANALYSIS.sub("", text[:MAX_HELD]).replace("｜DSML｜", "").replace("<escape>", '"').replace('<|"|>', '"')
     names = sorted(tools, key=len, reverse=True)
     first: Written | None = None
-    for count, place in enumerate(places(text, names)):
+    for count, place in enumerate(beginnings(text, names)):
         if count >= MAX_PLACES or not place.certain:
             break
         reader = _Reader(text, place.start, tools, complete)
@@ -110,13 +110,13 @@ def without_frame(text: str) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads calls from one place on: names, arguments, and the marks between them, in whatever order a template has them."""
+    """Reads calls from one place on: names, arguments, and the marks between them, in any order."""
 
     text: str
     place: int
     tools: Mapping[str, ToolSpec]
     complete: bool
-    calls: list[WrittenCall] = field(default_factory=list)
+    calls: list[WrittenToolCall] = field(default_factory=list)
     marked: bool = False
     name: str = ""
     values: dict[str, Any] = field(default_factory=dict)
@@ -262,7 +262,7 @@ class _Reader:
     def _flush(self, *, whole: bool = False) -> None:
         """End the call whose name was read; without arguments only if they are `whole`, or behind a mark."""
         if self.name and len(self.calls) < MAX_CALLS and (self.values or self.marked or whole):
-            self.calls.append(WrittenCall(self.name, self.values))
+            self.calls.append(WrittenToolCall(self.name, self.values))
         self.name, self.values = "", {}
 
     def _typed(self, key: str, content: str) -> Any:
@@ -328,7 +328,7 @@ def _tidied(text: str, complete: bool) -> str:
     return "".join([*parts, *reversed(closers)] if complete else parts)
 
 
-def _calls_in(value: object, tools: Mapping[str, ToolSpec], depth: int = 0) -> list[WrittenCall] | None:
+def _calls_in(value: object, tools: Mapping[str, ToolSpec], depth: int = 0) -> list[WrittenToolCall] | None:
     """Return the calls that JSON says; None if it says anything else."""
     if depth > 4:
         return None
@@ -348,16 +348,16 @@ def _calls_in(value: object, tools: Mapping[str, ToolSpec], depth: int = 0) -> l
         if arguments is None:
             arguments = {other: item for other, item in value.items() if other not in (key, "type", "id")}
         if isinstance(arguments, dict) and 0 < len(name) <= _MAX_NAME:
-            return [WrittenCall(name, arguments)]
+            return [WrittenToolCall(name, arguments)]
     for key in _WRAPPERS:
         if isinstance(value.get(key), (dict, list)) and (calls := _calls_in(value[key], tools, depth + 1)):
             return calls
     if all(key in tools and isinstance(item, dict) for key, item in value.items()):
-        return [WrittenCall(key, item) for key, item in value.items()]
+        return [WrittenToolCall(key, item) for key, item in value.items()]
     return None
 
 
-def _from_python(text: str, tools: Mapping[str, ToolSpec]) -> list[WrittenCall]:
+def _from_python(text: str, tools: Mapping[str, ToolSpec]) -> list[WrittenToolCall]:
     """Return the calls in Python code; arguments without a name are in the order of the tool's parameters."""
     try:
         with warnings.catch_warnings():
@@ -369,7 +369,7 @@ def _from_python(text: str, tools: Mapping[str, ToolSpec]) -> list[WrittenCall]:
         return []
 
 
-def _call_of(node: ast.expr, tools: Mapping[str, ToolSpec]) -> WrittenCall:
+def _call_of(node: ast.expr, tools: Mapping[str, ToolSpec]) -> WrittenToolCall:
     if not isinstance(node, ast.Call):
         raise TypeError("no call")
     name = _plain_name(ast.unparse(node.func))
@@ -379,7 +379,7 @@ def _call_of(node: ast.expr, tools: Mapping[str, ToolSpec]) -> WrittenCall:
     if len(node.args) > len(keys):
         raise ValueError("too many arguments")
     named = dict(zip(keys, node.args, strict=False)) | {word.arg: word.value for word in node.keywords if word.arg}
-    return WrittenCall(name, {key: ast.literal_eval(_JsonWords().visit(value)) for key, value in named.items()})
+    return WrittenToolCall(name, {key: ast.literal_eval(_JsonWords().visit(value)) for key, value in named.items()})
 
 
 class _JsonWords(ast.NodeTransformer):
