@@ -3,7 +3,9 @@
 A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer in words.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -50,6 +52,7 @@ MORE_REQUESTS = (
     2  # besides one for each tool call: the answer, and one more if it is not true or the prompt was too long
 )
 LOOPED = "answer_repeats"
+READ_WAIT = 300.0  # seconds without a word after which a turn in text ends
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 LESS = 0.7  # of a task that was too long, sent again
 
@@ -134,7 +137,11 @@ class Agent:
         """Return the request that the next message would begin with, and this text as that message. No tool may be called."""
         messages = [*await self.requests.async_messages(False), {"role": "user", "content": text}]
         return ChatRequest(
-            messages=messages, tools=self.tools, may_call_tools=False, cache_key=self.turn.profile.subentry_id
+            messages=messages,
+            tools=self.tools,
+            may_call_tools=False,
+            cache_key=self.turn.profile.subentry_id,
+            background=True,
         )
 
     async def _async_step(self, *, correcting: Untrue | None) -> bool:
@@ -213,7 +220,7 @@ class Agent:
         api = self.chat_log.llm_api
         written = TakenCalls(api.tools if api else (), request, reply, self.turn.text)
         try:
-            async for delta in written.async_deltas(self.endpoint.client.stream(request, reply)):
+            async for delta in written.async_deltas(self._in_time(self.endpoint.client.stream(request, reply))):
                 if delta.get("tool_calls"):
                     if not request.may_call_tools:  # a model that does not listen
                         continue
@@ -253,6 +260,29 @@ class Agent:
                 raise fault
             self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
+
+    async def _in_time(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass deltas on. Raises `LLMTooLateError` once the person who asked has heard nothing for too long; then no tool is called."""
+        if not self.manner.in_words:
+            async for delta in stream:
+                yield delta
+            return
+        asked, clock = self.turn.lineage[-1], asyncio.get_running_loop().time
+        record = asked.record
+        record.heard = clock() if record.heard is None else record.heard
+        limit = asked.profile.spoken_wait if asked.spoken else READ_WAIT
+        async with aclosing(stream):
+            while True:
+                try:
+                    async with asyncio.timeout_at(record.heard + limit):
+                        delta = await anext(stream)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError as err:
+                    raise errors.LLMTooLateError(seconds=f"{limit:.0f}") from err
+                if delta.get("content") and not self.turn.delegated:
+                    record.heard = clock()
+                yield delta
 
     async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
         """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""

@@ -189,6 +189,8 @@ class Endpoint:
     def async_failed(self, error: errors.LLMError) -> None:
         """Count a request that failed; raise an issue or start reauthentication if the administrator must act."""
         self.stats.requests += 1
+        if isinstance(error, errors.LLMTooLateError):  # the requests of others may have been the reason
+            return
         if isinstance(error, errors.LLMLoadingError):
             self._loading_since = self._loading_since or dt_util.utcnow()
             if dt_util.utcnow() - self._loading_since < LOADING_TAKES:
