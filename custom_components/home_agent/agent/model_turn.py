@@ -4,6 +4,7 @@ A turn is never run twice: once a word was shown or a tool was started, a failur
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from itertools import takewhile
 import time
 from typing import Any
 
-from homeassistant.components.conversation import AssistantContent, ChatLog, UserContent
+from homeassistant.components.conversation import AssistantContent, ChatLog, Content, ToolResultContent, UserContent
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint, mask_for
@@ -37,7 +38,7 @@ from ..settings.profile import AUTO
 from ..speech import speakable
 from ..support import errors
 from ..support.const import DOMAIN, LOGGER
-from ..support.encoding import ShownText, shown
+from ..support.encoding import ShownText, dump, shown
 from ..support.localize import async_error_text, async_text
 from ..support.masking import Mask
 from ..tools.registry import TurnAPI, llm_context_of, policed
@@ -150,10 +151,10 @@ class Agent:
         turn.record.fault = None
         messages: list[Message] = []
         refused: errors.LLMContextLengthError | None = None
-        manner = self.manner
+        manner, stuck = self.manner, _fails_again(log.content)
         for attempt in range(manner.tries):
             left = self._requests_left
-            calls_left = turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
+            calls_left = turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1 and not stuck
             may_call = bool(self.tools) and manner.calls and calls_left
             last_try = attempt == manner.tries - 1 or left <= 1
             if not may_call and manner.tries > 1 and log.unresponded_tool_results:
@@ -338,6 +339,18 @@ class Agent:
     async def _notice(self, key: str, *, after: bool) -> str:
         text = await async_text(self.chat_log.hass, self.turn.speaks, key)
         return f"\n\n{text}" if after else text
+
+
+def _fails_again(content: Sequence[Content]) -> bool:
+    """Return whether the newest calls of a turn have all failed, and each of them has failed alike before."""
+    failures, newest, called = Counter[tuple[str, bytes]](), list[tuple[str, bytes]](), dict[str, tuple[str, bytes]]()
+    for item in reversed([*takewhile(lambda item: not isinstance(item, UserContent), reversed(content))]):
+        if isinstance(item, AssistantContent) and item.tool_calls:
+            called |= {call.id: (call.tool_name, dump(call.tool_args)) for call in item.tool_calls}
+            newest = [called[call.id] for call in item.tool_calls]
+        elif isinstance(item, ToolResultContent) and item.result.error and (call := called.get(item.tool_call_id)):
+            failures[call] += 1
+    return bool(newest) and all(failures[call] > newest.count(call) for call in newest)
 
 
 async def async_agent_for_message(
