@@ -31,11 +31,12 @@ import pytest
 from yarl import URL
 
 from custom_components.home_agent import ai_task
-from custom_components.home_agent.agent import segments
+from custom_components.home_agent.agent import segments, taken_calls
 from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import messages
 from custom_components.home_agent.client.chat_completions import Dialect
 from custom_components.home_agent.client.error_map import ErrorMap
+from custom_components.home_agent.client.held_text import MAX_HELD, HeldText
 from custom_components.home_agent.client.messages import ModelReply, TokenEstimator
 from custom_components.home_agent.client.stream import (
     ChunkParser,
@@ -44,7 +45,16 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.home import exposure, names, parameters, snapshot, states, targets, telling_names
+from custom_components.home_agent.client.written_calls import WrittenToolCall, read as read_calls, without_frame
+from custom_components.home_agent.home import (
+    exposure,
+    names,
+    parameters,
+    snapshot,
+    states,
+    targets,
+    telling_names,
+)
 from custom_components.home_agent.home.domains import SWITCHED
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
@@ -173,6 +183,25 @@ def streamed_call(text: str) -> None:
         call = {"index": 0, "id": "1", "function": {"name": "ha_control", "arguments": piece}}
         stream.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
     stream.finish()
+
+
+def held_back(text: str) -> None:
+    """Let an answer arrive token by token in which calls may be written."""
+    held = HeldText(["ha_control", "ha_query"])
+    for piece in pieces(text):
+        held.feed(piece)
+
+
+def written(text: str) -> object:
+    """Read the calls in what was held of an answer."""
+    tool: Any = {"type": "function", "function": {"name": "ha_control", "parameters": {"properties": {"a": {}}}}}
+    return read_calls(text, {"ha_control": tool}), without_frame(text)
+
+
+def quoted(text: str) -> object:
+    """Look for a call in what the model was told."""
+    call = WrittenToolCall("ha_control", {"action": "turn_on", "entity_id": ["light.a", "light.b"]})
+    return taken_calls._stands_in(call, taken_calls._plainly(text))
 
 
 def in_one_piece(text: str, *, begins_inside: bool) -> None:
@@ -484,6 +513,28 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: in_one_piece(text, begins_inside=True), words="</thin <think"
     ),
     "a line of a stream in many reads": Place(read=in_reads, words='{"choices":[{"delta":'),
+    "an answer with calls, in pieces": Place(
+        read=held_back, words="<tool_call>", more=('{"', "[ha_", "```json\n", "\n")
+    ),
+    "calls in text": Place(
+        read=written,
+        words='{"name":"ha_control","arguments":{"a":',
+        most=MAX_HELD,
+        more=(
+            "<tool_call>",
+            "<parameter=a>",
+            "<arg_key>a</arg_key><arg_value>",
+            "[ha_control(a=",
+            '{"\\"',
+            "ha_control\n",
+            "<|channel|>analysis<|message|>",
+        ),
+    ),
+    "calls in what was told": Place(
+        read=quoted,
+        words='"ha_control" "action": "entity_id": turn_on light.a ',
+        more=("ha_control(", "\\u0041", "&amp;"),
+    ),
     "arguments of a call": Place(read=arguments_from_text, words='{"a":"b",'),
     "arguments of a call that come in pieces": Place(read=streamed_call, words='{"a":"b"}', most=100_000),
     "errors of a server": Place(

@@ -249,7 +249,7 @@ def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
     given = {"first_word", "speed", "tools", "detail"}
     assert texts["progress"].keys() == {"try_model"}
     outcomes = {step: item for step, item in texts["step"].items() if step.startswith("tried_")}
-    assert outcomes.keys() == {"tried_well", "tried_slow", "tried_no_tools", "tried_failed"}
+    assert outcomes.keys() == {"tried_well", "tried_slow", "tried_no_tools", "tried_written", "tried_failed"}
     for step, item in outcomes.items():
         assert hasattr(model_server.ModelSteps, f"async_step_{step}")
         assert item["menu_options"].keys() == {"save", "model", "try_model"}

@@ -19,6 +19,7 @@ from .blocks import longest_block
 from .control import Control
 from .house import NEEDLE, House
 from .requests import Laid, estimate_tokens, lay_out, steps
+from .server import ANSWER
 
 SESSION_HAS_OWNER = "context" in signature(chat_session.async_get_chat_session).parameters
 ONE_TOKEN = 1
@@ -69,6 +70,27 @@ class Measure:
                 }
             )
         return blocks
+
+    async def burst(self, count: int) -> dict[str, Any]:
+        """Let turns begin at once; return their milliseconds, how many were answered, and the longest block of the event loop."""
+        await self._prepare("words")
+        await self.say("Is everything all right at home?")
+
+        async def timed() -> tuple[float, bool]:
+            began = monotonic_ns()
+            _, speech, _ = await self.say("Is everything all right at home?")
+            return (monotonic_ns() - began) / 1e6, speech == ANSWER
+
+        with longest_block() as block:
+            await asyncio.sleep(0)
+            turns = await asyncio.gather(*(timed() for _ in range(count)))
+        return {
+            "turns": count,
+            "answered": sum(answered for _, answered in turns),
+            "block_ms": round(block.wall_ns / 1e6, 1),
+            "block_cpu_ms": round(block.cpu_ns / 1e6, 1),
+            "took_ms": [took for took, _ in turns],
+        }
 
     async def dialogue(self) -> dict[str, Any]:
         """Hold a conversation of six turns and open the next one; clock and states move on between the turns."""

@@ -300,6 +300,12 @@ async def length_heard(world: World) -> object:
     return answer.count("Number"), "reached the maximum length" in answer
 
 
+async def waited_for(world: World) -> object:
+    """Return whether an answer is heard that takes six seconds."""
+    answer, _, _ = await world.ask("Tell me", text("At last.", delay=6))
+    return answer == "At last."
+
+
 async def rounds(world: World) -> object:
     """Return how often a model is asked that calls a tool whenever it may."""
     call = tool_call("ha_query", {"entity_id": "light.bed_light"})
@@ -397,6 +403,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "icon": Effect(value="mdi:owl", see=pictured, before=None, after="mdi:owl"),
     "streaming": Effect(value=False, see=sees("stream", False), before=True, after=False),
     "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
+    "spoken_wait": Effect(value=5, see=waited_for, before=True, after=False, base={"speech": "always"}),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
 }  # fmt: skip
 """Those that one look shows; the others stand in `SHOWN`."""

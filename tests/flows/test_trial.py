@@ -1,11 +1,15 @@
 """A model is tried in its form: what is shown of it, and what can be done then."""
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESSED, FlowResultType
+from homeassistant.setup import async_setup_component
 import pytest
+from pytest_homeassistant_custom_component.typing import ClientSessionGenerator, WebSocketGenerator
 
 from custom_components.home_agent.client import trial
 from custom_components.home_agent.support.const import DOMAIN
@@ -26,7 +30,9 @@ async def first_form(hass: HomeAssistant, server: LLMServer) -> Result:
 
 
 async def go_on(hass: HomeAssistant, flows: Any, result: Result) -> Result:
-    """Return what follows the test that is being made."""
+    """Return what follows the test that is being made; a quick one is over."""
+    if result["type"] is FlowResultType.MENU:
+        return result
     assert result["type"] is FlowResultType.SHOW_PROGRESS
     assert result["progress_action"] == "try_model"
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -62,8 +68,48 @@ async def test_what_a_good_model_did_is_shown_and_then_it_is_saved(hass: HomeAss
     assert "try_model" not in data
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.3, 0.49, 0.5, 0.6, 1.0])
+async def test_a_dialog_hears_of_the_end_however_soon_it_comes(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    hass_client: ClientSessionGenerator,
+    hass_ws_client: WebSocketGenerator,
+    delay: float,
+) -> None:
+    """As a browser does it: submit the form, and only then listen for the end of what is shown."""
+    for domain in ("config", "websocket_api", "intent", "media_source", "conversation", "ai_task"):
+        assert await async_setup_component(hass, domain, {})
+    browser, path = await hass_client(), "/api/config/config_entries/flow"
+
+    async def send(flow: str = "", **data: Any) -> dict[str, Any]:
+        async with browser.post(f"{path}{flow}", json=data) as response:
+            return dict(await response.json())
+
+    form = await send(handler=DOMAIN)
+    flow = f"/{form['flow_id']}"
+    await send(flow, preset="custom")
+    await send(flow, base_url=llm_server.base_url)
+    llm_server.plan(replace(SENTENCE, delay=delay / 2), replace(CALL, delay=delay / 2))
+    result = await send(flow, model="scripted", try_model=True, advanced={"keep_ready": False})
+    if result["type"] == "progress":
+        await asyncio.sleep(0.5)  # a browser that is far away
+        socket = await hass_ws_client(hass)
+        await socket.send_json_auto_id({"type": "subscribe_events", "event_type": EVENT_DATA_ENTRY_FLOW_PROGRESSED})
+        assert (await socket.receive_json())["success"]
+        async with asyncio.timeout(10):
+            while (await socket.receive_json())["event"]["data"]["flow_id"] != form["flow_id"]:
+                pass
+        async with browser.get(f"{path}{flow}") as response:
+            result = await response.json()
+    assert (result["type"], result["step_id"]) == ("menu", "tried_well")
+
+
 @pytest.mark.parametrize(("replies", "outcome", "tools"), [
     pytest.param((SENTENCE, text("I have turned it on.")), "no_tools", "✗", id="talks only"),
+    pytest.param(
+        (SENTENCE, text('{"name": "turn_on", "arguments": {"name": "desk lamp"}}')), "written", "✓", id="as text",
+    ),
+    pytest.param((SENTENCE, text('<tool_call>{"name": "turn_on", "arguments": {}}')), "no_tools", "✗", id="half a call"),
     pytest.param((SENTENCE, tool_call("fly", {})), "no_tools", "✗", id="invents a tool"),
     pytest.param((SENTENCE, tool_call("turn_on", "{broken")), "no_tools", "✗", id="broken arguments"),
     pytest.param(

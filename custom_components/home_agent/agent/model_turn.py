@@ -3,14 +3,17 @@
 A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer in words.
 """
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 import time
 from typing import Any
 
-from homeassistant.components.conversation import AssistantContent, ChatLog, UserContent
+from homeassistant.components.conversation import AssistantContent, ChatLog, Content, ToolResultContent, UserContent
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint, mask_for
@@ -35,7 +38,7 @@ from ..settings.profile import AUTO
 from ..speech import speakable
 from ..support import errors
 from ..support.const import DOMAIN, LOGGER
-from ..support.encoding import ShownText, shown
+from ..support.encoding import ShownText, dump, shown
 from ..support.localize import async_error_text, async_text
 from ..support.masking import Mask
 from ..tools.registry import TurnAPI, llm_context_of, policed
@@ -44,11 +47,13 @@ from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, Turn
 from .claims import ClaimCheck, Untrue
 from .runtime import RuntimeData
+from .taken_calls import UNREAD, TakenCalls
 
 MORE_REQUESTS = (
     2  # besides one for each tool call: the answer, and one more if it is not true or the prompt was too long
 )
 LOOPED = "answer_repeats"
+READ_WAIT = 300.0  # seconds without a word after which a turn in text ends
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 LESS = 0.7  # of a task that was too long, sent again
 
@@ -133,7 +138,11 @@ class Agent:
         """Return the request that the next message would begin with, and this text as that message. No tool may be called."""
         messages = [*await self.requests.async_messages(False), {"role": "user", "content": text}]
         return ChatRequest(
-            messages=messages, tools=self.tools, may_call_tools=False, cache_key=self.turn.profile.subentry_id
+            messages=messages,
+            tools=self.tools,
+            may_call_tools=False,
+            cache_key=self.turn.profile.subentry_id,
+            background=True,
         )
 
     async def _async_step(self, *, correcting: Untrue | None) -> bool:
@@ -142,10 +151,10 @@ class Agent:
         turn.record.fault = None
         messages: list[Message] = []
         refused: errors.LLMContextLengthError | None = None
-        manner = self.manner
+        manner, stuck = self.manner, _fails_again(log.content)
         for attempt in range(manner.tries):
             left = self._requests_left
-            calls_left = turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
+            calls_left = turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1 and not stuck
             may_call = bool(self.tools) and manner.calls and calls_left
             last_try = attempt == manner.tries - 1 or left <= 1
             if not may_call and manner.tries > 1 and log.unresponded_tool_results:
@@ -209,8 +218,10 @@ class Agent:
         acted = self.chat_log.unresponded_tool_results and self.manner.calls
         reply, said, called = ModelReply(), False, False
         started = time.perf_counter()
+        api = self.chat_log.llm_api
+        written = TakenCalls(api.tools if api else (), request, reply, self.turn.text)
         try:
-            async for delta in self.endpoint.client.stream(request, reply):
+            async for delta in written.async_deltas(self._in_time(self.endpoint.client.stream(request, reply))):
                 if delta.get("tool_calls"):
                     if not request.may_call_tools:  # a model that does not listen
                         continue
@@ -241,7 +252,8 @@ class Agent:
                     yield {"content": text} if reply.started else {"role": "assistant", "content": text}
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
-        ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED}.get(reply.finish_reason or "")
+        self.endpoint.async_called(well=called, unread=written.unread and not written.is_quoted)
+        ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED, UNREAD: UNREAD}.get(reply.finish_reason or "")
         if not called and (ended or not said):
             key = ended or "answer_empty"
             fault = errors.LLMResponseError(key)
@@ -249,6 +261,29 @@ class Agent:
                 raise fault
             self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
+
+    async def _in_time(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass deltas on. Raises `LLMTooLateError` once the person who asked has heard nothing for too long; then no tool is called."""
+        if not self.manner.in_words:
+            async for delta in stream:
+                yield delta
+            return
+        asked, clock = self.turn.lineage[-1], asyncio.get_running_loop().time
+        record = asked.record
+        record.heard = clock() if record.heard is None else record.heard
+        limit = asked.profile.spoken_wait if asked.spoken else READ_WAIT
+        async with aclosing(stream):
+            while True:
+                try:
+                    async with asyncio.timeout_at(record.heard + limit):
+                        delta = await anext(stream)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError as err:
+                    raise errors.LLMTooLateError(seconds=f"{limit:.0f}") from err
+                if delta.get("content") and not self.turn.delegated:
+                    record.heard = clock()
+                yield delta
 
     async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
         """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""
@@ -304,6 +339,18 @@ class Agent:
     async def _notice(self, key: str, *, after: bool) -> str:
         text = await async_text(self.chat_log.hass, self.turn.speaks, key)
         return f"\n\n{text}" if after else text
+
+
+def _fails_again(content: Sequence[Content]) -> bool:
+    """Return whether the newest calls of a turn have all failed, and each of them has failed alike before."""
+    failures, newest, called = Counter[tuple[str, bytes]](), list[tuple[str, bytes]](), dict[str, tuple[str, bytes]]()
+    for item in reversed([*takewhile(lambda item: not isinstance(item, UserContent), reversed(content))]):
+        if isinstance(item, AssistantContent) and item.tool_calls:
+            called |= {call.id: (call.tool_name, dump(call.tool_args)) for call in item.tool_calls}
+            newest = [called[call.id] for call in item.tool_calls]
+        elif isinstance(item, ToolResultContent) and item.result.error and (call := called.get(item.tool_call_id)):
+            failures[call] += 1
+    return bool(newest) and all(failures[call] > newest.count(call) for call in newest)
 
 
 async def async_agent_for_message(

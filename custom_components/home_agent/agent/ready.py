@@ -279,7 +279,9 @@ class Readiness:
             with running(turn):  # what the agent does not know of the home is not read either
                 requests = await async_requests(self.runtime, endpoint, turn, chat_log, transcript, rehearsed=rehearsed)
                 messages = await requests.async_messages(False)
-                return ChatRequest(messages=messages, tools=requests.offered, max_tokens=1), requests.layout
+                return ChatRequest(
+                    messages=messages, tools=requests.offered, max_tokens=1, background=True
+                ), requests.layout
         except Exception as err:  # noqa: BLE001 - nothing waits for it, and the turn that follows says what is wrong
             LOGGER.debug("What a model would be asked could not be prepared: %s", where_of(err))
             return None

@@ -22,7 +22,8 @@ from ..settings.endpoint import CHAT_PATH, DEFAULT_API_VERSION, EndpointConfig, 
 from ..support.bounds import BodyTooLong, bounded, stream_of
 from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import dump
-from ..support.errors import LLMAuthError, LLMConnectionError, LLMError, LLMLoadingError
+from ..support.errors import LLMAuthError, LLMConnectionError, LLMError, LLMLoadingError, LLMTimeoutError
+from .capacity import capacity_of
 from .error_map import ErrorMap, error_fields, wait_before_retry
 from .messages import (
     CameWith,
@@ -44,6 +45,9 @@ MAX_RESPONSE = (
     32 * 2**20
 )  # bytes of one answer; ten times the longest that models give, with the frame around each token
 MAX_SECONDS = 1800.0  # of one answer, even if it is sent all the time
+MAX_SILENCE = (
+    300.0  # seconds in which bytes may arrive that say nothing: servers send comments while a request waits there
+)
 MAX_LIST = 8 * 2**20  # bytes of a list of models
 MAX_LIST_SECONDS = 60.0
 LOADING_PAUSE, LONGEST_LOADING_PAUSE = 0.5, 5.0
@@ -110,6 +114,9 @@ class Connection:
         self._key = config.api_key.strip()
         self._errors = errors
         self._timeout = Timeout(config.idle_timeout, connect=CONNECT_TIMEOUT)
+        self._until_answer = (
+            config.idle_timeout + CONNECT_TIMEOUT
+        )  # seconds; the library counts them anew with each byte
         base_url = normalize_base_url(config.base_url, config.preset)
         query: dict[str, object] = {}
         headers: dict[str, Any] = {} if self._key else {"Authorization": omit}
@@ -161,9 +168,10 @@ class Connection:
         while True:
             try:
                 with translated(self._errors):
-                    if content is None:
-                        return cast(AsyncStream[object], await self._client.get(url, **how))
-                    return cast(AsyncStream[object], await self._client.post(url, content=content, **how))
+                    async with asyncio.timeout(self._until_answer):
+                        if content is None:
+                            return cast(AsyncStream[object], await self._client.get(url, **how))
+                        return cast(AsyncStream[object], await self._client.post(url, content=content, **how))
             except LLMLoadingError:
                 if (left := began + patience - time.monotonic()) <= 0:
                     raise
@@ -296,6 +304,7 @@ class ChatCompletionsClient:
         self.estimator = TokenEstimator()
         self._errors = ErrorMap(config.title, config.api_key)
         self.connection = Connection(hass, config, self._errors)
+        self._capacity = capacity_of(hass, normalize_base_url(config.base_url, config.preset), remote=config.remote)
         self._dialect = Dialect(config)
         self._begins_inside_thinking = traits_for(config.preset, config.model).begins_inside_thinking
 
@@ -310,7 +319,10 @@ class ChatCompletionsClient:
         for may_retry in (True, False) if request.retries else (False,):
             try:
                 patience = request.patience - (time.perf_counter() - started)
-                async with aclosing(self._attempt(request, reply, patience)) as deltas:
+                async with (
+                    self._capacity.place(background=request.background),
+                    aclosing(self._attempt(request, reply, patience)) as deltas,
+                ):
                     async for delta in deltas:
                         if not reply.started:
                             reply.started = True
@@ -334,7 +346,7 @@ class ChatCompletionsClient:
             ending.step = min(ending.step, max(1, request.max_text // 5))
         answer = DeltaStream(reply, self._errors, ending, begins_inside_thinking=self._begins_inside_thinking)
         try:
-            async with aclosing(self._chunks(response)) as chunks:
+            async with aclosing(self._in_time(self._chunks(response), answer)) as chunks:
                 async for chunk in chunks:
                     for delta in answer.feed(chunk):
                         yield delta
@@ -367,6 +379,25 @@ class ChatCompletionsClient:
             except LLMError as err:
                 if not self._dialect.adapt(body, err.__cause__):
                     raise
+
+    async def _in_time(
+        self, chunks: AsyncGenerator[dict[str, Any]], answer: DeltaStream
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Pass chunks on. Raises `LLMTimeoutError` if the answer does not grow for `MAX_SILENCE`, or a longer `idle_timeout`."""
+        clock, heard = asyncio.get_running_loop().time, -1
+        patience = max(MAX_SILENCE, self.config.idle_timeout)
+        async with aclosing(chunks):
+            while True:
+                if answer.length > heard:
+                    heard, ends = answer.length, clock() + patience
+                try:
+                    async with asyncio.timeout_at(ends):
+                        chunk = await anext(chunks, None)
+                except TimeoutError as err:
+                    raise LLMTimeoutError(endpoint=self.config.title, detail="") from err
+                if chunk is None:
+                    return
+                yield chunk
 
     async def _chunks(self, response: AsyncStream[object]) -> AsyncGenerator[dict[str, Any]]:
         """Yield the chunks of a response; an answer that is not a stream is one chunk."""

@@ -136,6 +136,7 @@ class Endpoint:
         self._refused: int | None = None
         """Tokens of a request that it refused as too long; wins over the window."""
         self._refused_until = dt_util.utcnow()
+        self._calls_unread = False
         self._loading_since: datetime | None = None
         """Since when each answer says that the model is being loaded."""
 
@@ -188,6 +189,8 @@ class Endpoint:
     def async_failed(self, error: errors.LLMError) -> None:
         """Count a request that failed; raise an issue or start reauthentication if the administrator must act."""
         self.stats.requests += 1
+        if isinstance(error, errors.LLMTooLateError):  # the requests of others may have been the reason
+            return
         if isinstance(error, errors.LLMLoadingError):
             self._loading_since = self._loading_since or dt_util.utcnow()
             if dt_util.utcnow() - self._loading_since < LOADING_TAKES:
@@ -204,6 +207,21 @@ class Endpoint:
                 async_model_missing(self._hass, self.config)
             case _ if is_outage:
                 async_keeps_failing(self._hass, self.config, error)
+
+    @callback
+    def async_called(self, *, well: bool, unread: bool) -> None:
+        """Note whether an answer called tools: an issue is raised for calls that could not be read, until some are."""
+        if (well or unread) and self._calls_unread is not unread:
+            self._calls_unread = unread
+            model = model_name(self.config.model)
+            issues.async_set(
+                self._hass,
+                issues.CALLS_UNREAD,
+                self.config.subentry_id,
+                unread,
+                endpoint=self.config.title,
+                model=model,
+            )
 
     @callback
     def async_asked(self) -> None:

@@ -110,6 +110,7 @@ class ChatRequest:
     max_text: int | None = None
     """Tokens of the answer's text, without thinking, after which the client ends it; not sent to the server."""
     patience: float = PATIENCE
+    background: bool = False  # no person waits for it: it lets the requests of people pass
     retries: bool = True  # whether to repeat it once after a temporary failure before the first delta
 
 

@@ -324,6 +324,11 @@ class DeltaStream:
         self._usage: object = None
         self._timings: object = None
 
+    @property
+    def length(self) -> int:
+        """Return the characters of text, thinking and tool calls so far."""
+        return self._length + self._calls.length
+
     def feed(self, chunk: Mapping[str, Any]) -> list[Delta]:
         """Return the deltas of a chunk.
 

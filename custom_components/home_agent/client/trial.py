@@ -11,6 +11,7 @@ from ..settings.endpoint import EndpointConfig
 from ..support.errors import LLMError, LLMTimeoutError
 from .chat_completions import ChatCompletionsClient
 from .messages import BrokenArguments, ChatRequest, ModelReply, ToolSpec
+from .written_calls import read
 
 PATIENCE = 90.0  # seconds for both questions; the administrator waits for it
 SLOW_START = 3.0  # seconds until the first word
@@ -51,14 +52,17 @@ class Trial:
     speed: float | None = None
     """Tokens a second from the first piece on, with thinking; None if the answer was too short."""
     calls_tools: bool | None = None
+    writes_calls: bool = False  # they are text that Home Agent reads, because the server does not
 
     @property
     def outcome(self) -> str:
-        """Return what matters most: `failed`, `no_tools`, `slow` or `well`."""
+        """Return what matters most: `failed`, `no_tools`, `written` (calls as text), `slow` or `well`."""
         if self.error is not None:
             return "failed"
         if self.calls_tools is False:
             return "no_tools"
+        if self.writes_calls:
+            return "written"
         is_slow = self.first_word is None or self.first_word > SLOW_START
         return "slow" if is_slow or (self.speed is not None and self.speed < SLOW_SPEED) else "well"
 
@@ -83,7 +87,7 @@ async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
                 tokens = reply.usage.output_tokens if reply.usage else client.estimator.estimate(text)
                 trial.speed = tokens / took
             if config.tool_calling:
-                trial.calls_tools = await _calls(client)
+                trial.calls_tools, trial.writes_calls = await _calls(client)
     except LLMError as err:
         trial.error = err
     except TimeoutError:
@@ -91,11 +95,15 @@ async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
     return trial
 
 
-async def _calls(client: ChatCompletionsClient) -> bool:
-    """Return whether the model calls the offered tool with valid arguments."""
+async def _calls(client: ChatCompletionsClient) -> tuple[bool, bool]:
+    """Return whether the model calls the offered tool with valid arguments, and whether it does so in text."""
+    name, text = _TOOL["function"]["name"], ""
     async with aclosing(client.stream(_CALL, ModelReply())) as deltas:
         async for delta in deltas:
+            text += delta.get("content") or ""
             for call in delta.get("tool_calls") or ():
-                if call.tool_name == _TOOL["function"]["name"] and not isinstance(call.tool_args, BrokenArguments):
-                    return True
-    return False
+                if call.tool_name == name and not isinstance(call.tool_args, BrokenArguments):
+                    return True, False
+    found = read(text, {name: _TOOL})
+    written = found is not None and any(call.name == name and "name" in call.arguments for call in found.calls)
+    return written, written

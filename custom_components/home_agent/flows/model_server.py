@@ -59,6 +59,8 @@ from .forms import (
 CONF_USE_ANYWAY = "use_anyway"
 ADVANCED = "advanced"
 AZURE = "azure"
+QUICK = 0.5  # seconds that a trial may take without being shown
+LISTENS = 2.0  # seconds until a dialog that shows progress surely hears of its end
 NO_MODEL = "no_model"  # the choice besides the presets: no model
 
 _PARAMETERS: Fields = {
@@ -272,6 +274,12 @@ def same_server(url: str, other: str) -> bool:
     return bool(other) and URL(url).origin() == URL(other).origin()
 
 
+async def _at_rest[Found](task: asyncio.Task[Found]) -> Found:
+    """Return what a task finds, not before a dialog listens: one that shows progress misses an end that comes at once."""
+    found, _ = await asyncio.gather(task, asyncio.sleep(LISTENS))
+    return found
+
+
 class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
     """The steps that the first set-up and a subentry share: connect, and try the model."""
 
@@ -299,10 +307,17 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
     async_step_cloud = async_step_endpoint  # for services that need a key
 
     async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Result:
-        """Try the model, and show progress."""
+        """Try the model, and show progress unless it is quick."""
         if self._trying is None:
-            trying = async_try_model(self.hass, self._form.config)
-            self._trying = self.hass.async_create_task(trying, "home_agent trial of a model")
+            trying = self.hass.async_create_task(
+                async_try_model(self.hass, self._form.config), "home_agent trial of a model"
+            )
+            await asyncio.wait([trying], timeout=QUICK)
+            if trying.done():
+                self._tried = trying.result()
+                found: Result = await getattr(self, f"async_step_tried_{self._tried.outcome}")()
+                return found
+            self._trying = self.hass.async_create_task(_at_rest(trying), "home_agent trial that is shown")
         if not self._trying.done():
             return self.async_show_progress(
                 step_id="try_model", progress_action="try_model", progress_task=self._trying
@@ -326,9 +341,9 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
             },
         )
 
-    async_step_tried_well = async_step_tried_slow = async_step_tried_no_tools = async_step_tried_failed = (
-        async_step_tried
-    )
+    async_step_tried_well = async_step_tried_slow = async_step_tried_no_tools = async_step_tried_written = (
+        async_step_tried_failed
+    ) = async_step_tried
 
 
 class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):

@@ -235,7 +235,7 @@ def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> 
 
 
 DEFAULTS_PAGES: dict[str, Fields] = {
-    "assistant": fields_of("llm", "llm_model", "language", "local_first", "max_answer_tokens", "speech"),
+    "assistant": fields_of("llm", "llm_model", "language", "local_first", "max_answer_tokens", "spoken_wait", "speech"),
     "prompt": section_fields(FormSection.PROMPT) | fields_of("prompt_additions"),
     "context": section_fields(FormSection.CONTEXT) | section_fields(FormSection.EXPOSURE),
     "history": section_fields(FormSection.HISTORY),

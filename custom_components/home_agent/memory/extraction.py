@@ -343,7 +343,7 @@ class Extractor:
             {"role": "system", "content": instruction(DATA)},
             {"role": "user", "content": "\n".join(dump(line).decode() for line in lines)},
         ]
-        return ChatRequest(messages=messages, max_text=MAX_TEXT)
+        return ChatRequest(messages=messages, max_text=MAX_TEXT, background=True)
 
     async def _async_keep(
         self, heard: HeardTurn, scope: Scope, candidates: Sequence[Draft], known: Sequence[Memory], figures: Figures

@@ -208,7 +208,7 @@ class EmbeddingsApi:
         path = "/embed" if self._native else "/embeddings"
         response = await self._connection.open(path, dump(body), patience=patience)
         try:
-            async with aclosing(read(response, self._errors)) as parts:
+            async with aclosing(read(response, self._errors, seconds=TIMEOUT)) as parts:
                 return b"".join([part async for part in parts])
         finally:
             await response.close()

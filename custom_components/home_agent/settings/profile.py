@@ -232,6 +232,8 @@ class Profile:
     streaming: bool = _switch(True, FormSection.VOICE)
     max_answer_tokens: int = _number(2000, FormSection.VOICE, 50, 100_000)
     """Of the text of one answer, without thinking; a longer one ends after a sentence."""
+    spoken_wait: int = _number(60, FormSection.VOICE, 5, 600, "s")
+    """Seconds without a word after which a turn by voice ends."""
     speech: str = _choice(FormSection.VOICE, "auto", "always", "never")
     """Whether answers are made speakable; `auto`: for voice devices."""
 

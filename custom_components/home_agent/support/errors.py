@@ -42,6 +42,12 @@ class LLMTimeoutError(LLMConnectionError):
     key = "llm_timeout"
 
 
+class LLMTooLateError(LLMTimeoutError):
+    """The person has waited for long enough. Placeholder: `seconds`."""
+
+    key = "turn_too_long"
+
+
 class LLMNoConnectionError(LLMConnectionError):
     """The connection timed out: a repetition would take as long again."""
 

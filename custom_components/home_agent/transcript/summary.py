@@ -33,7 +33,9 @@ async def async_sum_up(history: History, endpoint: Endpoint, mask: Mask | None =
     """
     dropped, client = tuple(history.dropped), endpoint.client
     reply, started = ModelReply(), time.perf_counter()
-    request = ChatRequest(messages=summary_messages(history.summary, dropped, mask or str), stream=False)
+    request = ChatRequest(
+        messages=summary_messages(history.summary, dropped, mask or str), stream=False, background=True
+    )
     try:
         async with asyncio.timeout(TIMEOUT), aclosing(client.stream(request, reply)) as deltas:
             text = "".join([delta.get("content") or "" async for delta in deltas]).strip()

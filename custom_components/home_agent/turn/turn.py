@@ -205,6 +205,8 @@ class TurnRecord:
     """The course of a turn so far."""
 
     started: float = field(default_factory=time.perf_counter)
+    heard: float | None = None
+    """Time of the loop at which the person last got words of a model; before any, at which a model was first asked."""
     origin: AnswerOrigin = AnswerOrigin.MODEL
     is_order: bool = False  # the message begins like a command: the answer does not repeat what it is about
     requests: int = 0  # requests to the model

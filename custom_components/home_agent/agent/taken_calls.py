@@ -1,0 +1,214 @@
+"""Whether a call that a model wrote as text is taken: only where it fits an offered tool and stands nowhere else.
+
+What stands in a tool's result, in a part of the prompt or in what the user says is a quotation, and what an explanation shows
+is none either (docs/decisions/0054-calls-written-as-text.md). A call that is taken goes the way of all others.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+import re
+from typing import Any
+import unicodedata
+
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.ulid import ulid_now
+import probatio
+
+from ..client.held_text import MAX_SHOWN, HeldText
+from ..client.messages import ChatRequest, Message, ModelReply, ToolSpec
+from ..client.stream import TOO_LONG, Delta
+from ..client.written_calls import Written, WrittenToolCall, read, without_frame
+from ..support.errors import LLMError
+
+UNREAD = "call_unread"
+"""Why an answer ends without its last part (`ModelReply.finish_reason`)."""
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([nrtbf])|(?=.))")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_BETWEEN = re.compile(r"[^\w.]+")
+_CODE = re.compile(r"[{}<]|\b(?:json|xml|yaml|python|code)\b", re.IGNORECASE)
+"""What a user says who wants to see code."""
+_OF_CALLS = re.compile(r"tool|function|invoke|python_|action|commentary|plugin", re.IGNORECASE)
+_OPENING = 60  # characters of a text in which its mark stands
+_NAMES_A_TOOL = re.compile(r"""["'](?:name|tool_name|tool|tool_calls?|function|function_call|action)["']\s{0,5}:""")
+_NEAR = (
+    200  # characters around a name in which the rest of a call is looked for, besides four times the length of the rest
+)
+_MAX_PARTS = 64
+_SHORTEST = 2  # characters of a value that tells anything
+
+
+@dataclass(slots=True)
+class TakenCalls:
+    """The calls in one answer."""
+
+    tools: Sequence[llm.Tool]
+    request: ChatRequest
+    reply: ModelReply
+    said: str  # by the user in this turn
+    unread: bool = field(default=False, init=False)
+    """Whether the answer ended with a call that was not taken; its text was left out."""
+    is_quoted: bool = field(default=False, init=False)  # it stands in what the model was told
+    _specs: Mapping[str, ToolSpec] = field(default_factory=dict, init=False)
+
+    async def async_deltas(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass deltas on, written calls as `tool_calls`; from where a call may begin, text waits for the end of the answer."""
+        reads = bool(self.request.tools) and self.request.response_format is None
+        self._specs = {spec["function"]["name"]: spec for spec in self.request.tools} if reads else {}
+        text, made = HeldText(sorted(self._specs, key=len, reverse=True)), False
+        try:
+            async for delta in stream:
+                made = made or bool(delta.get("tool_calls"))
+                if reads and (content := delta.get("content")):
+                    if not (shown := text.feed(content)) and len(delta) == 1:
+                        continue
+                    delta = {**delta, "content": shown}
+                yield delta
+        except LLMError:
+            if text.held and not text.is_holding:
+                yield {"content": text.held}
+            raise
+        if text.held:
+            for delta in self._end(text, made=made):
+                yield delta
+
+    def _end(self, text: HeldText, *, made: bool) -> Iterator[Delta]:
+        """Yield what was held, or the calls in it; none of them besides calls that the server has read (`made`)."""
+        complete = self.reply.finish_reason != TOO_LONG
+        written = None if text.overflowed else read(text.held, self._specs, complete=complete)
+        calls = list[llm.ToolInput]()
+        if written is None or self._is_told(written, text.shown):
+            rest = text.held
+        elif not made and self.request.may_call_tools and (calls := self._taken(written)):
+            rest = written.before.rstrip()
+        elif self._is_call(written, text.shown):
+            rest = written.before.rstrip()
+            if not made and self.request.may_call_tools:
+                self.unread, self.reply.finish_reason = True, UNREAD
+        else:
+            rest = text.held
+        if rest := without_frame(rest):
+            yield {"content": rest}
+        if calls:
+            yield {"tool_calls": calls}
+
+    def _is_told(self, written: Written, shown: str) -> bool:
+        """Return whether a text tells of calls rather than making them."""
+        before, after = f"{shown}{written.before}", written.after.strip()
+        line = before.rpartition("\n")[2].strip()
+        if line.startswith((">", "|", "#")):
+            return True
+        if written.marked:
+            return bool(after) and (bool(line) or before.rstrip().endswith(":"))
+        if (before.strip() and after) or len(before) >= MAX_SHOWN:
+            return True
+        is_fenced = "```" in written.raw
+        if (
+            after and not is_fenced and not written.after.lstrip(" \t").startswith("\n")
+        ):  # "ha_query(...) reads a state"
+            return True
+        names_one = any("_" in name and name in self.said for name in self._specs)
+        return bool(_CODE.search(self.said)) or (names_one and bool(before.strip() or after))
+
+    def _taken(self, written: Written) -> list[llm.ToolInput]:
+        """Return the calls to make: all of a text, or none."""
+        calls = [call for place, call in enumerate(written.calls) if call not in written.calls[:place]]
+        if not calls or not all(map(self._fits, calls)):
+            return []
+        for told in _texts(self.request.messages):
+            readings = {
+                _plainly(told),
+                _plainly(told.replace("\\", "")),
+            }  # the letter behind a mark may be one of a word
+            if any(_stands_in(call, text) for call in calls for text in readings):
+                self.is_quoted = True
+                return []
+        return [llm.ToolInput(id=ulid_now(), tool_name=call.name, tool_args={**call.arguments}) for call in calls]
+
+    def _fits(self, call: WrittenToolCall) -> bool:
+        """Return whether an offered tool takes a call."""
+        tool = next((tool for tool in self.tools if tool.name == call.name), None)
+        if tool is None or call.name not in self._specs:
+            return False
+        try:
+            tool.parameters({**call.arguments})
+        except probatio.Invalid, HomeAssistantError, ValueError, TypeError:
+            return False
+        return True
+
+    def _is_call(self, written: Written, shown: str) -> bool:
+        """Return whether a text that was not taken is plainly a call."""
+        if self.is_quoted and (shown.strip() or written.before.strip()):
+            return False
+        if written.marked or written.raw.startswith("```tool"):
+            return bool(written.calls) or bool(_OF_CALLS.search(written.raw[:_OPENING]))
+        if any(call.name in self._specs for call in written.calls):
+            return True
+        begins = written.raw.lstrip("`jsontlc_ \r\n")[:1]
+        if begins not in ("{", "["):
+            return False
+        return bool(written.calls) or bool(_NAMES_A_TOOL.search(written.raw[:_OPENING])) or self._is_bare(written.raw)
+
+    def _is_bare(self, raw: str) -> bool:
+        """Return whether JSON has the arguments of an offered tool, without its name."""
+        keys = set(re.findall(r'"(\w{1,64})"\s{0,5}:', raw))
+        for spec in self._specs.values():
+            parameters = spec["function"].get("parameters") or {}
+            required = set(parameters.get("required") or ())
+            if required and required <= keys <= set(parameters.get("properties") or ()):
+                return True
+        return False
+
+
+def _texts(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield all that a model was told, and what it answered in words."""
+    for message in messages:
+        match message.get("content"):
+            case str(text):
+                yield text
+            case list(parts):
+                yield from (part["text"] for part in parts if part.get("type") == "text")
+
+
+def _plainly(text: str) -> str:
+    """Return a text as a model reads it: without escapes, entities and what cannot be seen, in lower case."""
+    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " " if found[2] else "", unescape(text))
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+
+
+def _stands_in(call: WrittenToolCall, text: str) -> bool:
+    """Return whether a text holds a call, in any form: its name where no sentence has it, and its arguments near to that."""
+    name = call.name.casefold()
+    if name not in text:
+        return False
+    keys, values = list[str](), list[str]()
+    _parts(call.arguments, keys, values)
+    near = _NEAR + 4 * sum(map(len, (*keys, *values)))
+    called = re.escape(name)  # not in a sentence
+    called_there = re.compile(rf"""(?:["'=>:/\]]\s?|\.){called}(?![\w.])|(?<![\w.]){called}["'\s]{{0,3}}[({{<\[:"'=]""")
+    if not values:
+        return called_there.search(text) is not None
+    named = [re.compile(rf"""(?<![\w.]){re.escape(key)}["'\s]{{0,3}}[:=<>]""") for key in dict.fromkeys(keys)]
+    for start in range(0, len(text), near):
+        window = text[start : start + 2 * near]
+        if name in window and called_there.search(window) and all(key.search(window) for key in named):
+            words = _BETWEEN.sub("", window)
+            if all(value in words for value in values):
+                return True
+    return False
+
+
+def _parts(value: Any, keys: list[str], values: list[str]) -> None:
+    """Collect the keys and the values in arguments, as they stand in a text without spaces and marks."""
+    if len(keys) + len(values) > _MAX_PARTS:
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            keys.append(_plainly(str(key)))
+            _parts(item, keys, values)
+    elif isinstance(value, list):
+        for item in value:
+            _parts(item, keys, values)
+    elif not isinstance(value, bool) and len(word := _BETWEEN.sub("", _plainly(str(value)))) >= _SHORTEST:
+        values.append(word)
