@@ -9,8 +9,8 @@ import pytest
 
 from custom_components.home_agent.flows.profile import CONF_YAML
 from tests.flows.forms import Result, change, more, resend, send, shown, whole
-from tests.house import set_up, subentry
-from tests.llm_server import LLMServer
+from tests.house import say, set_up, subentry
+from tests.llm_server import LLMServer, text
 
 TECHNICIAN = """
 name: Technician
@@ -227,3 +227,18 @@ async def test_an_agent_is_added_from_yaml(hass: HomeAssistant, llm_server: LLMS
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Technician")
     assert dict(list(entry.subentries.values())[-1].data) == STORED
     assert hass.states.get("conversation.technician")
+
+
+async def test_a_system_prompt_is_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    form = await more(hass, await change(hass, entry), CONF_YAML)
+    prompt = (
+        "processing_config: {prompts: {system_prompt: 'You are focused. It is {current_time}.'}, local_first: false}"
+    )
+    await resend(hass, await resend(hass, form, **{CONF_YAML: prompt}))
+    llm_server.plan(text("Yes."))
+    await say(hass, "tell me a story")
+    system = llm_server.request.body["messages"][0]["content"]
+    assert "You are focused. It is 2" in system
+    assert "{current_time}" not in system
+    assert "You are a helpful home assistant" not in system
