@@ -202,6 +202,7 @@ def custom_tools() -> str:
         key: (f"`{key}`", step, text)
         for step in ("bearer", "basic", "oauth2")
         for key, _, text in fields_of(asked[step])
+        if key != "use_anyway"
     }
     parts += ["## Authentication\n", table(("Key", "`type`", "What it is"), credentials.values())]
     return "\n".join(parts)

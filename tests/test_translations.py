@@ -285,12 +285,16 @@ def test_menu_of_an_agent() -> None:
     assert list(menu["menu_options"]) == list(menu["menu_option_descriptions"]) == [*TOPICS, "yaml", "save"]
 
 
+MAY_BE_A_PAGE = {"rest", "body", "bearer", "basic", "oauth2"}
+"""The forms after which a request is tried."""
+
+
 @pytest.mark.parametrize("kind", FORMS)
 def test_forms_of_a_tool(kind: str) -> None:
     steps = EN["config_subentries"]["custom_tool"]["step"]
     check_step(steps["user"], set(BASICS))
     assert steps["reconfigure"]["data"] == steps["user"]["data"]
-    check_step(steps[kind], set(FORMS[kind][""]))
+    check_step(steps[kind], {*FORMS[kind][""], *({"use_anyway"} if kind in MAY_BE_A_PAGE else ())})
     assert steps[kind].get("sections", {}).keys() == FORMS[kind].keys() - {""}
     for name, section in steps[kind].get("sections", {}).items():
         check_step(section, set(FORMS[kind][name]))
@@ -341,7 +345,7 @@ def test_forms_of_the_default_settings() -> None:
         } | {"command_invalid", "command_taken", "yaml_problems"},
         id="agent",
     ),
-    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
+    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing", "web_page"}, id="tool"),
     pytest.param(
         EN["config_subentries"]["mcp_server"],
         {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"}, id="MCP server",

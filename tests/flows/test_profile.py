@@ -78,7 +78,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
         ),
     }
     assert holds["timezone"] == "US/Pacific"
-    assert "complex analysis" in holds["external_llm_description"]
+    assert holds["external_llm_description"].startswith("For complex analysis")
     assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
     await resend(hass, await change(hass, entry))
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
@@ -341,3 +341,12 @@ async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> Non
     form = await topic(hass, entry, "agents")
     assert shown(form).get("delegate_to", []) == []
     assert options(form, "delegate_to") == ["none", "profile-1"]
+
+
+async def test_the_default_of_the_second_model_is_in_the_language_of_the_home(hass: HomeAssistant) -> None:
+    hass.config.language = "de"
+    entry = await set_up(hass)
+    form = await topic(hass, entry, "tools")
+    assert shown(form)["external_llm_description"].startswith("Für schwierige Fragen")
+    await send(hass, await resend(hass, form), next_step_id="save")
+    assert dict(entry.subentries["profile-1"].data) == {}

@@ -43,12 +43,12 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
-from ..tools.external import DEFAULT_DESCRIPTION
 from .forms import LONG_TEXT, TEXT, Fields, FormError, PromptSelector, is_empty, number, select
 from .inheritance import Layers
 
 CONTEXT_ENTITIES = "context_entities"
 SLASH_COMMANDS = "slash_commands"
+_SECOND_MODEL_DEFAULT = "second_model_default"  # key of a text
 ON, OFF = "on", "off"  # a switch cannot be emptied, a choice can
 PICKED = {*LISTS, CONTEXT_ENTITIES}  # lists that are split into two fields
 
@@ -250,11 +250,17 @@ def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged(BUILT_IN, *layers)
 
 
+def _second_model_default(hass: HomeAssistant) -> str:
+    """Return when a second model is asked unless set, in the language of the home; models are told it in English."""
+    texts = async_get_cached_translations(hass, hass.config.language, "exceptions", DOMAIN)
+    return texts.get(f"component.{DOMAIN}.exceptions.{_SECOND_MODEL_DEFAULT}.message", "")
+
+
 def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: str) -> dict[str, Any]:
     """Return settings with the values that apply where they are empty; `instructions` are the default ones."""
     holds = {
         "timezone": hass.config.time_zone,
-        "external_llm_description": DEFAULT_DESCRIPTION,
+        "external_llm_description": _second_model_default(hass),
         "custom_prompt": instructions,
     }
     listed = {key: sorted(settings[key]) for key in LISTS if key in settings}  # as they are sent

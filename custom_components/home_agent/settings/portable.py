@@ -170,12 +170,14 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
             problems += wrong
             if not wrong:
                 settings[key] = stored
-    if (
-        settings.get("prompts", {}).get(_SYSTEM_PROMPT)
-        and not {"custom_prompt", "use_default_prompt"} & settings.keys()
-    ):
-        settings |= {"use_default_prompt": False, "custom_prompt": f"{{{{ prompts.{_SYSTEM_PROMPT} }}}}"}
-    return name, settings, problems
+    return name, settings | _instructions(settings), problems
+
+
+def _instructions(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that make a named text `system_prompt` the instructions, unless there are others."""
+    if not settings.get("prompts", {}).get(_SYSTEM_PROMPT) or {"custom_prompt", "use_default_prompt"} & settings.keys():
+        return {}
+    return {"use_default_prompt": False, "custom_prompt": f"{{{{ prompts.{_SYSTEM_PROMPT} }}}}"}
 
 
 def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[str, Any, Part]]:
