@@ -60,7 +60,6 @@ async def test_each_form_is_short(frontend: Frontend) -> None:
     for topic in AGENT_TOPICS:
         await frontend.page_of(MENU[topic])
         assert 0 < len(await frontend.fields()) <= 12, topic
-        await frontend.shot(f"agent-{topic}")
         assert (await frontend.submit())["type"] == "menu", topic
     assert (await frontend.choose_next("Save"))["reason"] == "reconfigure_successful"
     await frontend.press("Configure")
@@ -70,7 +69,6 @@ async def test_each_form_is_short(frontend: Frontend) -> None:
         assert 0 < len(await frontend.fields()) <= 12, topic
         assert (await frontend.submit())["type"] == "menu", topic
     await frontend.choose_next(GEAR["advanced"])
-    await frontend.shot("settings-advanced")
     for topic in ADVANCED_TOPICS:
         await frontend.page_of(GEAR[topic])
         assert 0 < len(await frontend.fields()) <= 12, topic
@@ -100,7 +98,6 @@ async def test_a_cleared_field_has_its_default_again(hass: Hass, frontend: Front
     await frontend.press("Change agent")
     for label in FIRST_FORM:
         await frontend.clear(label)
-    await frontend.shot("agent-cleared")
     await frontend.more("Answers")
     await expect(frontend.dialog).to_contain_text("Own value. Clear it to reset it to the default: 2000")
     for label in ANSWERS:

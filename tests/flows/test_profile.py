@@ -1,5 +1,6 @@
 """Assistants: adding and changing them, and what they inherit."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,9 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.fields import FIRST, TOPICS, patterns_of
+from custom_components.home_agent.flows.fields import FIRST, TOPICS, async_with_exposed, patterns_of
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
+from custom_components.home_agent.support import bounds
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
 from tests.flows.forms import Result, change, fields, more, options, resend, send, shown, whole
@@ -350,3 +352,28 @@ async def test_the_default_of_the_second_model_is_in_the_language_of_the_home(ha
     assert shown(form)["external_llm_description"].startswith("Für schwierige Fragen")
     await send(hass, await resend(hass, form), next_step_id="save")
     assert dict(entry.subentries["profile-1"].data) == {}
+
+
+async def test_exposed_entities_are_looked_up_once_and_in_slices(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something else runs meanwhile, however many there are."""
+    monkeypatch.setattr(bounds, "SLICE", 0)
+    for number in range(300):
+        hass.states.async_set(f"light.lamp_{number}", "on")
+    entry = await set_up(hass)
+    passed = 0
+
+    async def tick() -> None:
+        nonlocal passed
+        while True:
+            await asyncio.sleep(0)
+            passed += 1
+
+    ticking = asyncio.create_task(tick())
+    found = await async_with_exposed(hass, TOPICS["safety"])
+    ticking.cancel()
+    assert passed >= 300
+    pickers = [field for name, field in found.items() if not name.endswith("_patterns")]
+    assert len({id(field) for field in pickers}) == 1  # one list for all
+    assert len(fields(await topic(hass, entry, "safety"))["never_ask"]["selector"]["entity"]["include_entities"]) == 300
