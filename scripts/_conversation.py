@@ -47,6 +47,7 @@ CONVERSATION = (
     Line("Add milk to the shopping list", {"todo.shopping_list": ONE_MORE}),
     Line("Unlock the front door", reply=NO),
     Line("Unlock the front door", reply=YES),
+    Line("Lock the front door", {"lock.front_door": "locked"}),
     Line("Write a poem about my garden", needs_model=True),
 )
 

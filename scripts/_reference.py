@@ -19,6 +19,7 @@ from custom_components.home_agent import policy as policy_room, tools as tools_r
 from custom_components.home_agent.agent import answerers, model_turn
 from custom_components.home_agent.client import discovery, messages, stream
 from custom_components.home_agent.flows import options, retrieval
+from custom_components.home_agent.flows.fields import FIRST, TOPICS
 from custom_components.home_agent.home.domains import DOMAINS, todo
 from custom_components.home_agent.policy import confirmation, following, journal, pins, policy, undo, write
 from custom_components.home_agent.policy.tool import HomeAgentTool
@@ -28,7 +29,7 @@ from custom_components.home_agent.services import search
 from custom_components.home_agent.settings import profile
 from custom_components.home_agent.settings.endpoint import PRESETS, EndpointConfig
 from custom_components.home_agent.settings.memory import MemorySettings
-from custom_components.home_agent.settings.profile import BUILT_IN, SETTINGS, FormSection
+from custom_components.home_agent.settings.profile import BUILT_IN, SETTINGS
 from custom_components.home_agent.support import http, outages
 from custom_components.home_agent.tools import arguments, documentation, ha_apis, history, query, sanitize
 from custom_components.home_agent.tools.custom import limits, rest
@@ -45,6 +46,8 @@ WRITTEN = "<!-- Written by scripts/reference; edit the code or its texts instead
 PATTERNS = "_patterns"
 """The end of a field for the items of a list that its entity picker cannot show."""
 PLACEHOLDER = re.compile(r"{\w+}")
+FROM = re.compile(r"\n?{\w+_from}")
+"""Where a form says where the value comes from."""
 TEXTS: dict[str, Any] = json.loads((COMPONENT / "translations" / "en.json").read_text(encoding="utf-8"))
 
 
@@ -69,13 +72,7 @@ def fields_of(form: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for part in (form, *form.get("sections", {}).values()):
         described = part.get("data_description", {})
         for key, label in part.get("data", {}).items():
-            if not key.endswith("_defaults"):
-                yield key, label, described.get(key, "")
-
-
-def label_of(key: str, label: str) -> str:
-    """Return the label of a field; those of patterns in a section of their own are called as their list is."""
-    return f"{label} (others)" if key.endswith(PATTERNS) and key.removesuffix(PATTERNS) in options.SAFETY else label
+            yield key, label, FROM.sub("", described.get(key, ""))
 
 
 def key_cell(key: str) -> str:
@@ -89,8 +86,7 @@ def form_table(form: Mapping[str, Any], defaults: Mapping[str, Any], *, leave_ou
     order = [key for key, *_ in fields]
     fields.sort(key=lambda field: order.index(field[0].removesuffix(PATTERNS)))
     rows = (
-        (label_of(key, label), key_cell(key), shown(defaults[key]) if key in defaults else "", text)
-        for key, label, text in fields
+        (label, key_cell(key), shown(defaults[key]) if key in defaults else "", text) for key, label, text in fields
     )
     return table(("Setting", "Key", "Default", "What it does"), rows)
 
@@ -109,22 +105,20 @@ def bounds(key: str) -> str:
 def settings() -> str:
     """Return the page about settings."""
     sub, steps = TEXTS["config_subentries"], TEXTS["options"]["step"]
-    form = sub["profile"]["step"]["user"]
+    forms = sub["profile"]["step"]
     parts = [
         "# Settings\n",
         WRITTEN,
         "Key: the name of a stored setting, also in [YAML](../PROFILES.md#as-yaml).\n",
         "## An agent\n",
     ]
-    for section in FormSection:
-        where = form["sections"][section.value] if section else form
-        parts.append(f"### {where['name'] if section else 'Basics'}\n")
-        texts = {key: (label, text) for key, label, text in fields_of(where | {"sections": {}})}
-        rows = [("Name", "`name`", "", "", texts["name"][1])] if not section else []
-        for key in (key for key, setting in SETTINGS.items() if setting.section is section):
-            rows.append((texts[key][0], key_cell(key), shown(BUILT_IN[key]), bounds(key), texts[key][1]))
-            if (others := f"{key}{PATTERNS}") in texts:
-                rows.append((texts[others][0], key_cell(others), "", "", texts[others][1]))
+    for topic, fields in {"user": FIRST, **TOPICS}.items():
+        parts.append(f"### {'The first form' if topic == 'user' else forms[topic]['title']}\n")
+        texts = {key: (label, text) for key, label, text in fields_of(forms[topic])}
+        rows = [("Name", "`name`", "", "", texts["name"][1])] if topic == "user" else []
+        for key in fields:
+            default = shown(BUILT_IN[key]) if key in SETTINGS else ""
+            rows.append((texts[key][0], key_cell(key), default, bounds(key) if key in SETTINGS else "", texts[key][1]))
         parts.append(table(("Setting", "Key", "Default", "Accepts", "What it does"), rows))
     parts += ["## A model\n", model_servers()]
     asked = sub["llm"]["step"]
@@ -136,7 +130,9 @@ def settings() -> str:
         ]
     parts.append("## Default settings\n")
     parts.append("Pages that are not listed here have the settings of an agent, as defaults of all agents.\n")
-    values = {"retrieval": retrieval.DEFAULTS, "memory": asdict(MemorySettings()), "safety": options.SAFETY}
+    values: dict[str, Mapping[str, Any]] = dict.fromkeys(retrieval.STEPS, retrieval.DEFAULTS)
+    values |= dict.fromkeys(options.MEMORY_FIELDS, asdict(MemorySettings()))
+    values |= dict.fromkeys(options.SAFETY_FIELDS, options.SAFETY)
     known: dict[str, object] = {
         "emit_events": True,
         "audit_log": False,
@@ -144,17 +140,18 @@ def settings() -> str:
         "allow_private_hosts": False,
     }
     known |= {"confirm_timeout": confirmation.TIMEOUT, "choose_in_conversations": False}
-    for step in ("agents", "routing", "retrieval", "memory", "safety", "confirmation", "network", "debug"):
-        left_out = ("built_in_defaults", *SETTINGS) if step in ("routing", "debug") else ()
+    listed = [step for step in steps if step in {*values, *options.OF_HOME, "agents", "confirmation", "network"}]
+    for step in listed:
+        left_out = (*SETTINGS,) if step in options.OF_HOME else ()
         parts += [f"### {steps[step]['title']}\n", form_table(steps[step], values.get(step, known), leave_out=left_out)]
     parts += ["## An MCP server\n"]
     asked = sub["mcp_server"]["step"]
-    listed = {
+    keys = {
         key: (label, f"`{key}`", text)
         for step in ("user", "bearer", "oauth2", "tools")
         for key, label, text in fields_of(asked[step])
     }
-    parts.append(table(("Setting", "Key", "What it does"), listed.values()))
+    parts.append(table(("Setting", "Key", "What it does"), keys.values()))
     return "\n".join(parts)
 
 
@@ -205,6 +202,7 @@ def custom_tools() -> str:
         key: (f"`{key}`", step, text)
         for step in ("bearer", "basic", "oauth2")
         for key, _, text in fields_of(asked[step])
+        if key != "use_anyway"
     }
     parts += ["## Authentication\n", table(("Key", "`type`", "What it is"), credentials.values())]
     return "\n".join(parts)

@@ -23,7 +23,7 @@ async def test_endpoint_that_answers(hass: HomeAssistant, llm_server: LLMServer)
 
 async def test_documents(hass: HomeAssistant) -> None:
     await set_up(hass)
-    assert await (await health(hass))["documents"] == "0 (embedded, lexical)"
+    assert await (await health(hass))["documents"] == "0 (local)"
     assert (await health(hass))["memories"] == 0
 
 

@@ -20,17 +20,26 @@ import pytest
 
 from custom_components.home_agent import sensor, services
 from custom_components.home_agent.agent.assembly import KEPT
-from custom_components.home_agent.flows import fields as profile_fields, mcp_server, model_server, retrieval
+from custom_components.home_agent.flows import mcp_server, model_server, retrieval
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
-from custom_components.home_agent.flows.fields import SECTIONS
-from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
+from custom_components.home_agent.flows.fields import FIRST, TOPICS
 from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
-from custom_components.home_agent.flows.options import CONFIRMATION, MEMORY_FIELDS, PAGES, PATTERNS, SAFETY_FIELDS
+from custom_components.home_agent.flows.options import (
+    ADVANCED_TOPICS,
+    AGENTS,
+    CONFIRMATION,
+    DEFAULTS_PAGES,
+    MEMORY_FIELDS,
+    NETWORK,
+    OF_HOME,
+    SAFETY_FIELDS,
+    TOPICS as GEAR_TOPICS,
+)
 from custom_components.home_agent.services import agents
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE
-from custom_components.home_agent.settings.profile import SETTINGS
+from custom_components.home_agent.settings.profile import SETTINGS, Part
 from custom_components.home_agent.support import errors, issues
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.storage import Trouble
@@ -118,7 +127,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|setting_follows|import_problem|template|\.pin$|\.agent$"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|import_problem|template|\.pin$|\.agent$"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -256,15 +265,28 @@ def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
         assert placeholders(item["description"]) <= given
 
 
-@pytest.mark.parametrize("step", ["user", "reconfigure"])
-def test_form_of_an_agent(step: str) -> None:
+def check_origins(step: dict[str, Any]) -> None:
+    """Check that each setting with a default says where its value comes from."""
+    described = {key: placeholders(text) for key, text in step["data_description"].items()}
+    for key in SETTINGS.keys() & step["data"].keys():
+        assert (f"{key}_from" in described.get(key, ())) is (SETTINGS[key].part is not Part.OWN), key
+
+
+@pytest.mark.parametrize("step", ["user", "reconfigure", *TOPICS])
+def test_forms_of_an_agent(step: str) -> None:
     texts = EN["config_subentries"]["profile"]["step"][step]
-    in_sections = {key for section in SECTIONS.values() for key in section}
-    check_step(texts, {*SETTINGS, "name", "basics_defaults", "as_yaml"} - in_sections)
-    assert texts["sections"].keys() == SECTIONS.keys()
-    for name, section in SECTIONS.items():
-        check_step(texts["sections"][name], set(section))
-        assert texts["sections"][name]["description"]
+    check_step(texts, set(TOPICS[step]) if step in TOPICS else {*FIRST, "name", "more"})
+    check_origins(texts)
+    assert texts["description"]
+
+
+def test_menu_of_an_agent() -> None:
+    menu = EN["config_subentries"]["profile"]["step"]["more"]
+    assert list(menu["menu_options"]) == list(menu["menu_option_descriptions"]) == [*TOPICS, "yaml", "save"]
+
+
+MAY_BE_A_PAGE = {"rest", "body", "bearer", "basic", "oauth2"}
+"""The forms after which a request is tried."""
 
 
 @pytest.mark.parametrize("kind", FORMS)
@@ -272,7 +294,7 @@ def test_forms_of_a_tool(kind: str) -> None:
     steps = EN["config_subentries"]["custom_tool"]["step"]
     check_step(steps["user"], set(BASICS))
     assert steps["reconfigure"]["data"] == steps["user"]["data"]
-    check_step(steps[kind], set(FORMS[kind][""]))
+    check_step(steps[kind], {*FORMS[kind][""], *({"use_anyway"} if kind in MAY_BE_A_PAGE else ())})
     assert steps[kind].get("sections", {}).keys() == FORMS[kind].keys() - {""}
     for name, section in steps[kind].get("sections", {}).items():
         check_step(section, set(FORMS[kind][name]))
@@ -289,47 +311,28 @@ def test_forms_of_a_server() -> None:
     check_step(steps["tools"], {"allowed_tools"})
 
 
-OF_ONE_AGENT = {
-    *("always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name"),
-    *SECTIONS["commands"],
-}
-"""Settings of an agent that have no default for all."""
-
-
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
-    assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
-    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, "done"]
-    settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval", "memory")]
-    check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
-    for name, section in retrieval.SECTIONS.items():
-        switches = {retrieval.REMOVE[key] for key in retrieval.REMOVE.keys() & section.keys()}
-        check_step(steps["retrieval"]["sections"][name], set(section) | switches)
-    assert steps["memory"]["sections"].keys() == MEMORY_FIELDS.keys() - {""}
-    for name, fields in MEMORY_FIELDS.items():
-        check_step(steps["memory"]["sections"][name] if name else steps["memory"], set(fields))
-    assert steps["confirmation"]["data"].keys() == CONFIRMATION.keys()
-    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, "done"]
-    of_the_home = {
-        *("default_service_profile_id", "agent_rules", "choose_in_conversations"),
-        "allowed_entities",
-        "always_confirm",
-        "never_confirm",
-        "throttle_turns",
-        "verify_seconds",
-        "delegation_agents",
-        "delegation_depth",
-        "extensions_off",
-        "emit_events",
-        "audit_log",
-        "debug_logging",
+    pages = {*GEAR_TOPICS, *ADVANCED_TOPICS}
+    assert steps.keys() == {"init", "advanced", *pages, "chroma", "embedding", CHECK, "answer"}
+    for menu, listed in (
+        ("init", [CHECK, *GEAR_TOPICS, "advanced", "done"]), ("advanced", [*ADVANCED_TOPICS, "init"]),
+    ):  # fmt: skip
+        assert list(steps[menu]["menu_options"]) == list(steps[menu]["menu_option_descriptions"]) == listed
+    asked: dict[str, set[str]] = {name: set(fields) for name, fields in (MEMORY_FIELDS | SAFETY_FIELDS).items()}
+    asked |= {
+        name: {*fields, *(OF_HOME[name][0] if name in OF_HOME else ())} for name, fields in DEFAULTS_PAGES.items()
     }
-    of_the_home |= {"allowed_hosts", "allow_private_hosts", FOLLOWS_BUILT_IN}
-    patterns = {profile_fields.patterns_of(key) for key in ("context_entities", "exposed_entities")}
-    assert set().union(*settings) == (SETTINGS.keys() - OF_ONE_AGENT) | of_the_home | patterns
-    assert steps["safety"]["sections"].keys() == {PATTERNS}
-    check_step(steps["safety"]["sections"][PATTERNS], set(SAFETY_FIELDS[PATTERNS]))
-    assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
+    asked |= {"agents": set(AGENTS), "confirmation": set(CONFIRMATION), "network": set(NETWORK)}
+    for name, fields in retrieval.STEPS.items():
+        asked[name] = {*fields, *(retrieval.REMOVE[key] for key in retrieval.REMOVE.keys() & fields.keys())}
+        asked[name] |= {"use_anyway"} if name != "retrieval" else set()
+    assert asked.keys() == pages | {"chroma", "embedding"}
+    for name, keys in asked.items():
+        check_step(steps[name], keys)
+    for name in DEFAULTS_PAGES:
+        check_origins(steps[name])
+        assert steps[name]["data"].keys() == steps[name]["data_description"].keys()
 
 
 @pytest.mark.parametrize(("section", "shown"), [
@@ -342,7 +345,7 @@ def test_forms_of_the_default_settings() -> None:
         } | {"command_invalid", "command_taken", "yaml_problems"},
         id="agent",
     ),
-    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
+    pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing", "web_page"}, id="tool"),
     pytest.param(
         EN["config_subentries"]["mcp_server"],
         {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"}, id="MCP server",
@@ -376,11 +379,12 @@ def test_choices() -> None:
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["extraction_llm"]["options"].keys() == {EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL}
-    assert texts["custom_tools"]["options"].keys() == texts["extensions"]["options"].keys() == {"all"}
+    assert texts["listed"]["options"].keys() == {"all", "none"}
     for group in (
-        *profile_fields.SECTIONS.values(),
-        retrieval.BASICS,
-        MEMORY_FIELDS[""],
+        FIRST,
+        *TOPICS.values(),
+        retrieval.STEPS["retrieval"],
+        *MEMORY_FIELDS.values(),
         BASICS,
         FORMS["rest"][""],
         FORMS["oauth2"][""],

@@ -85,7 +85,8 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
     def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
         """Create the entry, named after the home, with a first agent that inherits all settings."""
         subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
-        title = self.hass.config.location_name or DEFAULT_NAME
+        home = self.hass.config.location_name
+        title = f"{DEFAULT_NAME} ({home})" if home else DEFAULT_NAME  # Repairs says it where a key is refused
         return self.async_create_entry(title=title, data={}, subentries=subentries)
 
     @override

@@ -108,9 +108,10 @@ class HomeSensor(SensorEntity):
         self._runtime = entry.runtime_data
         self._attr_unique_id = f"{entry.entry_id}_{self.key}"
         self._attr_translation_key = self.key
+        self.entity_id = f"sensor.{DOMAIN}_{self.key}"  # the same in every home: examples name them
         self._attr_device_info = DeviceInfo(
             identifiers={(DOMAIN, entry.entry_id)},
-            name=MANUFACTURER,  # the same in every home: examples name the entities
+            name=entry.title if entry.title.startswith(MANUFACTURER) else MANUFACTURER,  # it was the home's name once
             manufacturer=MANUFACTURER,
             entry_type=DeviceEntryType.SERVICE,
         )

@@ -11,8 +11,9 @@ from .agent.runtime import HomeAgentConfigEntry
 from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
 from .settings.endpoint import EndpointConfig
-from .settings.search import RetrievalSettings
+from .settings.search import CHROMA, RetrievalSettings
 from .support.const import DOMAIN
+from .support.localize import async_text
 
 _TIMEOUT = ClientTimeout(total=5)  # seconds
 
@@ -32,7 +33,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
         answered = [when for endpoint in endpoints if (when := endpoint.stats.last_success)]
         info["profiles"] = len(entry.runtime_data.profiles)
         info["last_success"] = max(answered, default=None)
-        info["documents"] = _async_documents(entry)
+        info["documents"] = _async_documents(hass, entry)
         info["memories"] = sum(entry.runtime_data.memories.by_type.values())
         info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
         info |= {
@@ -42,12 +43,13 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
     return info
 
 
-async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
+async def _async_documents(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> str | dict[str, str]:
     """Return the number of documents and where they are, or the store's error."""
     report = await async_report(entry.runtime_data.vectors, RetrievalSettings.from_options(entry.options))
     if report.store_error is not None:
         return {"type": "failed", "error": report.store_error.removeprefix("store_")}
-    return f"{report.documents} ({report.store}, {report.embedding})"
+    words = "documents_chroma" if report.store == CHROMA else "documents_local"
+    return await async_text(hass, hass.config.language, words, count=str(report.documents))
 
 
 async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:

@@ -120,6 +120,12 @@ class Frontend:
         await self.press("Configure")
         await self.page_of(topic)
 
+    async def advanced(self, topic: str) -> None:
+        """Open one topic of the default settings that stands under *Advanced*."""
+        await self.press("Configure")
+        await self.choose_next("Advanced")
+        await self.page_of(topic)
+
     async def page_of(self, topic: str) -> None:
         """Choose a topic in the menu that is open."""
         await self.dialog.locator("step-flow-menu").get_by_text(topic, exact=True).click()
@@ -143,6 +149,38 @@ class Frontend:
         """Wait for the fields: the frontend loads each kind when it is first needed, and what is not there is not found."""
         await self.dialog.locator("step-flow-form ha-form").first.wait_for()
         await self.page.wait_for_function(IS_DRAWN, arg=await self.dialog.element_handle())
+
+    async def fields(self) -> list[Locator]:
+        """Return the fields of the form, those of folded sections too."""
+        await self._drawn()
+        return await self.dialog.locator("step-flow-form ha-form ha-selector").all()
+
+    async def more(self, topic: str) -> None:
+        """Send the first form of an agent with *More settings*, and open a topic."""
+        await self.switch("More settings")
+        assert (await self.submit())["type"] == "menu"
+        await self.page_of(topic)
+
+    async def save(self) -> dict[str, Any]:
+        """Send the form of a topic, and save the agent; return what came of it."""
+        assert (await self.submit())["type"] == "menu"
+        return await self.choose_next("Save")
+
+    async def clear(self, label: str) -> None:
+        """Empty a field, by its button or by its text."""
+        await self._drawn()
+        [field] = [one for one in await self.fields() if await one.evaluate("one => one.label") == label]
+        if await (editor := field.locator(".cm-content")).count():
+            await editor.click()
+            await self.page.keyboard.press("Control+a")
+            await self.page.keyboard.press("Delete")
+            return
+        buttons = field.locator("ha-icon-button.clear, ha-input-chip [part=remove], ha-input-chip button.trailing")
+        if not await buttons.count():
+            await field.locator("input").last.fill("")
+        while count := await buttons.count():
+            await buttons.first.click()
+            await expect(buttons).to_have_count(count - 1)
 
     async def choose(self, option: str) -> None:
         """Choose from a list of radio buttons in the form."""

@@ -13,7 +13,8 @@ from playwright.async_api import expect
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
-from custom_components.home_agent.flows.options import PAGES
+from custom_components.home_agent.flows.fields import TOPICS as AGENT_TOPICS
+from custom_components.home_agent.flows.options import ADVANCED_TOPICS, TOPICS as GEAR_TOPICS
 from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import add_home_agent, furnish
 from tests.e2e.process import ROOT
@@ -26,8 +27,10 @@ from .frontend import FIRST_PAGE_TIMEOUT, Frontend, chromium
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium here; scripts/setup says how to get one")
 TEXTS = json.loads((ROOT / "custom_components/home_agent/translations/en.json").read_text())
 PRESETS = TEXTS["selector"]["preset"]["options"]
+MORE = TEXTS["config_subentries"]["profile"]["step"]["more"]["menu_options"]
 STARTS = TEXTS["config_subentries"]["profile"]["step"]["start"]["menu_options"]
-TOPICS = TEXTS["options"]["step"]["init"]["menu_options"]
+GEAR = TEXTS["options"]["step"]
+TOPICS = {**GEAR["init"]["menu_options"], **GEAR["advanced"]["menu_options"]}
 REPAIR = TEXTS["issues"]["names_proposed"]
 BED = "light.bed_light"
 KITCHEN_ON = {"action": "turn_on", "entity_id": "light.kitchen_lights"}
@@ -182,12 +185,10 @@ async def test_look_things_up_by_a_model_and_talk(
     await hass.create_pipeline(agent)
     await frontend.log_in(USER, PASSWORD)
 
-    await frontend.press("Configure")
-    await frontend.shot("settings")
-    await frontend.settings(TOPICS["retrieval"])
+    await frontend.advanced(TOPICS["retrieval"])
     await frontend.shot("search-and-documents")
     await frontend.select("Search method", "Words and embedding model")
-    await frontend.unfold("Embedding model")
+    assert (await frontend.submit())["step_id"] == "embedding"
     await frontend.select("Model server", PRESETS["custom"])
     await frontend.fill("embedding_url", embedding_server.base_url)
     await frontend.fill("embedding_key", "sk-embed-1")
@@ -198,17 +199,19 @@ async def test_look_things_up_by_a_model_and_talk(
     await expect(frontend.dialog.locator("input[name=embedding_key]")).to_have_value("")
     assert (await frontend.submit())["type"] == "menu"  # the key was kept
     assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
+    await frontend.choose_next(TOPICS["init"])
     await frontend.done()
 
     await frontend.press("Change agent")
-    await frontend.unfold("Context sent to the model")
+    await frontend.more("Context sent to the model")
     await frontend.select("States", "Looked up for each question")
     await frontend.shot("agent-states")
-    await frontend.unfold("Instructions")
+    assert (await frontend.submit())["type"] == "menu"
+    await frontend.page_of("Instructions")
     await expect(frontend.dialog.locator("ha-selector-template").last).to_contain_text(
         "You are a helpful home assistant"
     )
-    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+    assert (await frontend.save())["reason"] == "reconfigure_successful"
 
     llm_server.plan(text("21 degrees, quite warm."))
     await frontend.open_assist("Home Agent")
@@ -218,7 +221,8 @@ async def test_look_things_up_by_a_model_and_talk(
     assert "light.kitchen_lights" not in told
     assert any("How warm is it at the Ecobee?" in sent for sent in embedding_server.texts)
 
-    await frontend.settings(TOPICS["retrieval"])
+    await frontend.advanced(TOPICS["retrieval"])
+    assert (await frontend.submit())["step_id"] == "embedding"
     await frontend.switch("Delete the stored key")
     assert (await frontend.submit())["type"] == "menu"
     assert "Authorization" not in embedding_server.headers[-1]
@@ -230,9 +234,8 @@ async def test_unchanged_forms_override_nothing(hass: Hass, llm_server: LLMServe
     await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b", model_first=False)
     await frontend.log_in(USER, PASSWORD)
     await frontend.press("Configure")
-    for key in PAGES:
+    for key in GEAR_TOPICS:
         await frontend.page_of(TOPICS[key])
-        await frontend.unfold()
         assert (await frontend.submit())["type"] == "menu", key
     await frontend.page_of(TOPICS["confirmation"])
     await frontend.fill("pin_unlock", "2468")
@@ -243,15 +246,23 @@ async def test_unchanged_forms_override_nothing(hass: Hass, llm_server: LLMServe
     await frontend.page_of(TOPICS["safety"])
     await frontend.pick_entity("Always ask", "Ceiling Lights")
     assert (await frontend.submit())["type"] == "menu"
+    await frontend.choose_next(TOPICS["advanced"])
+    for key in ADVANCED_TOPICS:
+        await frontend.page_of(TOPICS[key])
+        assert (await frontend.submit())["type"] == "menu", key
+    await frontend.choose_next(TOPICS["init"])
     await frontend.done()
     await frontend.press("Change model")
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.unfold()
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
     await frontend.press("Change agent")
-    await frontend.shot("agent")
-    await frontend.unfold()
-    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+    await frontend.switch("More settings")
+    assert (await frontend.submit())["type"] == "menu"
+    for key in AGENT_TOPICS:
+        await frontend.page_of(MORE[key])
+        assert (await frontend.submit())["type"] == "menu", key
+    assert (await frontend.choose_next(MORE["save"]))["reason"] == "reconfigure_successful"
     assert not frontend.problems
     hass.assert_clean_log()
     await hass.stop()
@@ -390,16 +401,16 @@ async def test_two_agents_through_the_dialogs(hass: Hass, llm_server: LLMServer,
     await frontend.shot("presets")
     await frontend.page_of(STARTS["security"])
     await expect(frontend.dialog.locator("input[name=name]")).to_have_value("Security")
-    await frontend.switch("Handle simple commands locally")
+    await frontend.select("Handle simple commands locally", "Off")
     assert (await frontend.submit())["type"] == "create_entry"
     await hass.wait_for_agents(2)
 
     await frontend.press("Add agent")
     await frontend.page_of(STARTS["storyteller"])
     await frontend.fill("name", "Bard")
-    await frontend.unfold("Slash commands")
-    await frontend.add_text("Commands", "/Story")
-    assert (await frontend.submit())["type"] == "create_entry"
+    await frontend.more("Other agents")
+    await frontend.add_text("Commands", "/Bard")
+    assert (await frontend.save())["type"] == "create_entry"
     agents = await hass.wait_for_agents(3)
     [bard, security] = [agent for agent in agents if agent != first]
     for agent, name in ((security, "Security"), (bard, "Bard")):

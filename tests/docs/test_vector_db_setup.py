@@ -2,19 +2,26 @@
 
 import json
 import re
+from typing import Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 import pytest
 
-from custom_components.home_agent.flows.retrieval import DEFAULTS, async_check, retrieval_schema, taken
+from custom_components.home_agent.flows.retrieval import (
+    DEFAULTS,
+    STEPS,
+    async_check,
+    retrieval_schema,
+    step_after,
+    taken,
+)
 from custom_components.home_agent.search import embedded_store, embeddings
 from custom_components.home_agent.search.embeddings import MAX_IN_FILE
 from custom_components.home_agent.search.vectors import QUERY_TIMEOUT
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.outages import PAUSE
-from tests.flows.forms import in_sections
 
 from .pages import DOCS, Example, examples, read, rows, section
 
@@ -26,10 +33,14 @@ STORED = [example for example in examples("json") if example.page == f"docs/{PAG
 async def test_examples_can_be_entered(hass: HomeAssistant, example: Example) -> None:
     entered = json.loads(example.code)
     assert entered.keys() <= DEFAULTS.keys()
-    sent = retrieval_schema(hass, {}, may_skip_check=False)(in_sections(entered))
-    stored = taken({}, sent)
+    stored, step = dict[str, Any](), next(iter(STEPS), None)
+    while step:
+        asked = {key: value for key, value in entered.items() if key in STEPS[step]}
+        sent = retrieval_schema(hass, step, stored, may_skip_check=False)(asked)
+        stored = taken(step, stored, sent)
+        assert await async_check(hass, step, stored, memories="home_agent_memories", connect=False) is None
+        step = step_after(step, stored)
     assert stored == {key: value for key, value in entered.items() if value != DEFAULTS[key]}
-    assert await async_check(hass, stored, memories="home_agent_memories", connect=False) is None
     assert RetrievalSettings.from_options({"retrieval": stored}).store == entered.get("store", "embedded")
 
 

@@ -75,8 +75,18 @@ class Flow:
             names += inner or [field["name"]]
         return names
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """Values of the fields that have one."""
+        described = {field["name"]: field.get("description") or {} for field in self.step["data_schema"]}
+        return {name: text["suggested_value"] for name, text in described.items() if "suggested_value" in text}
+
     async def submit(self, **data: Any) -> Self:
-        """Send the form; go on to the step that follows."""
+        """Send the form, with on and off where it has a choice of them; go on to the step that follows."""
+        for field in self.step.get("data_schema") or []:
+            choice, value = field.get("selector", {}).get("select") or {}, data.get(field["name"])
+            if choice.get("translation_key") == "switch" and isinstance(value, bool):
+                data[field["name"]] = "on" if value else "off"
         self.step = await self.hass.post(f"{self.path}/{self.step['flow_id']}", **data)
         return self
 
@@ -86,6 +96,17 @@ class Flow:
         if errors := self.step.get("errors"):
             raise FlowRefusedError(errors)
         return self
+
+    async def submit_agent(self, **data: Any) -> Self:
+        """Send the first form of an agent, and those behind *More settings* that ask for the rest; save it."""
+        later = {name: value for name, value in data.items() if name not in self.fields}
+        first = self.shown | {name: value for name, value in data.items() if name not in later}
+        await self.submit_well(**first, **({"more": True} if later else {}))
+        for topic in self.step["menu_options"][:-2] if later else ():
+            await self.choose(topic)
+            await self.submit_well(**self.shown | {name: later.pop(name) for name in self.fields if name in later})
+        assert not later, f"no form asks for {later}"
+        return await self.choose("save") if self.kind == "menu" else self
 
     async def choose(self, option: str) -> Self:
         assert option in self.step["menu_options"], self.step

@@ -24,7 +24,7 @@ async def test_a_command_reaches_the_other_agent_that_knows_its_document(own_has
     flow = await own_hass.subentry_flow(await own_hass.entry_id(), "profile")
     prompt: dict[str, Any] = {"system_documents": ["watch.md", "USER_GUIDE.md"]}
     commands = {"slash_commands": ["/Secure"], "command_asks": False}
-    await flow.submit_well(name="Security", llm="default", local_first=False, prompt=prompt, commands=commands)
+    await flow.submit_agent(name="Security", llm="default", local_first=False, **prompt, **commands)
     async with asyncio.timeout(10):
         while len(await own_hass.agents()) < 2 or (await own_hass.states()).get(first) == "unavailable":
             await asyncio.sleep(0.05)

@@ -21,7 +21,7 @@ async def profile(hass: Hass, **history: Any) -> None:
     """Change the assistant's history settings in its form."""
     [subentry] = await hass.subentries("profile")
     flow = await hass.subentry_flow(await hass.entry_id(), "profile", subentry_id=subentry["subentry_id"])
-    await flow.submit_well(name="Home Agent", llm="default", local_first=False, history=history)
+    await flow.submit_agent(name="Home Agent", llm="default", local_first=False, **history)
     [agent] = await hass.agents()
     async with asyncio.timeout(10):
         while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew

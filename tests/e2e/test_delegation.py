@@ -27,13 +27,13 @@ async def test_one_agent_hands_a_request_to_another(own_hass: Hass, own_server: 
     entry_id = await own_hass.entry_id()
     form = await own_hass.subentry_flow(entry_id, "profile")
     about = {"profile_id": "porter", "description": "Knows the doors.", "delegation_level": "confirm"}
-    await form.submit_well(name="Porter of the house", local_first=False, agents=about)
+    await form.submit_agent(name="Porter of the house", local_first=False, **about)
     await ready(own_hass, 2)
     profiles = {item["title"]: item["subentry_id"] for item in await own_hass.subentries("profile")}
     [(title, porter)] = [item for item in profiles.items() if item[0] == "Porter of the house"]
     [(name, subentry_id)] = [item for item in profiles.items() if item[0] != title]
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=subentry_id)
-    await form.submit_well(name=name, local_first=False, native_tools=False, agents={"delegate_to": [porter]})
+    await form.submit_agent(name=name, local_first=False, native_tools=False, delegate_to=[porter])
     await ready(own_hass, 2)
 
     asked = {"target_service_id": "porter", "user_request": "Unlock the front door."}

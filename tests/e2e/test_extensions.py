@@ -38,9 +38,7 @@ async def test_a_folder_of_the_owner_is_routed_to(own_hass: Hass, own_server: LL
     entry_id = await own_hass.entry_id()
     [(title, subentry_id)] = [(item["title"], item["subentry_id"]) for item in await own_hass.subentries("profile")]
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=subentry_id)
-    await form.submit_well(
-        name=title, local_first=False, native_tools=False, routing={"routing": "router", "extensions": ["Doors"]}
-    )
+    await form.submit_agent(name=title, local_first=False, native_tools=False, routing="router", extensions=["Doors"])
     await ready(own_hass, 1)
     own_server.plan(
         text(json.dumps([{"extension": "Doors", "intent": "unlock the front door"}])),

@@ -21,7 +21,7 @@ async def issues(hass: Hass) -> list[dict[str, Any]]:
 async def test_a_phrase_is_learned_approved_and_done_without_the_model(own_hass: Hass, own_server: LLMServer) -> None:
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted", key="sk-e2e", model_first=False)
     page = await (await own_hass.options_flow(await own_hass.entry_id())).choose("memory")
-    await page.submit_well(learning_phrases={"learning": True, "learning_after": 1})
+    await page.submit_well(learning=True, learning_after=1)
     await asyncio.sleep(0.3)
     async with asyncio.timeout(10):
         while (await own_hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew

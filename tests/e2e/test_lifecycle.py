@@ -83,12 +83,17 @@ async def test_house_options_are_stored(own_hass: Hass) -> None:
     await add_home_agent(own_hass)
     entry_id = await own_hass.entry_id()
     flow = await own_hass.options_flow(entry_id)
-    for topic in ("assistant", "prompt", "context", "history", "tools", "safety", "debug"):
+    for topic in ("assistant", "history", "tools", "privacy", "safety"):
         await flow.choose(topic)
         assert flow.kind == "form", topic
         await flow.submit()
         assert flow.kind == "menu", topic
-    await flow.choose("done")
+    await flow.choose("advanced")
+    for topic in ("prompt", "context", "tool_limits", "limits", "debug"):
+        await flow.choose(topic)
+        await flow.submit()
+        assert flow.kind == "menu", topic
+    await (await flow.choose("init")).choose("done")
     assert flow.kind == "create_entry"
 
 

@@ -153,7 +153,7 @@ async def test_an_oauth_tool_server(hass: Hass, endpoint: LLMServer, neighbour: 
     [server] = await hass.subentries("mcp_server")
     [profile] = await hass.subentries("profile")
     change = await hass.subentry_flow(entry_id, "profile", subentry_id=profile["subentry_id"])
-    await change.submit_well(name="Home Agent", llm="default", tools={"mcp_servers": [server["subentry_id"]]})
+    await change.submit_agent(name="Home Agent", llm="default", mcp_servers=[server["subentry_id"]])
     await offered(hass, endpoint, "find_book")
     [name] = [name for name in tools_of(endpoint) if name.endswith("find_book")]
     endpoint.plan(tool_call(name, {"title": "Emil"}), text("On shelf 4."))

@@ -334,7 +334,7 @@ async def test_two_agents_keep_a_slot_each(home: Hass, tmp_path: Path) -> None:
             first = await agent_of(home)
             flow = await home.subentry_flow(await home.entry_id(), "profile")
             # a server takes the slot whose prompt begins alike, so two that differ late would share one
-            await flow.submit_well(name="Butler", prompt={"use_default_prompt": False, "custom_prompt": BUTLER})
+            await flow.submit_agent(name="Butler", use_default_prompt=False, custom_prompt=BUTLER)
             async with asyncio.timeout(PATIENCE):
                 while not (others := set(await home.agents()) - {first}):
                     await asyncio.sleep(0.05)
@@ -362,7 +362,7 @@ async def test_what_is_worth_remembering_is_asked_and_nothing_is_read_again(home
             agent = await agent_of(home)
             await ask_the_model_first(home)
             menu = await home.options_flow(await home.entry_id())
-            await (await menu.choose("memory")).submit_well(extracting={"extraction": True})
+            await (await menu.choose("memory")).submit_well(extraction=True)
             between.rewrites += [one_word, longest, one_word, shortest, one_word]
             first = await home.say("My grandma drinks only peppermint tea", agent=agent, patience=PATIENCE)
             same = first.conversation_id
@@ -417,7 +417,7 @@ async def test_small_model_comes_to_an_end_and_nothing_false_is_left(home: Hass,
             await add_model(home, between.url, max_tokens=None)
             first = await agent_of(home)
             flow = await home.subentry_flow(await home.entry_id(), "profile")
-            await flow.submit_well(name="Short", local_first=False, voice={"max_answer_tokens": CAP})
+            await flow.submit_agent(name="Short", local_first=False, max_answer_tokens=CAP)
             async with asyncio.timeout(PATIENCE):
                 while not (others := set(await home.agents()) - {first}):
                     await asyncio.sleep(0.05)

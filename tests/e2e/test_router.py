@@ -37,13 +37,13 @@ async def test_a_message_is_split_among_agents(own_hass: Hass, own_server: LLMSe
     for number, (name, about) in enumerate({"Porter": "Takes care of doors.", "Lamps": "Takes care of lamps."}.items()):
         form = await own_hass.subentry_flow(entry_id, "profile")
         agents = {"extension_name": name, "description": about}
-        await form.submit_well(name=f"{name} of the house", local_first=False, agents=agents)
+        await form.submit_agent(name=f"{name} of the house", local_first=False, **agents)
         await ready(own_hass, number + 2)
     ours = {item["title"]: item["subentry_id"] for item in await own_hass.subentries("profile")}
     [(title, subentry_id)] = [item for item in ours.items() if not item[0].endswith("of the house")]
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=subentry_id)
     routing: dict[str, Any] = {"routing": "router", "extensions": ["Porter", "Lamps"]}
-    await form.submit_well(name=title, local_first=False, routing=routing)
+    await form.submit_agent(name=title, local_first=False, **routing)
     await ready(own_hass, 3)
 
     own_server.respond(model)

@@ -32,7 +32,7 @@ async def test_a_tool_with_examples_runs_without_the_model(own_hass: Hass, own_s
     await ready(own_hass, 1)
     [profile] = await own_hass.subentries("profile")
     form = await own_hass.subentry_flow(entry_id, "profile", subentry_id=profile["subentry_id"])
-    await form.submit_well(name=profile["title"], routing={"routing": "semantic"})
+    await form.submit_agent(name=profile["title"], routing="semantic")
     await ready(own_hass, 1)
     own_server.respond(lambda _body: text("I am the model."))
     own_server.requests.clear()

@@ -9,28 +9,6 @@ from .harness import Flow, Hass
 from .house import add_home_agent
 
 
-def values(flow: Flow) -> dict[str, Any]:
-    """Return what a form shows, with what stands in a section below its name."""
-
-    def shown(fields: list[dict[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for field in fields:
-            if field.get("type") == "expandable":
-                found[field["name"]] = shown(field["schema"])
-            elif "suggested_value" in (field.get("description") or {}):
-                found[field["name"]] = field["description"]["suggested_value"]
-        return found
-
-    return shown(flow.step["data_schema"])
-
-
-def labels(flow: Flow, section: str) -> dict[str, str]:
-    """Return the lines that say where the values of a section come from."""
-    [inside] = [field["schema"] for field in flow.step["data_schema"] if field["name"] == section]
-    [field] = [field for field in inside if field["name"] == f"{section}_defaults"]
-    return {option["value"]: option["label"] for option in field["selector"]["select"]["options"]}
-
-
 async def change(hass: Hass) -> Flow:
     """Open the form of the first agent."""
     [agent, *_] = await hass.subentries("profile")
@@ -56,23 +34,22 @@ async def test_an_agent_follows_the_defaults_or_keeps_its_own(own_hass: Hass, ow
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
 
     async def defaults(**changes: Any) -> None:
-        page = await (await own_hass.options_flow(await own_hass.entry_id())).choose("prompt")
-        assert (await page.submit_well(**(values(page) | changes))).kind == "menu"
+        page = await (await own_hass.options_flow(await own_hass.entry_id())).choose("assistant")
+        assert (await page.submit_well(**(page.shown | changes))).kind == "menu"
         await loaded(own_hass, agent)
 
     await defaults(prompt_additions="Call me captain.")
     assert "Call me captain." in await sent(own_hass, own_server, agent, "tell me a story")
     form = await change(own_hass)
-    assert labels(form, "history")["history_max_messages"] == "Messages: 10 (built in)"
-    shown = values(form)
-    shown["basics_defaults"].remove("prompt_additions")  # the same text, and its own from now on
-    await form.submit_well(**shown)
+    assert form.step["description_placeholders"]["prompt_additions_from"] == "Default of all agents"
+    await form.submit_well(**(form.shown | {"prompt_additions": "Call me pirate."}))
     await loaded(own_hass, agent)
     await defaults(prompt_additions="Call me admiral.")
-    assert "Call me captain." in await sent(own_hass, own_server, agent, "tell me another story")
+    assert "Call me pirate." in await sent(own_hass, own_server, agent, "tell me another story")
     form = await change(own_hass)
-    shown = values(form)
-    shown["basics_defaults"].append("prompt_additions")  # follows again
+    assert form.step["description_placeholders"]["prompt_additions_from"].endswith(": Call me admiral.")
+    shown = form.shown
+    del shown["prompt_additions"]  # cleared: follows again
     await form.submit_well(**shown)
     await loaded(own_hass, agent)
     assert "Call me admiral." in await sent(own_hass, own_server, agent, "tell me a third story")
@@ -82,7 +59,7 @@ async def test_settings_travel_as_yaml(own_hass: Hass, own_server: LLMServer) ->
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
     [model] = await own_hass.subentries("llm")
     form = await change(own_hass)
-    form = await form.submit_well(**values(form), as_yaml=True)
+    form = await (await form.submit_well(**form.shown, more=True)).choose("yaml")
     assert form.step["step_id"] == "yaml"
     pasted = (
         f"name: Sailor\nprocessing_config:\n  llm: {model['title']}\n  prompt_additions: Ahoy!\n  local_first: false\n"
@@ -92,8 +69,8 @@ async def test_settings_travel_as_yaml(own_hass: Hass, own_server: LLMServer) ->
     assert (wrong.step["step_id"], wrong.step["errors"]) == ("yaml", {"yaml": "yaml_problems"})
     assert wrong.step["description_placeholders"]["problems"] == "- colour is not a setting."
     form = await wrong.submit_well(yaml=pasted)
-    assert (form.step["step_id"], values(form)["prompt_additions"]) == ("reconfigure", "Ahoy!")
-    await form.submit_well(**values(form))
+    assert (form.step["step_id"], form.shown["prompt_additions"]) == ("reconfigure", "Ahoy!")
+    await form.submit_well(**form.shown)
     await loaded(own_hass, agent)
     assert "Ahoy!" in await sent(own_hass, own_server, agent, "turn on the light")
     offered = {tool["function"]["name"] for tool in own_server.request.body.get("tools", ())}

@@ -86,7 +86,8 @@ async def test_options_still_hold(hass: Hass, endpoint: LLMServer) -> None:
         ("network", "allowed_hosts"),
         ("confirmation", "confirm_timeout"),
     ):
-        flow = await (await hass.options_flow(await hass.entry_id())).choose(topic)
+        flow = await hass.options_flow(await hass.entry_id())
+        flow = await (await flow.choose("advanced") if topic == "network" else flow).choose(topic)
         [shown] = [item for item in flow.step["data_schema"] if item["name"] == field]
         assert before[field] in (shown.get("default"), (shown.get("description") or {}).get("suggested_value"))
     endpoint.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": "lock.front_door"}))

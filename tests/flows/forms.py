@@ -8,7 +8,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 import probatio
 
-from custom_components.home_agent.flows.retrieval import REMOVE, SECTIONS
+from custom_components.home_agent.flows.fields import TOPICS
+from custom_components.home_agent.flows.options import ADVANCED_TOPICS
+from custom_components.home_agent.flows.profile import MORE
 
 type Result = Mapping[str, Any]
 """What a step of any flow returns."""
@@ -18,13 +20,16 @@ type Send = Callable[[str, dict[str, Any]], Awaitable[Result]]
 
 async def page(hass: HomeAssistant, entry: ConfigEntry, step: str) -> Result:
     """Return a page of the default settings."""
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": step})
+    flows = hass.config_entries.options
+    menu = await flows.async_init(entry.entry_id)
+    if step in ADVANCED_TOPICS:
+        menu = await flows.async_configure(menu["flow_id"], {"next_step_id": "advanced"})
+    return await flows.async_configure(menu["flow_id"], {"next_step_id": step})
 
 
 async def send_page(hass: HomeAssistant, form: Result, **data: Any) -> Result:
     """Send a page; return what comes next."""
-    result = await hass.config_entries.options.async_configure(form["flow_id"], data)
+    result = await hass.config_entries.options.async_configure(form["flow_id"], in_words(form, data))
     await hass.async_block_till_done()
     return result
 
@@ -44,7 +49,7 @@ async def change(
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
     """Send a form of a subentry; return what comes next."""
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    result = await hass.config_entries.subentries.async_configure(form["flow_id"], in_words(form, data))
     await hass.async_block_till_done()
     return result
 
@@ -62,12 +67,30 @@ def fields(result: Result) -> dict[str, dict[str, Any]]:
     return flat
 
 
-def shown(result: Result) -> dict[str, Any]:
+def is_switch(field: Mapping[str, Any]) -> bool:
+    """Return whether a field is a switch that can be emptied: a choice of on and off."""
+    choice = field.get("selector", {}).get("select") or {}
+    return bool(choice.get("translation_key") == "switch")
+
+
+def in_words(form: Result, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input with on and off for True and False where a form has a choice of them."""
+    asked = fields(form) if form["type"] == "form" else {}
+    words = {True: "on", False: "off"}
     return {
+        name: words[value] if isinstance(value, bool) and is_switch(asked.get(name, {})) else value
+        for name, value in data.items()
+    }
+
+
+def shown(result: Result) -> dict[str, Any]:
+    """Return the values of the fields that have one, True and False for a choice of on and off."""
+    values = {
         name: field["description"]["suggested_value"]
         for name, field in fields(result).items()
         if "suggested_value" in (field.get("description") or {})
     }
+    return {name: value == "on" if is_switch(fields(result)[name]) else value for name, value in values.items()}
 
 
 def options(result: Result, field: str) -> list[str]:
@@ -79,6 +102,7 @@ def arranged(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the input of a form: those of the values that it asks for, in its sections."""
     listed: Any = probatio.to_field_list(result["data_schema"], custom_serializer=cv.custom_serializer)
     sent: dict[str, Any] = {}
+    values = in_words(result, values)
     for field in listed:
         if field.get("type") == "expandable":
             sent[field["name"]] = {
@@ -89,14 +113,56 @@ def arranged(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
     return sent
 
 
+def filled(form: Result, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input of a form as it is shown, but for some fields; None stands for one that was emptied."""
+    return arranged(form, {name: value for name, value in {**shown(form), **changes}.items() if value is not None})
+
+
 async def resend(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
-    """Send a form of a subentry as it is shown, but for some fields."""
-    return await send(hass, form, **arranged(form, shown(form) | changes))
+    """Send a form of a subentry as it is shown, but for some fields; what the first form of an agent lacks, by its topic."""
+    later = {name: value for name, value in changes.items() if name not in fields(form)}
+    topics = [topic for topic, asked in TOPICS.items() if asked.keys() & later.keys()]
+    if not topics:
+        return await send(hass, form, **filled(form, changes))
+    result = await more(hass, form, **{name: value for name, value in changes.items() if name not in later})
+    for topic in topics:
+        if result["type"] != "menu":
+            return result
+        form = await send(hass, result, next_step_id=topic)
+        asked = {name: later.pop(name) for name in list(later) if name in fields(form)}
+        result = await send(hass, form, **filled(form, asked))
+    assert not later, f"no form asks for {later}"
+    return await send(hass, result, next_step_id="save") if result["type"] == "menu" else result
+
+
+async def more(hass: HomeAssistant, form: Result, topic: str | None = None, **changes: Any) -> Result:
+    """Send the first form of an agent as it is shown, but for some fields, and return the menu or the form of a topic."""
+    menu = await send(hass, form, **filled(form, changes | {MORE: True}))
+    return await send(hass, menu, next_step_id=topic) if topic and menu["type"] == "menu" else menu
+
+
+async def whole(hass: HomeAssistant, form: Result) -> dict[str, Any]:
+    """Return what all forms of an agent show."""
+    values, menu = shown(form), await more(hass, form)
+    for topic in TOPICS:
+        form = await send(hass, menu, next_step_id=topic)
+        values |= shown(form)
+        menu = await send(hass, form, **filled(form, {}))
+    return values
 
 
 async def resend_page(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
     """Send a page as it is shown, but for some fields."""
-    return await send_page(hass, form, **arranged(form, shown(form) | changes))
+    return await send_page(hass, form, **filled(form, changes))
+
+
+async def send_search(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send the forms about search, each with what it asks for and the rest as it is shown; return what comes next."""
+    while True:
+        step = form["step_id"]
+        form = await send_page(hass, form, **filled(form, {name: data[name] for name in data if name in fields(form)}))
+        if form["type"] != "form" or form["step_id"] == step or form["errors"]:
+            return form
 
 
 async def go_through(send: Send, form: Result, values: Mapping[str, Any]) -> Result:
@@ -108,11 +174,3 @@ async def go_through(send: Send, form: Result, values: Mapping[str, Any]) -> Res
         form = await send(form["flow_id"], arranged(form, sent))
         if form["type"] != "form" or form["errors"] or not any(name in fields(form) for name in left):
             return form
-
-
-def in_sections(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the input of the form, its fields in their sections."""
-    parts = {name: {*section, *(REMOVE.get(key) for key in section)} for name, section in SECTIONS.items()}
-    inside = {name: {key: value for key, value in data.items() if key in part} for name, part in parts.items()}
-    outside = {key: value for key, value in data.items() if not any(key in part for part in parts.values())}
-    return outside | {name: values for name, values in inside.items() if values}

@@ -44,7 +44,7 @@ async def test_set_up_leads_to_a_voice_assistant_and_a_first_answer(hass: HomeAs
     created = await hass.config_entries.flow.async_configure(form["flow_id"], {"preset": "no_model"})
     kind, flow_id = created["next_flow"]
     assert (created["type"], kind) == (FlowResultType.CREATE_ENTRY, FlowType.OPTIONS_FLOW)
-    assert created["title"] == hass.config.location_name != "Home Agent"
+    assert created["title"] == f"Home Agent ({hass.config.location_name})"
 
     form = await hass.config_entries.options.async_configure(flow_id)
     assert (form["type"], form["step_id"]) == (FlowResultType.FORM, "check")

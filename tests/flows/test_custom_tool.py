@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aiohttp import web
 from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -15,6 +16,10 @@ from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests import house
 from tests.flows.forms import Result, add, change, fields, go_through, options, shown
 from tests.house import set_up
+from tests.tools.custom.conftest import server
+from tests.tools.custom.rest_server import RestServer, answer
+
+__all__ = ["server"]
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
 BASICS = {"name": "weather", "description": "Weather.", "parameters": PARAMETERS, "behaviour": "default"}
@@ -301,3 +306,55 @@ def test_ways_to_prove_who_one_is() -> None:
     for kind, asked in CREDENTIALS.items():
         assert set(asked) == {str(key) for key in AUTH_SCHEMAS[kind].schema} - {"type"}
     assert len(BEHAVIOURS) == 4
+
+
+# A tool that only reads is tried before it is stored: a web page is nothing that a model could use.
+
+
+async def page(_request: web.Request) -> web.StreamResponse:
+    return web.Response(text="<!DOCTYPE html><p>Hello.", content_type="text/html")
+
+
+async def entered(hass: HomeAssistant, entry: MockConfigEntry, url: str, **more: Any) -> Result:
+    """Return what follows the forms of a request to an address."""
+    form = await add(hass, entry, "custom_tool")
+    basics = BASICS | {"parameters": {}} | {key: more.pop(key) for key in ("behaviour", "parameters") if key in more}
+    return await send(hass, await send(hass, form, **basics, type="rest"), url=url, **more)
+
+
+@pytest.mark.parametrize("auth", [{}, {"auth": "bearer", "token": "abcdef"}])
+async def test_a_web_page_is_said_and_saved_only_anyway(
+    hass: HomeAssistant, server: RestServer, auth: dict[str, str]
+) -> None:
+    server.answers["/"] = page
+    entry = await set_up(hass)
+    form = await entered(hass, entry, f"{server.url}/", **auth)
+    assert (form["type"], form["errors"]) == (FlowResultType.FORM, {"base": "web_page"})
+    assert "use_anyway" in fields(form)
+    assert not entry.get_subentries_of_type("custom_tool")
+    again = await send(hass, form, **(auth or {"url": f"{server.url}/"}))
+    assert again["errors"] == {"base": "web_page"}
+    result = await send(hass, form, **(auth or {"url": f"{server.url}/"}), use_anyway=True)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert "use_anyway" not in str(stored(entry))
+
+
+@pytest.mark.parametrize(("path", "more"), [
+    pytest.param("/data", {}, id="data"),
+    pytest.param("/", {"method": "POST", "body": ""}, id="it may change something"),
+    pytest.param("/", {"behaviour": "write"}, id="it changes something"),
+    pytest.param("/{{ city }}", {"parameters": PARAMETERS | {"required": ["city"]}}, id="it needs a value"),
+])  # fmt: skip
+async def test_what_is_no_web_page_or_cannot_be_tried_is_saved(
+    hass: HomeAssistant, server: RestServer, path: str, more: dict[str, Any]
+) -> None:
+    server.answers |= {"/": page, "/data": answer('{"ok": true}', content_type="application/json")}
+    entry = await set_up(hass)
+    result = await entered(hass, entry, f"{server.url}{path}", **more)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert [asked.target for asked in server.asked] == (["/data"] if path == "/data" else [])
+
+
+async def test_a_server_that_is_off_keeps_no_tool_from_being_saved(hass: HomeAssistant, socket_enabled: None) -> None:
+    result = await entered(hass, await set_up(hass), "http://127.0.0.1:9/")
+    assert result["type"] is FlowResultType.CREATE_ENTRY

@@ -22,15 +22,15 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.flows.custom_tool import BASICS as TOOL_BASICS, CREDENTIALS, FORMS as TOOL_FORMS
-from custom_components.home_agent.flows.fields import BASICS, FOLLOW_LISTS, SECTIONS
-from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
+from custom_components.home_agent.flows.fields import TOPICS as AGENT_TOPICS
 from custom_components.home_agent.flows.mcp_server import CONNECTION, CREDENTIALS as SERVER_CREDENTIALS, DETAILS
 from custom_components.home_agent.flows.options import (
+    ADVANCED_TOPICS,
     AGENTS,
     GUARDED as GUARDED_REASONS,
     NETWORK,
-    PAGES,
     SAFETY,
+    TOPICS,
     field_of,
 )
 from custom_components.home_agent.flows.retrieval import REMOVE
@@ -41,7 +41,19 @@ from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support import const
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
-from tests.flows.forms import Result, arranged, fields, go_through, shown
+from tests.flows.forms import (
+    Result,
+    arranged,
+    change,
+    fields,
+    go_through,
+    more,
+    page,
+    resend,
+    resend_page,
+    send,
+    shown,
+)
 from tests.house import act, build_house, part_of, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.tools.custom.conftest import server
@@ -53,14 +65,14 @@ NOWHERE = "http://127.0.0.1:9"
 """An address at which nothing listens: a form then offers to go on without the check."""
 
 
-async def all_forms(hass: HomeAssistant, server: LLMServer) -> set[str]:
-    """Return every field of every form, read from the forms as a browser gets them."""
-    found = set[str]()
+async def all_forms(hass: HomeAssistant, server: LLMServer) -> dict[tuple[str, str], set[str]]:
+    """Return every field of every form by flow and step, read from the forms as a browser gets them."""
+    found = dict[tuple[str, str], set[str]]()
     config, options, subentries = hass.config_entries.flow, hass.config_entries.options, hass.config_entries.subentries
 
     def note(result: Result) -> Result:
         assert result["type"] == "form", result
-        found.update(fields(result))
+        found.setdefault((str(result["handler"]), result["step_id"]), set()).update(fields(result))
         return result
 
     for preset in ("custom", "azure", "ollama"):  # some have fields of their own
@@ -77,18 +89,31 @@ async def all_forms(hass: HomeAssistant, server: LLMServer) -> set[str]:
     reauth: Any = {"source": "reauth", "entry_id": entry.entry_id}
     note(await config.async_init(DOMAIN, context=reauth, data={"subentry_id": "llm-1"}))
 
-    for page in PAGES:
-        form = await options.async_init(entry.entry_id)
-        form = note(await options.async_configure(form["flow_id"], {"next_step_id": page}))
-        if page == "retrieval":
-            note(await options.async_configure(form["flow_id"], {"store": "chroma", "embedding": "lexical"}))
+    for topic in (*TOPICS, *ADVANCED_TOPICS):
+        form = note(await page(hass, entry, topic))
+        if topic == "retrieval":
+            both = {"store": "chroma", "embedding": "endpoint"}
+            for values in (
+                both,
+                {"chroma_port": 9},
+                {"chroma_port": 9, "use_anyway": True},
+                {"embedding_url": NOWHERE},
+            ):
+                form = note(await resend_page(hass, form, **values))
+    check = await options.async_init(entry.entry_id)
+    note(await options.async_configure(check["flow_id"], {"next_step_id": "check"}))
 
     def start(kind: str, **context: Any) -> Any:
         asked: Any = {"source": SOURCE_USER, **context}
         return subentries.async_init((entry.entry_id, kind), context=asked)
 
     menu = await start("profile")
-    note(await subentries.async_configure(menu["flow_id"], {"next_step_id": "blank"}))
+    form = note(await subentries.async_configure(menu["flow_id"], {"next_step_id": "blank"}))
+    menu = await more(hass, form, name="Other")
+    for topic in (*AGENT_TOPICS, "yaml"):
+        form = note(await send(hass, menu, next_step_id=topic))
+        menu = await resend(hass, form) if topic != "yaml" else menu
+    note(await change(hass, entry))
     note(await start("llm"))
     form = await start("llm", source=SOURCE_RECONFIGURE, subentry_id="llm-1")
     form = note(form)
@@ -375,7 +400,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "history_enabled": Effect(value=False, see=sent_again, before=4, after=1),
     "history_max_messages": Effect(value=2, see=sent_again, before=4, after=2),
     "native_tools": Effect(value=False, see=offered, before={"ha_query", "weather"}, after={"weather"}),
-    "custom_tools": Effect(value=[], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
+    "custom_tools": Effect(value=["none"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
     "llm_apis": Effect(
         value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"},
     ),
@@ -410,27 +435,18 @@ SETTINGS_SEEN: dict[str, Effect] = {
 
 
 async def set_in_agent(world: World, key: str, value: object) -> None:
-    flows, entry = world.hass.config_entries.subentries, world.entry
-    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
-    form = await flows.async_init((entry.entry_id, "profile"), context=where)
-    values = shown(form) | {key: value}
-    sent: dict[str, Any] = {"name": "Home Agent"} | {name: values[name] for name in BASICS if name in values}
-    for section, names in SECTIONS.items():
-        sent[section] = {name: values[name] for name in names if name in values}
-    result = await flows.async_configure(form["flow_id"], sent)
+    result = await resend(world.hass, await change(world.hass, world.entry), **{key: value})
     assert result["type"] == "abort", result
 
 
 async def set_in_defaults(world: World, key: str, value: object) -> None:
-    flows = world.hass.config_entries.options
-    for page in PAGES:
-        menu = await flows.async_init(world.entry.entry_id)
-        form = await flows.async_configure(menu["flow_id"], {"next_step_id": page})
+    for topic in (*TOPICS, *ADVANCED_TOPICS):
+        form = await page(world.hass, world.entry, topic)
         if key in fields(form):
-            result = await flows.async_configure(form["flow_id"], arranged(form, shown(form) | {key: value}))
+            result = await resend_page(world.hass, form, **{key: value})
             assert result["type"] == "menu", result
             return
-        flows.async_abort(form["flow_id"])
+        world.hass.config_entries.options.async_abort(form["flow_id"])
     pytest.fail(f"no form of the default settings has {key}")
 
 
@@ -690,7 +706,7 @@ WRITTEN = {key for forms in TOOL_FORMS.values() for part in forms.values() for k
 """What tools and servers of the owner's are made of, by key."""
 BY_TYPE = {"fact_ttl", "preference_ttl", "context_ttl", "event_ttl"}
 """Read with a name that is put together from the type of a memory."""
-ASKED = {"behaviour", "try_model", "use_anyway", "as_yaml", FOLLOWS_BUILT_IN, *FOLLOW_LISTS}
+ASKED = {"behaviour", "try_model", "use_anyway", "more", "yaml", "sentence"}
 """What forms ask for besides, for themselves."""
 
 
@@ -728,7 +744,35 @@ def test_an_option_is_read_and_has_a_test(option: str, read: set[str], tested: s
     assert option in tested
 
 
-async def test_no_form_asks_for_anything_else(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    asked = {name.removesuffix("_patterns") for name in await all_forms(hass, llm_server)}
+@pytest.fixture
+async def forms(hass: HomeAssistant, llm_server: LLMServer) -> dict[tuple[str, str], set[str]]:
+    return await all_forms(hass, llm_server)
+
+
+async def test_no_form_asks_for_anything_else(forms: dict[tuple[str, str], set[str]]) -> None:
+    asked = {name.removesuffix("_patterns") for names in forms.values() for name in names}
     pins, removals = {field_of(reason) for reason in GUARDED_REASONS}, {*REMOVE.values(), "remove_key"}
     assert asked - STORED - WRITTEN == ASKED | pins | removals
+
+
+NOT_ASKED = {
+    "subentry_id": "Home Assistant makes it.",
+    "pins": "Each kind of confirmation has a field of its own, pin_unlock and others.",
+}
+"""Options that no form asks for by their name, and why. What only YAML says: an empty text or list of an agent."""
+
+
+async def test_every_option_is_in_a_form_or_has_a_reason(forms: dict[tuple[str, str], set[str]]) -> None:
+    asked = {name.removesuffix("_patterns") for names in forms.values() for name in names}
+    assert STORED - asked == NOT_ASKED.keys()
+
+
+async def test_no_form_is_longer_than_a_family_reads(forms: dict[tuple[str, str], set[str]]) -> None:
+    """An agent's form has ten fields at most, each other form twelve; the gear has eight topics at most."""
+    counts = {where: len(names) for where, names in forms.items()}
+    first = [counts[where] for where in counts if "profile" in where[0] and where[1] in ("user", "reconfigure")]
+    assert len(first) == 2
+    assert max(first) <= 10
+    assert max(counts.values()) <= 12, counts
+    assert len(TOPICS) <= 8
+    assert len(counts) >= 50

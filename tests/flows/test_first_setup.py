@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
-from homeassistant.helpers import device_registry as dr, issue_registry as ir
+from homeassistant.helpers import device_registry as dr, entity_registry as er, issue_registry as ir
 import pytest
 
 from custom_components.home_agent.flows import model_server
@@ -51,7 +51,7 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     )
     assert result["type"] is FlowResultType.CREATE_ENTRY
     entry = result["result"]
-    assert (entry.title, dict(entry.data), dict(entry.options)) == (hass.config.location_name, {}, {})
+    assert (entry.title, dict(entry.data), dict(entry.options)) == (f"Home Agent ({hass.config.location_name})", {}, {})
     assert entry.state is ConfigEntryState.LOADED
     llm, profile = entry.subentries.values()
     assert (profile.subentry_type, profile.title, dict(profile.data)) == ("profile", "Jarvis", {})
@@ -303,3 +303,33 @@ async def test_out_of_range_numbers(hass: HomeAssistant, llm_server: LLMServer, 
 async def test_what_home_assistant_does_by_itself_has_no_form(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     assert not entry.supports_reconfigure  # it would only rename; the menu of every entry does
+
+
+async def test_entry_devices_and_agent_are_called_differently(hass: HomeAssistant) -> None:
+    form = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    entry = (await send(hass, form, preset="no_model"))["result"]
+    await hass.async_block_till_done()
+    devices = [str(device.name) for device in dr.async_entries_for_config_entry(dr.async_get(hass), entry.entry_id)]
+    assert sorted(devices) == ["Home Agent", "Home Agent (test home)"]
+    entities = {item.entity_id for item in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)}
+    assert {"conversation.home_agent", "sensor.home_agent_last_action", "sensor.home_agent_open_questions"} <= entities
+
+
+async def test_repairs_says_that_home_agent_needs_a_key(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    result = await send(hass, await send(hass, await to_endpoint(hass), base_url=llm_server.base_url), model="scripted")
+    entry = result["result"]
+    [llm] = entry.get_subentries_of_type("llm")
+    entry.async_start_reauth(hass, data={"subentry_id": llm.subentry_id})
+    await hass.async_block_till_done()
+    issues = ir.async_get(hass).issues.values()
+    names = [issue.translation_placeholders for issue in issues if issue.translation_key == "config_entry_reauth"]
+    assert names == [{"name": "Home Agent (test home)"}]
+
+
+async def test_an_entry_of_an_earlier_release_keeps_its_names(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    hass.config_entries.async_update_entry(entry, title="Demo House")
+    await hass.config_entries.async_reload(entry.entry_id)
+    devices = dr.async_entries_for_config_entry(dr.async_get(hass), entry.entry_id)
+    assert {device.name for device in devices} == {"Home Agent"}
+    assert entry.title == "Demo House"

@@ -9,9 +9,9 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.options import PAGES
+from custom_components.home_agent.flows.options import ADVANCED_TOPICS, TOPICS
 from custom_components.home_agent.settings.profile import settings_of
-from tests.flows.forms import change, page, resend, resend_page, shown
+from tests.flows.forms import change, more, page, resend, resend_page, shown
 from tests.house import set_up, subentry
 from tests.llm_server import LLMServer
 
@@ -39,7 +39,7 @@ def lost(before: Any, after: Any) -> Any:
     return None if before == after else before
 
 
-@pytest.mark.parametrize("step", PAGES)
+@pytest.mark.parametrize("step", [*TOPICS, *ADVANCED_TOPICS])
 async def test_page_of_the_default_settings(hass: HomeAssistant, step: str) -> None:
     entry = await set_up(hass, options=deepcopy(OPTIONS))
     assert (await resend_page(hass, await page(hass, entry, step)))["type"] is FlowResultType.MENU
@@ -72,9 +72,10 @@ async def test_rule_beside_one_that_was_changed(hass: HomeAssistant) -> None:
 
 async def test_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile=DEFAULTS | {"delegate_to": []})
-    form = await change(hass, entry)
-    rows = shown(form)["context_entities_patterns"]
-    await resend(hass, form, tool_timeout=9, context_entities_patterns=[*rows, {"entity_id": "fan.*"}])
+    rows = shown(await more(hass, await change(hass, entry), "context"))["context_entities_patterns"]
+    await resend(
+        hass, await change(hass, entry), tool_timeout=9, context_entities_patterns=[*rows, {"entity_id": "fan.*"}]
+    )
     before = {key: value for key, value in DEFAULTS.items() if key not in ("tool_timeout", "context_entities")}
     stored = entry.subentries["profile-1"].data
     assert stored.items() >= (before | {"delegate_to": [], "tool_timeout": 9}).items()

@@ -10,15 +10,15 @@ import pytest
 
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.fields import patterns_of
-from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
-from custom_components.home_agent.flows.options import PAGES
+from custom_components.home_agent.flows.options import ADVANCED, ADVANCED_TOPICS, TOPICS
 from custom_components.home_agent.policy.policy import Rules
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import fields, options, page, send_page, shown
+from tests.flows.forms import Result, fields, options, page, resend_page, send_page, shown
 from tests.llm_server import LLMServer
 
+PAGES = (*TOPICS, *ADVANCED_TOPICS)
 set_up = partial(house.set_up, model_first=False)
 
 OF_THE_HOUSE = {
@@ -29,7 +29,7 @@ OF_THE_HOUSE = {
     *("emit_events", "audit_log", "debug_logging"),
 }
 """Settings that no agent has."""
-OWN_TESTS = {"confirmation", "retrieval", "memory"}
+OWN_TESTS = {"confirmation", "retrieval", "memory", "memory_limits"}
 """Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {
     "always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name", "slash_commands",
@@ -40,14 +40,17 @@ OF_AN_ASSISTANT = {
 
 async def test_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [CHECK, *PAGES, "done"])
+    menu: Result = await hass.config_entries.options.async_init(entry.entry_id)
+    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [CHECK, *TOPICS, ADVANCED, "done"])
+    menu = await send_page(hass, menu, next_step_id=ADVANCED)
+    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [*ADVANCED_TOPICS, "init"])
+    assert (await send_page(hass, menu, next_step_id="init"))["step_id"] == "init"
 
 
 async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    menu = await send_page(hass, await page(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
-    assert (menu["type"], menu["step_id"]) == (FlowResultType.MENU, "init")
+    menu = await send_page(hass, await page(hass, entry, "tool_limits"), tool_timeout=20.0)
+    assert (menu["type"], menu["step_id"]) == (FlowResultType.MENU, "advanced")
     assert dict(entry.options) == {"default_profile_settings": {"tools_config": {"tool_timeout": 20}}}
     assert entry.runtime_data.profiles["profile-1"].tool_timeout == 20
     form = await send_page(hass, menu, next_step_id="network")
@@ -59,6 +62,7 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
     }
     assert (menu["type"], dict(entry.options)) == (FlowResultType.MENU, stored)
     runtime = entry.runtime_data
+    menu = await send_page(hass, menu, next_step_id="init")
     result = await send_page(hass, menu, next_step_id="done")
     assert (result["type"], dict(entry.options)) == (FlowResultType.CREATE_ENTRY, stored)
     assert entry.runtime_data is runtime, "leaving reloads nothing"
@@ -67,11 +71,13 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
 async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await page(hass, entry, step))}
-    asked = {field.removesuffix("_patterns") for field in asked} - {FOLLOWS_BUILT_IN}
+    asked = {field.removesuffix("_patterns") for field in asked}
     assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
 
-@pytest.mark.parametrize("step", [step for step in PAGES if step not in {*OWN_TESTS, "safety", "network", "debug"}])
+@pytest.mark.parametrize(
+    "step", [step for step in PAGES if step not in {*OWN_TESTS, "safety", "limits", "network", "debug"}]
+)
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"processing_config": {"history_max_messages": 4}, "tools_config": {"tool_timeout": 7}}
     entry = await set_up(hass, options={"default_profile_settings": defaults, "emit_events": False})
@@ -83,9 +89,7 @@ async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step:
 
 async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"tool_timeout": 7})
-    await send_page(
-        hass, await page(hass, entry, "tools"), native_tools=True, max_calls_per_turn=3.0, tool_timeout=20.0
-    )
+    await send_page(hass, await page(hass, entry, "tool_limits"), max_calls_per_turn=3.0, tool_timeout=20.0)
     assert dict(entry.options) == {
         "default_profile_settings": {"tools_config": {"max_calls_per_turn": 3, "tool_timeout": 20}}
     }
@@ -94,7 +98,7 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
     await send_page(hass, form, llm="none", local_first=False, speech="auto")
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.max_calls_per_turn, profile.tool_timeout, profile.llm) == (3, 7, "none")
-    await send_page(hass, await page(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
+    await send_page(hass, await page(hass, entry, "tool_limits"), tool_timeout=20.0)
     assert dict(entry.options) == {
         "default_profile_settings": {
             "processing_config": {"llm": "none", "local_first": False},
@@ -104,7 +108,7 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
 
 
 @pytest.mark.parametrize(("step", "sent", "error"), [
-    pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
+    pytest.param("assistant", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
     pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
     pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
 ])  # fmt: skip
@@ -119,30 +123,28 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
 async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
     form = await page(hass, entry, "safety")
-    held = {"always_confirm_patterns": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2} | {
-        "delegation_depth": 1
-    }
-    assert shown(form) == held
+    assert shown(form) == {"always_confirm_patterns": ["cover", "light.bed"]}
     assert "conversation" in options(form, "always_confirm_patterns")
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
     lists |= {"allowed_entities": ["light", "cover "]}
     patterns = {patterns_of(key): value for key, value in lists.items()}
-    await send_page(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
-    assert dict(entry.options) == {
+    await send_page(hass, form, **patterns)
+    stored = {
         "allowed_entities": ["cover", "light"], "always_confirm": ["cover.*", "light.bed"],
-        "never_confirm": ["lock.shed"], "never_offer": ["ha_query"], "throttle_turns": 3, "verify_seconds": 1,
-        "delegation_agents": [], "delegation_depth": 1,
+        "never_confirm": ["lock.shed"], "never_offer": ["ha_query"],
     }  # fmt: skip
-    assert entry.runtime_data.policy.writes.seconds == 1
+    assert dict(entry.options) == stored
     rules = entry.runtime_data.policy.rules
     assert rules == Rules(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
-    await send_page(hass, await page(hass, entry, "safety"), throttle_turns=3.0)
-    assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
-    await send_page(hass, await page(hass, entry, "safety"), patterns={})
-    assert dict(entry.options) == {
-        "allowed_entities": [], "always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10,
-        "verify_seconds": 2, "delegation_agents": [], "delegation_depth": 1,
-    }  # fmt: skip
+    form = await page(hass, entry, "limits")
+    assert shown(form) == {"throttle_turns": 10, "verify_seconds": 2, "delegation_depth": 1}
+    await send_page(hass, form, throttle_turns=3.0, verify_seconds=1.0)
+    limits = {"throttle_turns": 3, "verify_seconds": 1, "delegation_agents": [], "delegation_depth": 1}
+    assert dict(entry.options) == stored | limits
+    assert entry.runtime_data.policy.writes.seconds == 1
+    await send_page(hass, await page(hass, entry, "safety"))
+    empty: dict[str, Any] = {key: [] for key in stored}
+    assert dict(entry.options) == empty | limits
 
 
 async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) -> None:
@@ -152,7 +154,7 @@ async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) ->
         hass.states.async_set(entity_id, "on", {"friendly_name": entity_id})
     form = await page(hass, entry, "safety")
     assert fields(form)["never_offer"]["selector"]["entity"]["include_entities"] == ["light.bed"]
-    await send_page(hass, form, never_offer=["light.bed"], patterns={"never_offer_patterns": ["lock.*"]})
+    await send_page(hass, form, never_offer=["light.bed"], never_offer_patterns=["lock.*"])
     assert entry.options["never_offer"] == ["light.bed", "lock.*"]
     form = await page(hass, entry, "safety")
     assert (shown(form)["never_offer"], shown(form)["never_offer_patterns"]) == (["light.bed"], ["lock.*"])
@@ -160,9 +162,7 @@ async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) ->
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send_page(
-        hass, await page(hass, entry, "safety"), patterns={"never_confirm_patterns": ["the front door"]}
-    )
+    form = await send_page(hass, await page(hass, entry, "safety"), never_confirm_patterns=["the front door"])
     assert form["errors"] == {"base": "list_item"}
     assert form["description_placeholders"] == {"item": "the front door"}
     assert shown(form)["never_confirm_patterns"] == ["the front door"]
@@ -185,12 +185,13 @@ async def test_debug_settings(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await page(hass, entry, "debug")
     switches = {"streaming": True, "emit_events": True, "audit_log": False, "debug_logging": False}
-    assert shown(form) == switches | {FOLLOWS_BUILT_IN: ["streaming"]}
+    assert shown(form) == switches
     await send_page(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
-    assert dict(entry.options) == {
-        "default_profile_settings": {"processing_config": {"streaming": False}}, "emit_events": False,
-        "audit_log": True, "debug_logging": True,
-    }  # fmt: skip
+    stored = {"emit_events": False, "audit_log": True, "debug_logging": True}
+    own = {"default_profile_settings": {"processing_config": {"streaming": False}}}
+    assert dict(entry.options) == stored | own
     assert entry.runtime_data.profiles["profile-1"].streaming is False
     form = await page(hass, entry, "debug")
-    assert shown(form) == {"streaming": False, "emit_events": False, "audit_log": True, "debug_logging": True}
+    assert shown(form) == stored | {"streaming": False}
+    await resend_page(hass, form, streaming=None)
+    assert dict(entry.options) == stored | {"default_profile_settings": {}}

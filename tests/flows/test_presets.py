@@ -10,14 +10,13 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.flows.fields import BASICS, SECTIONS
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.settings import portable
 from custom_components.home_agent.settings.portable import PRESETS, async_preset
 from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of
-from tests.flows.forms import shown
+from tests.flows.forms import resend, shown
 from tests.house import say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 from tests.memory.conftest import said
@@ -37,10 +36,7 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry, key: str, **changes: 
     assert tuple(menu["menu_options"]) == ("blank", *PRESETS, "yaml")
     form: Any = await flows.async_configure(menu["flow_id"], {"next_step_id": key})
     values = shown(form) | changes
-    sent: dict[str, Any] = {"name": values["name"]} | {name: values[name] for name in BASICS if name in values}
-    for section, names in SECTIONS.items():
-        sent[section] = {name: values[name] for name in names if name in values}
-    created: Any = await flows.async_configure(form["flow_id"], sent)
+    created = await resend(hass, form, **changes)
     assert created["type"] == "create_entry", created
     await hass.async_block_till_done(wait_background_tasks=True)
     agents = [state.entity_id for state in hass.states.async_all("conversation") if state.name == values["name"]]
@@ -217,7 +213,9 @@ async def test_in_the_language_of_the_home(hass: HomeAssistant, llm_server: LLMS
     hass.config.language = "de"
     assert await add(hass, entry, "kids", max_answer_tokens=500) == "conversation.kinder"
     assert await add(hass, entry, "kids") == "conversation.kinder_2"  # under a name that nobody has
-    stored = next(item for item in entry.subentries.values() if item.title == "Kinder")
+    stored, second = (item for item in entry.subentries.values() if item.title.startswith("Kinder"))
+    assert stored.data["slash_commands"] == ["kinder"]
+    assert "slash_commands" not in second.data  # the first one has the command
     assert stored.data["max_answer_tokens"] == 500
     assert stored.data["prompt_additions"].startswith("Du sprichst mit einem Kind.")
     flows, where = hass.config_entries.subentries, {"source": "reconfigure", "subentry_id": stored.subentry_id}

@@ -1,20 +1,22 @@
 """Assistants: adding and changing them, and what they inherit."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, patterns_of
+from custom_components.home_agent.flows.fields import FIRST, TOPICS, async_with_exposed, patterns_of
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
+from custom_components.home_agent.support import bounds
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
-from tests.flows.forms import Result, change, fields, options, resend, send, shown
+from tests.flows.forms import Result, change, fields, more, options, resend, send, shown, whole
 from tests.llm_server import LLMServer, text as reply
 
 set_up = partial(house.set_up, model_first=False)
@@ -27,13 +29,25 @@ async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
     return await flows.async_configure(menu["flow_id"], {"next_step_id": "blank"})
 
 
-async def test_form_has_every_setting(hass: HomeAssistant) -> None:
+async def topic(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> Result:
+    """Return a form of the agent behind *More settings*."""
+    return await more(hass, await change(hass, entry), name)
+
+
+async def test_the_forms_have_every_setting_once(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     lists = ("context_entities", "exposed_entities", "always_ask", "never_ask", "never_offer", "may_change")
-    patterns = {patterns_of(key) for key in lists}
-    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"} | patterns | FOLLOW_LISTS.keys() | {
-        "as_yaml"
-    }
+    first = await add(hass, entry)
+    asked = list(fields(first))
+    assert asked == ["name", *FIRST, "more"]
+    menu = await more(hass, first, name="Other")
+    assert menu["menu_options"] == [*TOPICS, "yaml", "save"]
+    for name in TOPICS:
+        form = await send(hass, menu, next_step_id=name)
+        assert form["step_id"] == name
+        asked += fields(form)
+        menu = await resend(hass, form)
+    assert sorted(asked) == sorted([*SETTINGS, "name", "more", *map(patterns_of, lists)])
 
 
 @pytest.mark.parametrize("tool", [
@@ -41,29 +55,19 @@ async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     *("get_user_documentation_content", "delegate_to_service", "query_external_llm"),
 ])  # fmt: skip
 async def test_a_built_in_tool_can_be_chosen_whether_or_not_the_agent_has_it(hass: HomeAssistant, tool: str) -> None:
-    form = await add(hass, await set_up(hass))
-    for field in ("allowed_tools", "always_ask_patterns", "never_ask_patterns", "never_offer_patterns"):
-        assert tool in options(form, field)
-
-
-async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssistant) -> None:
-    form = await add(hass, await set_up(hass))
-    listed = [str(marker) for marker in form["data_schema"].schema]
-    assert listed == [
-        *("name", "llm", "llm_model", "language", "prompt_additions", "native_tools", "local_first"),
-        *("basics_defaults", *SECTIONS),
-        "as_yaml",
-    ]
-    parts = [part for part in form["data_schema"].schema.values() if isinstance(part, section)]
-    assert [part.options["collapsed"] for part in parts] == [True] * len(SECTIONS)
+    entry = await set_up(hass)
+    tools, safety = await topic(hass, entry, "tools"), await topic(hass, entry, "safety")
+    assert tool in options(tools, "allowed_tools")
+    for field in ("always_ask_patterns", "never_ask_patterns", "never_offer_patterns"):
+        assert tool in options(safety, field)
 
 
 async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"native_tools": False, "external_llm": "llm-1"})
     form = await change(hass, entry)
-    holds = shown(form)
-    assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
-        "as_yaml",
+    holds = await whole(hass, form)
+    everything = {*SETTINGS, *(name for fields in TOPICS.values() for name in fields)}
+    assert everything - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         *("prompt_additions", "context_entities", "llm_apis", "mcp_servers", "system_documents"),
         *("llm_model", "language", "prompts", "icon"),
         *("profile_id", "description", "delegate_to", "extension_name"),
@@ -76,20 +80,19 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
         ),
     }
     assert holds["timezone"] == "US/Pacific"
-    assert "complex analysis" in holds["external_llm_description"]
+    assert holds["external_llm_description"].startswith("For complex analysis")
     assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
-    await resend(hass, form)
+    await resend(hass, await change(hass, entry))
     assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
 
 
 async def test_the_default_instructions_are_what_the_model_gets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    form = await change(hass, entry)
-    text = shown(form)["custom_prompt"]
+    text = shown(await topic(hass, entry, "prompt"))["custom_prompt"]
     llm_server.respond(lambda _body: reply("Hello."))
     await house.say(hass, "Tell me a story")
     assert text in llm_server.request.body["messages"][0]["content"]
-    await resend(hass, form, use_default_prompt=False)  # and the text as it is: theirs from now on
+    await resend(hass, await change(hass, entry), use_default_prompt=False)  # and the text as it is: theirs from now on
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": text}
 
 
@@ -98,7 +101,8 @@ async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssi
     form = await change(hass, entry)
     form = await resend(hass, form, custom_prompt="Rhyme.")
     assert (form["errors"], shown(form)["custom_prompt"]) == ({"base": "custom_prompt_unused"}, "Rhyme.")
-    await resend(hass, form, use_default_prompt=False)
+    menu = await resend(hass, form, use_default_prompt=False)
+    await send(hass, menu, next_step_id="save")
     assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": "Rhyme."}
 
 
@@ -110,29 +114,34 @@ async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeA
     assert hass.states.get("conversation.butler")
 
 
-async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> None:
+async def test_forms_sent_back_untouched_set_nothing(hass: HomeAssistant) -> None:
     options_of_house = {
         "default_profile_settings": {"processing_config": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
     }
     entry = await set_up(hass, options=options_of_house, profile={"tool_timeout": 7})
-    form = await change(hass, entry)
-    assert shown(form)["name"] == "Home Agent"
-    assert shown(form)["history_max_messages"] == 4
-    assert shown(form)["tool_timeout"] == 7
-    assert shown(form)["max_calls_per_turn"] == Profile().max_calls_per_turn
-    result = await resend(hass, form)
+    values = await whole(hass, await change(hass, entry))
+    assert values["name"] == "Home Agent"
+    assert values["history_max_messages"] == 4
+    assert values["tool_timeout"] == 7
+    assert values["max_calls_per_turn"] == Profile().max_calls_per_turn
+    result = await resend(hass, await change(hass, entry), max_calls_per_turn=Profile().max_calls_per_turn)
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["profile-1"].data) == {"tool_timeout": 7}
 
 
 async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
-    form = await change(hass, entry)
     patterns = [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]
-    context, tools = {"context_entities_patterns": patterns}, {"max_calls_per_turn": 12.0}
-    await send(hass, form, name="Home Agent", local_first=False, tools=tools, context=context)
+    await resend(
+        hass,
+        await change(hass, entry),
+        local_first=False,
+        context_entities_patterns=patterns,
+        max_calls_per_turn=12.0,
+        tool_timeout=None,
+    )
     assert dict(entry.subentries["profile-1"].data) == {
-        "speech": "never",  # its section was not sent
+        "speech": "never",
         "local_first": False,
         "max_calls_per_turn": 12,
         "context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}],
@@ -159,23 +168,29 @@ async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssis
     pytest.param(
         {"name": "B", "prompt_additions": "one\n{{ two"}, {"base": "prompt_additions_invalid"}, id="additions",
     ),
-    pytest.param(
-        {"name": "B", "prompt": {"custom_prompt": "{% if %}"}}, {"base": "custom_prompt_invalid"}, id="prompt",
-    ),
-    pytest.param(
-        {"name": "B", "prompt": {"use_default_prompt": False}}, {"base": "custom_prompt_empty"}, id="no prompt",
-    ),
-    pytest.param(
-        {"name": "B", "context": {"context_entities_patterns": [{"entity_id": "no"}]}}, {"base": "entity_pattern"},
-        id="row",
-    ),
 ])  # fmt: skip
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, sent: dict[str, Any], errors: dict[str, str]) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **sent, history={"history_max_messages": 3})
+    form = await send(hass, await add(hass, entry), **sent, speech="never")
     assert (form["step_id"], form["errors"]) == ("user", errors)
-    assert shown(form)["history_max_messages"] == 3
+    assert shown(form)["speech"] == "never"
     assert len(entry.subentries) == 1
+
+
+@pytest.mark.parametrize(("name", "sent", "error"), [
+    pytest.param("prompt", {"custom_prompt": "{% if %}"}, "custom_prompt_unused", id="prompt"),
+    pytest.param("prompt", {"custom_prompt": "{% if %}", "use_default_prompt": False}, "custom_prompt_invalid", id="template"),
+    pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no prompt"),
+    pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
+])  # fmt: skip
+async def test_a_topic_that_is_wrong_is_shown_again(
+    hass: HomeAssistant, name: str, sent: dict[str, Any], error: str
+) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await topic(hass, entry, name), **sent)
+    assert (form["step_id"], form["errors"]) == (name, {"base": error})
+    assert shown(form).items() >= sent.items()
+    assert dict(entry.subentries["profile-1"].data) == {}
 
 
 async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
@@ -193,33 +208,32 @@ async def test_own_name_may_stay(hass: HomeAssistant) -> None:
     assert entry.subentries["profile-1"].title == "HOME AGENT"
 
 
-@pytest.mark.parametrize("section", [
-    pytest.param({"history": {"history_max_messages": 51}}, id="too many messages"),
-    pytest.param({"tools": {"max_calls_per_turn": 0}}, id="no calls"),
-    pytest.param({"context": {"context_format": "xml"}}, id="unknown format"),
-    pytest.param({"context": {"context_entities_patterns": [{"attributes": []}]}}, id="row without entity"),
+@pytest.mark.parametrize(("name", "sent"), [
+    pytest.param("history", {"history_max_messages": 51}, id="too many messages"),
+    pytest.param("tools", {"max_calls_per_turn": 0}, id="no calls"),
+    pytest.param("context", {"context_format": "xml"}, id="unknown format"),
+    pytest.param("context", {"context_entities_patterns": [{"attributes": []}]}, id="row without entity"),
 ])  # fmt: skip
-async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section: dict[str, Any]) -> None:
+async def test_values_outside_the_form_are_refused(hass: HomeAssistant, name: str, sent: dict[str, Any]) -> None:
     entry = await set_up(hass)
-    form = await add(hass, entry)
+    form = await topic(hass, entry, name)
     with pytest.raises(InvalidData):
-        await send(hass, form, name="B", **section)
+        await send(hass, form, **sent)
 
 
 async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant) -> None:
     entry = await set_up(hass, profile={"llm_apis": ["mcp-asleep"]})
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "tools")
     assert shown(form)["llm_apis"] == ["mcp-asleep"]
     assert "assist" in options(form, "llm_apis")
-    await resend(hass, form)
+    await send(hass, await resend(hass, form), next_step_id="save")
     assert dict(entry.subentries["profile-1"].data) == {"llm_apis": ["mcp-asleep"]}
 
 
 async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await change(hass, entry)
     lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
-    await send(hass, form, name="Home Agent", safety={patterns_of(key): value for key, value in lists.items()})
+    await resend(hass, await change(hass, entry), **{patterns_of(key): value for key, value in lists.items()})
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
@@ -243,10 +257,11 @@ async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: 
     form = await change(hass, entry)
     assert sorted(fields(form)["always_ask"]["selector"]["entity"]["include_entities"]) == ["light.bed", "lock.shed"]
     assert shown(form)["always_ask"] == ["light.bed"]
-    assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
-    assert shown(form)["context_entities"] == ["light.bed"]
-    assert shown(form)["context_entities_patterns"] == stored["context_entities"][1:]
-    await resend(hass, form)
+    values = await whole(hass, form)
+    assert values["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
+    assert values["context_entities"] == ["light.bed"]
+    assert values["context_entities_patterns"] == stored["context_entities"][1:]
+    await resend(hass, await change(hass, entry), never_offer=[])
     assert dict(entry.subentries["profile-1"].data) == stored
     lists: dict[str, Any] = {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
     lists |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
@@ -263,32 +278,32 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     hass.states.async_set("light.bed", "on")
     rows = [{"entity_id": "climate.*"}, {"entity_id": "light.bed"}]  # not in the order of the fields
     entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "context")
     assert shown(form)["context_entities"] == ["light.bed"]
-    await resend(hass, form)
+    await send(hass, await resend(hass, form), next_step_id="save")
     assert dict(entry.subentries["profile-1"].data) == {}
 
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer_patterns": ["the door"]})
+    form = await resend(hass, await topic(hass, entry, "safety"), never_offer_patterns=["the door"])
     assert (form["errors"], form["description_placeholders"]["item"]) == ({"base": "list_item"}, "the door")
 
 
 async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:
     server = house.subentry("mcp_server", "Library", "mcp-1", {"url": "http://127.0.0.1:9/mcp"})
     entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "tools")
     assert shown(form)["mcp_servers"] == ["mcp-1"]
-    assert options(form, "mcp_servers") == ["mcp-1"]
-    result = await resend(hass, form)
+    assert options(form, "mcp_servers") == ["none", "mcp-1"]
+    result = await send(hass, await resend(hass, form), next_step_id="save")
     assert result["reason"] == "reconfigure_successful"
     assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
     assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
     await hass.async_block_till_done()
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "tools")
     assert shown(form).get("mcp_servers", []) == []
-    await resend(hass, form)
+    await send(hass, await resend(hass, form), next_step_id="save")
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
 
 
@@ -299,9 +314,10 @@ OTHER = house.subentry("profile", "For guests", "profile-2", GUEST)
 @pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])
 async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str, error: str) -> None:
     entry = await set_up(hass, more=[OTHER])
-    form = await send(hass, await change(hass, entry), name="Home Agent", agents={"profile_id": wanted})
+    form = await resend(hass, await topic(hass, entry, "agents"), profile_id=wanted)
     assert form["errors"] == {"base": f"profile_id_{error}"}
-    await send(hass, form, name="Home Agent", agents={"profile_id": "porter", "description": " Knows doors. "})
+    menu = await resend(hass, form, profile_id="porter", description=" Knows doors. ")
+    await send(hass, menu, next_step_id="save")
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "porter", "description": "Knows doors."}
 
 
@@ -311,20 +327,53 @@ async def test_an_id_that_others_know_outlives_a_new_name(hass: HomeAssistant) -
     assert dict(entry.subentries["profile-1"].data) == {}  # the same id follows from it
     await send(hass, await change(hass, entry), name="Butler")
     assert dict(entry.subentries["profile-1"].data) == {"profile_id": "home_agent"}
-    form = await change(hass, entry)
-    assert shown(form)["profile_id"] == "home_agent"
+    assert shown(await topic(hass, entry, "agents"))["profile_id"] == "home_agent"
 
 
 async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> None:
     names = ["profile-2", "conversation.home_assistant", "gone"]
     allowed = {"delegation_agents": ["conversation.home_assistant"]}
     entry = await set_up(hass, profile={"delegate_to": names}, options=allowed, more=[OTHER])
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "agents")
     assert shown(form)["delegate_to"] == names[:2]
-    assert options(form, "delegate_to") == ["profile-1", *names[:2]]
+    assert options(form, "delegate_to") == ["none", "profile-1", *names[:2]]
     hass.config_entries.async_update_entry(entry, options={})
     hass.config_entries.async_remove_subentry(entry, "profile-2")
     await hass.async_block_till_done()
-    form = await change(hass, entry)
+    form = await topic(hass, entry, "agents")
     assert shown(form).get("delegate_to", []) == []
-    assert options(form, "delegate_to") == ["profile-1"]
+    assert options(form, "delegate_to") == ["none", "profile-1"]
+
+
+async def test_the_default_of_the_second_model_is_in_the_language_of_the_home(hass: HomeAssistant) -> None:
+    hass.config.language = "de"
+    entry = await set_up(hass)
+    form = await topic(hass, entry, "tools")
+    assert shown(form)["external_llm_description"].startswith("Für schwierige Fragen")
+    await send(hass, await resend(hass, form), next_step_id="save")
+    assert dict(entry.subentries["profile-1"].data) == {}
+
+
+async def test_exposed_entities_are_looked_up_once_and_in_slices(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something else runs meanwhile, however many there are."""
+    monkeypatch.setattr(bounds, "SLICE", 0)
+    for number in range(300):
+        hass.states.async_set(f"light.lamp_{number}", "on")
+    entry = await set_up(hass)
+    passed = 0
+
+    async def tick() -> None:
+        nonlocal passed
+        while True:
+            await asyncio.sleep(0)
+            passed += 1
+
+    ticking = asyncio.create_task(tick())
+    found = await async_with_exposed(hass, TOPICS["safety"])
+    ticking.cancel()
+    assert passed >= 300
+    pickers = [field for name, field in found.items() if not name.endswith("_patterns")]
+    assert len({id(field) for field in pickers}) == 1  # one list for all
+    assert len(fields(await topic(hass, entry, "safety"))["never_ask"]["selector"]["entity"]["include_entities"]) == 300

@@ -1,4 +1,4 @@
-"""The form about looking things up: it tries what was entered, and never shows a key again."""
+"""The forms about looking things up: they try what was entered, and never show a key again."""
 
 from typing import Any
 
@@ -7,21 +7,17 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
 from custom_components.home_agent.flows import retrieval
-from custom_components.home_agent.flows.retrieval import BASICS, REMOVE, SECRETS, SECTIONS, taken
+from custom_components.home_agent.flows.retrieval import REMOVE, SECRETS, STEPS, taken
 from custom_components.home_agent.search import embeddings as embeddings_api
 from custom_components.home_agent.settings.search import RetrievalSettings
 from tests.embedding_server import EmbeddingServer
-from tests.flows.forms import Result, fields, in_sections, options, page, send_page, shown
+from tests.flows.forms import fields, page, send_page, send_search as send, shown
 from tests.house import set_up
 from tests.llm_server import server_error, unauthorized
 from tests.search.chroma import ChromaServer
 from tests.search.conftest import chroma_process, chroma_server
 
 __all__ = ["chroma_process", "chroma_server"]
-
-
-async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    return await send_page(hass, form, **in_sections(data))
 
 
 def model(server: EmbeddingServer) -> dict[str, Any]:
@@ -32,16 +28,30 @@ def model(server: EmbeddingServer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistant) -> None:
+@pytest.mark.parametrize(("stored", "step", "holds"), [
+    ({}, "retrieval", {"store": "embedded", "embedding": "lexical", "additional_top_k": 5}),
+    ({"store": "chroma"}, "chroma", {"chroma_host": "localhost", "chroma_port": 8000, "collection": "home_entities"}),
+    (
+        {"embedding": "endpoint"}, "embedding",
+        {
+            "embedding_model": "text-embedding-3-small", "embedding_keep_alive": "5m", "top_k": 5,
+            "similarity_threshold": 0.2,
+        },
+    ),
+])  # fmt: skip
+async def test_a_form_shows_the_defaults(
+    hass: HomeAssistant, stored: dict[str, Any], step: str, holds: dict[str, Any]
+) -> None:
     form = await page(hass, await set_up(hass), "retrieval")
-    settings = RetrievalSettings.__dataclass_fields__.keys()
-    assert set(fields(form)) == {*BASICS, *(key for section in SECTIONS.values() for key in section)} == set(settings)
-    assert shown(form).items() >= {
-        "store": "embedded", "embedding": "lexical", "top_k": 5, "similarity_threshold": 0.2,
-        "chroma_host": "localhost", "chroma_port": 8000, "collection": "home_entities",
-        "embedding_model": "text-embedding-3-small", "embedding_keep_alive": "5m", "additional_top_k": 5,
-    }.items()  # fmt: skip
-    assert options(form, "store") == ["embedded", "chroma"]
+    if stored:
+        form = await send_page(hass, form, **(shown(form) | stored))
+    assert form["step_id"] == step
+    assert shown(form).items() >= holds.items()
+    assert list(fields(form)) == list(STEPS[step])
+
+
+def test_every_setting_is_asked_for_once() -> None:
+    assert sorted(key for fields in STEPS.values() for key in fields) == sorted(RetrievalSettings.__dataclass_fields__)
 
 
 async def test_form_sent_back_untouched_stores_nothing(hass: HomeAssistant) -> None:
@@ -72,26 +82,31 @@ async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embeddin
     stored = {**model(embedding_server), "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
     form = await page(hass, entry, "retrieval")
+    form = await send_page(hass, form, **shown(form))
     assert not {*SECRETS} & shown(form).keys()
     assert "sk-embed-1" not in str(form["data_schema"].schema)
-    await send(hass, form, **shown(form))
+    await send(hass, form)
     assert entry.options == {"retrieval": stored}
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-async def test_each_secret_is_removable(hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str) -> None:
-    stored = {**model(embedding_server), "chroma_token": "token-1"}
+async def test_each_secret_is_removable(
+    hass: HomeAssistant, embedding_server: EmbeddingServer, chroma_server: ChromaServer, secret: str
+) -> None:
+    chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
+    stored = {**model(embedding_server), **chroma, "chroma_token": "token-1"}
     entry = await set_up(hass, options={"retrieval": stored})
-    form = await page(hass, entry, "retrieval")
-    assert {*REMOVE.values()} <= {*fields(form)}
-    await send(hass, form, **shown(form), **{REMOVE[secret]: True})
+    await send(hass, await page(hass, entry, "retrieval"), **{REMOVE[secret]: True})
     assert entry.options == {"retrieval": {key: value for key, value in stored.items() if key != secret}}
-    assert REMOVE[secret] not in fields(await page(hass, entry, "retrieval"))
+    form = await page(hass, entry, "retrieval")
+    while form["type"] == "form":
+        assert REMOVE[secret] not in fields(form)
+        form = await send_page(hass, form, **shown(form))
 
 
 async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
-    sent = {"model": {"embedding_key": "new", "remove_embedding_key": True}}
-    assert taken({"embedding_key": "old"}, sent) == {"embedding_key": "new"}
+    sent = {"embedding_key": "new", "remove_embedding_key": True}
+    assert taken("embedding", {"embedding_key": "old"}, sent) == {"embedding_key": "new"}
 
 
 async def test_the_key_survives_an_error(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
@@ -105,11 +120,17 @@ async def test_the_key_survives_an_error(hass: HomeAssistant, embedding_server: 
     assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
 
 
-async def test_key_goes_to_no_other_server() -> None:
+@pytest.mark.parametrize(("step", "moved", "same"), [
+    ("embedding", {"embedding_url": "http://10.0.0.2/v1"}, {"embedding_url": "http://10.0.0.1/v1"}),
+    ("chroma", {"chroma_host": "other"}, {"chroma_host": "nas"}),
+])  # fmt: skip
+def test_key_goes_to_no_other_server(step: str, moved: dict[str, Any], same: dict[str, Any]) -> None:
     stored = {"embedding_url": "http://10.0.0.1/v1", "embedding_key": "sk", "chroma_host": "nas", "chroma_token": "t"}
-    moved = {"model": {"embedding_url": "http://10.0.0.2/v1"}, "chroma": {"chroma_host": "other"}}
-    assert not {*SECRETS} & taken(stored, moved).keys()
-    assert taken(stored, {"model": {"embedding_url": "http://10.0.0.1/v1"}, "chroma": {"chroma_host": "nas"}}) == stored
+    secret = {"embedding": "embedding_key", "chroma": "chroma_token"}[step]
+    after = taken(step, stored, moved)
+    assert secret not in after
+    assert {*SECRETS} - {secret} <= after.keys()
+    assert taken(step, stored, same) == stored
 
 
 async def test_wrong_key_is_said_in_words(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
@@ -160,7 +181,8 @@ async def test_chroma(hass: HomeAssistant, chroma_server: ChromaServer, caplog: 
 
 
 @pytest.mark.parametrize(("sent", "error"), [
-    ({"collection": "my home"}, "collection_name"),
+    ({"store": "chroma", "collection": "my home"}, "collection_name"),
+    ({"additional_collections": "home_agent_memories"}, "collection_taken"),
     ({"additional_collections": "manuals, x"}, "collection_name"),
     ({"embedding": "endpoint", "embedding_url": "http://me:pw@host/v1"}, "invalid_url"),
     ({"embedding": "endpoint", "embedding_preset": "ollama", "embedding_keep_alive": "soon"}, "keep_alive_format"),
@@ -173,12 +195,13 @@ async def test_what_cannot_be_is_not_tried(hass: HomeAssistant, sent: dict[str, 
 
 
 def test_other_kind_of_server_brings_its_usual_address() -> None:
-    stored = taken({}, {"model": {"embedding_preset": "ollama", "embedding_url": "https://api.openai.com/v1"}})
+    stored = taken("embedding", {}, {"embedding_preset": "ollama", "embedding_url": "https://api.openai.com/v1"})
     assert stored == {"embedding_preset": "ollama", "embedding_url": "http://localhost:11434/v1"}
-    own = taken({}, {"model": {"embedding_preset": "ollama", "embedding_url": "http://10.0.0.1:11434/v1"}})
+    own = taken("embedding", {}, {"embedding_preset": "ollama", "embedding_url": "http://10.0.0.1:11434/v1"})
     assert own["embedding_url"] == "http://10.0.0.1:11434/v1"
 
 
 def test_other_kind_of_server_at_an_address_of_ones_own_stays_there() -> None:
     stored = {"embedding_preset": "custom", "embedding_url": "http://10.0.0.1:11434/v1"}
-    assert taken(stored, {"model": stored | {"embedding_preset": "ollama"}}) == stored | {"embedding_preset": "ollama"}
+    moved = stored | {"embedding_preset": "ollama"}
+    assert taken("embedding", stored, moved) == moved

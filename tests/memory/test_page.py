@@ -1,4 +1,4 @@
-"""The page "Memory" of the default settings."""
+"""The pages "Memory" and "Limits of the memory" of the default settings."""
 
 from typing import Any
 
@@ -8,31 +8,31 @@ import pytest
 
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.support.kept import kept_of
-from tests.flows.forms import arranged, options, page, send_page, shown
+from tests.flows.forms import arranged, options, page, resend_page, send_page, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
 
-async def test_sent_back_untouched_it_sets_nothing(hass: HomeAssistant) -> None:
+@pytest.mark.parametrize("name", ["memory", "memory_limits"])
+async def test_sent_back_untouched_it_sets_nothing(hass: HomeAssistant, name: str) -> None:
     entry = await set_up(hass)
-    form = await page(hass, entry, "memory")
+    form = await page(hass, entry, name)
     result = await send_page(hass, form, **arranged(form, shown(form)))
     assert (result["type"], dict(entry.options)) == (FlowResultType.MENU, {})
 
 
 async def test_only_what_differs_is_stored_with_what_is_unknown_here_and_it_holds(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"top_k": 7, "gone": 1}})
-    form = await page(hass, entry, "memory")
-    values = shown(form) | {"scope": "user", "top_k": 5.0, "event_ttl": 30.0, "dedup_threshold": 0.9}
-    await send_page(hass, form, **arranged(form, values))
+    await resend_page(hass, await page(hass, entry, "memory"), scope="user", event_ttl=30.0)
+    await resend_page(hass, await page(hass, entry, "memory_limits"), top_k=5.0, dedup_threshold=0.9)
     assert dict(entry.options) == {"memory": {"gone": 1, "scope": "user", "event_ttl": 30, "dedup_threshold": 0.9}}
     settings = kept_of(hass, Memories).settings
     assert (settings.scope, settings.top_k, settings.event_ttl) == ("user", 5, 30)
 
 
-async def test_a_section_that_was_not_sent_stays(hass: HomeAssistant) -> None:
+async def test_what_a_page_does_not_show_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"max_memories": 50}})
-    await send_page(hass, await page(hass, entry, "memory"), enabled=False, scope="home", top_k=5, min_importance=0.3)
+    await send_page(hass, await page(hass, entry, "memory"), enabled=False, scope="home")
     assert dict(entry.options) == {"memory": {"enabled": False, "max_memories": 50}}
 
 
@@ -48,8 +48,8 @@ async def test_models_to_choose_from(hass: HomeAssistant, llm_server: LLMServer)
 async def test_memories_have_a_collection_of_their_own(hass: HomeAssistant, name: str, error: str) -> None:
     stored: dict[str, Any] = {"retrieval": {"additional_collections": "recipes"}}
     entry = await set_up(hass, options=stored)
-    form = await send_page(hass, await page(hass, entry, "memory"), enabled=True, limits={"collection": name})
-    assert (form["step_id"], form["errors"]) == ("memory", {"base": error})
+    form = await resend_page(hass, await page(hass, entry, "memory_limits"), collection=name)
+    assert (form["step_id"], form["errors"]) == ("memory_limits", {"base": error})
     assert dict(entry.options) == stored
 
 

@@ -210,3 +210,65 @@ def test_null_inherits_and_short_forms_are_read() -> None:
     assert (settings, problems) == ({"llm": "here-model", "context_entities": [{"entity_id": "light.a"}]}, [])
     _, settings, _ = from_yaml(HERE, "tools_config: {delegate_to: [visitor, home_agent]}")
     assert settings == {"delegate_to": ["here-guest", "here-agent"]}
+
+
+FAMILY = """
+id: focused_assistant
+description: Assistant with a specific system prompt and fewer tools.
+processing_config:
+  prompts:
+    system_prompt: "You are a focused assistant. Current time is {current_time}."
+  max_history_messages: 3
+  delegation_security_level: unrestricted
+  include_system_docs: [USER_GUIDE.md]
+tools_config:
+  enable_mcp_server_ids: [Library]
+  confirm_tools: [modify_calendar_event]
+slash_commands: [/focus]
+"""
+
+
+def test_a_profile_of_the_family_assistant_is_read_with_its_meaning() -> None:
+    _, own, problems = from_yaml(HERE, FAMILY)
+    assert problems == []
+    assert own == {
+        "profile_id": "focused_assistant",
+        "description": "Assistant with a specific system prompt and fewer tools.",
+        "prompts": {"system_prompt": "You are a focused assistant. Current time is {current_time}."},
+        "use_default_prompt": False,
+        "custom_prompt": "{{ prompts.system_prompt }}",
+        "history_max_messages": 3,
+        "delegation_level": "unrestricted",
+        "system_documents": ["USER_GUIDE.md"],
+        "mcp_servers": ["here-server"],
+        "always_ask": ["modify_calendar_event"],
+        "slash_commands": ["/focus"],
+    }
+    assert from_yaml(HERE, to_yaml(HERE, "Focused", own))[1:] == (own, [])
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("tools_config: {enable_local_tools: [add_or_update_note]}", ("import_enable_local_tools", "enable_local_tools")),
+    ("processing_config: {calendar_config: {a: b}}", ("import_calendar_config", "calendar_config")),
+    ("tools_config: {enable_mcp_server_ids: [time_server_1]}", ("import_not_here", "mcp_servers")),
+    ("processing_config: {max_history_messages: 900}", ("import_number", "history_max_messages")),
+])  # fmt: skip
+def test_what_the_family_assistant_has_alone_is_said(text: str, problem: tuple[str, str]) -> None:
+    _, own, problems = from_yaml(HERE, text)
+    assert own == {}
+    assert [(key, placeholders["setting"]) for key, placeholders in problems] == [problem]
+
+
+@pytest.mark.parametrize("text", [
+    "processing_config: {history_max_messages: 7, max_history_messages: 3}",
+    "processing_config: {max_history_messages: 3, history_max_messages: 7}",
+])  # fmt: skip
+def test_our_own_name_of_a_setting_counts_before_another(text: str) -> None:
+    assert from_yaml(HERE, text) == ("", {"history_max_messages": 7}, [])
+
+
+@pytest.mark.parametrize("own", ["custom_prompt: Rhyme.", "use_default_prompt: true"])
+def test_a_system_prompt_beside_instructions_is_a_named_text_only(own: str) -> None:
+    _, read, _ = from_yaml(HERE, f"processing_config:\n  prompts: {{system_prompt: Be brief.}}\n  {own}")
+    key, _, value = own.partition(": ")
+    assert read == {"prompts": {"system_prompt": "Be brief."}, key: yaml.safe_load(value)}

@@ -14,6 +14,7 @@ from yarl import URL
 from ..support.errors import CustomToolError
 from ..tools.custom.definition import AUTH_SCHEMAS
 from ..tools.custom.provider import HANDLERS, CustomTools, async_reason
+from ..tools.custom.rest import RestTool
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
 from .forms import (
     LONG_TEXT,
@@ -30,6 +31,7 @@ from .forms import (
     sectioned,
     select,
 )
+from .model_server import CONF_USE_ANYWAY
 
 BEHAVIOUR = "behaviour"
 NO_AUTH = "none"
@@ -185,11 +187,16 @@ class CustomToolFlow(SubentryForms):
                     errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
                 elif ahead:
                     return await self._async_handler(ahead[0])
+                elif not user_input.get(CONF_USE_ANYWAY) and await self._async_is_web_page():
+                    errors = {"base": "web_page"}
                 else:
                     return self.store(self._data[CONF_NAME], self._data)
+        schema = dict(handler_schema(self.hass, step, self._data["handler"]).schema)
+        if "web_page" in errors.values():
+            schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
         return self.async_show_form(
             step_id=step,
-            data_schema=handler_schema(self.hass, step, self._data["handler"]),
+            data_schema=probatio.Schema(schema),
             errors=errors,
             description_placeholders=placeholders,
         )
@@ -202,6 +209,15 @@ class CustomToolFlow(SubentryForms):
     async_step_bearer = partialmethod(_async_handler, "bearer")
     async_step_basic = partialmethod(_async_handler, "basic")
     async_step_oauth2 = partialmethod(_async_handler, "oauth2")
+
+    async def _async_is_web_page(self) -> bool:
+        """Return whether the address of the tool answers with a web page, as far as it can be asked."""
+        tools = CustomTools(self.hass, self._get_entry())
+        try:
+            tool = tools.made_from(self._data)
+            return isinstance(tool, RestTool) and await tool.async_is_web_page()
+        finally:
+            await tools.async_close()
 
     async def _async_wrong(self, data: Mapping[str, Any]) -> str | None:
         """Return why the tool is not valid, None if it is."""

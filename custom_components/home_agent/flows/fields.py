@@ -1,6 +1,8 @@
 """The settings of a profile as form fields, and what is checked of them; agents and default settings share both."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+import json
+from pathlib import Path
 import re
 from traceback import walk_tb
 from typing import Any
@@ -15,7 +17,6 @@ from homeassistant.helpers.selector import (
     EntitySelector,
     IconSelector,
     LabelSelector,
-    LanguageSelector,
     ObjectSelector,
     SelectSelector,
     TextSelector,
@@ -31,6 +32,7 @@ from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill, with_named
 from ..search.user_documents import is_document_name
 from ..settings.profile import ALL, BUILT_IN, LISTS, SETTINGS, FormSection, Setting, merged, profile_from_data
+from ..support.bounds import in_slices
 from ..support.const import (
     ASSISTANT,
     CONF_DELEGATION_AGENTS,
@@ -41,12 +43,13 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
-from ..tools.external import DEFAULT_DESCRIPTION
-from .forms import LONG_TEXT, SWITCH, TEXT, Fields, FormError, PromptSelector, is_empty, number, select
-from .inheritance import Layers, follow_choice, follow_field, followable
+from .forms import LONG_TEXT, TEXT, Fields, FormError, PromptSelector, is_empty, number, select
+from .inheritance import Layers
 
 CONTEXT_ENTITIES = "context_entities"
 SLASH_COMMANDS = "slash_commands"
+_SECOND_MODEL_DEFAULT = "second_model_default"  # key of a text
+ON, OFF = "on", "off"  # a switch cannot be emptied, a choice can
 PICKED = {*LISTS, CONTEXT_ENTITIES}  # lists that are split into two fields
 
 
@@ -69,26 +72,28 @@ def default_model(entry: ConfigEntry) -> str:
     return next((subentry.title for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)), "-")
 
 
-def _delegates(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of agents to delegate to: ours, and allowed ones of other integrations."""
+def _delegates(hass: HomeAssistant) -> dict[str, str]:
+    """Return the agents that can be delegated to by id: ours, and allowed ones of other integrations."""
     entries = hass.config_entries.async_entries(DOMAIN)
     allowed = [agent for entry in entries for agent in entry.options.get(CONF_DELEGATION_AGENTS, ())]
     others = {agent: state.name if (state := hass.states.get(agent)) else agent for agent in allowed}
-    return select(subentries_of(hass, SUBENTRY_PROFILE) | others, multiple=True)
+    return subentries_of(hass, SUBENTRY_PROFILE) | others
 
 
 def _runtimes(hass: HomeAssistant) -> list[RuntimeData]:
     return [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
 
 
-def _named(names: Iterable[str], translation_key: str | None = None) -> SelectSelector:
-    """Return a choice of names to which others may be added: what is gone stays chosen."""
-    return select({name: name for name in names}, translation_key, multiple=True, typed=True)
+def _listed(options: Iterable[str] | Mapping[str, str], *, typed: bool = False) -> SelectSelector:
+    """Return a choice of several, or of none at all; `typed`: others may be added, and what is gone stays chosen."""
+    labels = dict(options) if isinstance(options, Mapping) else {name: name for name in options}
+    return select({LLM_NONE: LLM_NONE} | labels, "listed", multiple=True, typed=typed)
 
 
 def extension_choice(hass: HomeAssistant) -> SelectSelector:
     """Return the choice of extensions."""
-    return _named(name for runtime in _runtimes(hass) for name in runtime.extensions.names)
+    names = {name: name for runtime in _runtimes(hass) for name in runtime.extensions.names}
+    return select(names, multiple=True, typed=True)
 
 
 def _tools(hass: HomeAssistant) -> list[str]:
@@ -96,10 +101,18 @@ def _tools(hass: HomeAssistant) -> list[str]:
     return [name for runtime in _runtimes(hass) for name in runtime.tools.names]
 
 
-def entity_choice(hass: HomeAssistant) -> EntitySelector:
-    """Return a picker of exposed entities, by name, area and icon."""
-    exposed = [state.entity_id for state in hass.states.async_all() if _is_exposed(hass, state.entity_id)]
-    return EntitySelector({"multiple": True, "include_entities": exposed} if exposed else {"multiple": True})
+ENTITIES = EntitySelector({"multiple": True})
+"""A picker of entities, by name, area and icon; `async_with_exposed` offers only the exposed ones."""
+
+
+async def async_with_exposed(hass: HomeAssistant, fields: Fields) -> Fields:
+    """Return fields whose pickers offer the exposed entities: looked up once for all, in slices that block nothing."""
+    if ENTITIES not in fields.values():
+        return fields
+    listed = hass.states.async_entity_ids()
+    exposed = [entity_id async for entity_id in in_slices(listed) if _is_exposed(hass, entity_id)]
+    picker = EntitySelector({"multiple": True, "include_entities": exposed}) if exposed else ENTITIES
+    return {key: picker if field is ENTITIES else field for key, field in fields.items()}
 
 
 def _is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
@@ -148,30 +161,34 @@ def _joined(user_input: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+_LANGUAGES: Mapping[str, str] = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
+"""What each language calls itself, by tag; read when this module is imported, which no event loop waits for."""
 _FIELDS: Fields = {
     "endpoint": lambda hass: select(
         {LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "llm"
     ),
     "second_model": lambda hass: select({LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "external_llm"),
-    "custom_tools": lambda hass: _named(
-        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.custom_tools.names)), "custom_tools"
+    "custom_tools": lambda hass: _listed(
+        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.custom_tools.names)), typed=True
     ),
     "commands": TextSelector({"multiple": True}),
-    "documents": lambda hass: _named(name for runtime in _runtimes(hass) for name in runtime.sources.documents.names),
-    "extensions": lambda hass: _named(
-        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.extensions.names)), "extensions"
+    "documents": lambda hass: _listed(
+        (name for runtime in _runtimes(hass) for name in runtime.sources.documents.names), typed=True
     ),
-    "llm_apis": lambda hass: select(selectable_apis(hass), multiple=True, typed=True),
-    "mcp_servers": lambda hass: select(subentries_of(hass, SUBENTRY_MCP_SERVER), multiple=True),
-    "delegates": _delegates,
-    "names": entity_choice,
-    "tool_names": lambda hass: _named((ALL, *_tools(hass)), "allowed_tools"),
-    "language": LanguageSelector(),
+    "extensions": lambda hass: _listed(
+        (ALL, *(name for runtime in _runtimes(hass) for name in runtime.extensions.names)), typed=True
+    ),
+    "llm_apis": lambda hass: _listed(selectable_apis(hass), typed=True),
+    "mcp_servers": lambda hass: _listed(subentries_of(hass, SUBENTRY_MCP_SERVER)),
+    "delegates": lambda hass: _listed(_delegates(hass)),
+    "names": ENTITIES,
+    "tool_names": lambda hass: _listed((ALL, *_tools(hass)), typed=True),
+    "language": select(_LANGUAGES, typed=True),  # Home Assistant's own picker of languages cannot be emptied
     "icon": IconSelector(),
     "prompts": ObjectSelector(),
     "areas": AreaSelector({"multiple": True}),
     "labels": LabelSelector({"multiple": True}),
-    CONTEXT_ENTITIES: entity_choice,
+    CONTEXT_ENTITIES: ENTITIES,
     "patterns": ObjectSelector(
         {
             "fields": {
@@ -183,12 +200,14 @@ _FIELDS: Fields = {
             "translation_key": "context_entities",
         }
     ),
-    "switch": SWITCH,
+    "switch": select((ON, OFF), "switch"),
     "template": PromptSelector(),
     "text": TEXT,
     "lines": LONG_TEXT,
 }
 """By kind of a setting. A choice that is missing now (its server may be off) can stay chosen where others may be typed."""
+_OR_NONE = {"custom_tools", "documents", "extensions", "llm_apis", "mcp_servers", "delegates", "tool_names"}
+"""Kinds with the choice *none*: their emptied field follows the default."""
 
 
 def fields_of(*keys: str) -> Fields:
@@ -207,24 +226,20 @@ def fields_of(*keys: str) -> Fields:
     return fields
 
 
-def section_fields(section: FormSection) -> Fields:
-    """Return the fields of the settings of a section."""
-    return fields_of(*(key for key, setting in SETTINGS.items() if setting.section is section))
+def _forms() -> Iterator[tuple[str, Fields]]:
+    """Yield the fields of each topic that do not stand in the first form."""
+    for topic in FormSection:
+        fields = fields_of(*(key for key, setting in SETTINGS.items() if setting.section is topic))
+        yield topic.value, {name: field for name, field in fields.items() if name not in FIRST}
 
 
-def _section(section: FormSection) -> Fields:
-    """Return the fields of a section, with an empty list of those that follow the defaults."""
-    fields = section_fields(section)
-    return fields | ({follow_field(section): follow_choice({})} if followable(fields) else {})
-
-
-BASICS = _section(FormSection.BASICS)
-SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in FormSection if section}
-"""By section of the form of an agent."""
-FOLLOW_LISTS = {
-    follow_field(name): tuple(fields) for name, fields in {"": BASICS, **SECTIONS}.items() if followable(fields)
-}
-"""The fields that each such list can name."""
+_NEEDED = (
+    *("llm", "prompt_additions", "speech", "native_tools", "memory", "always_ask", "delegation_level", "local_first"),
+)
+FIRST: Fields = {key: fields_of(key)[key] for key in _NEEDED}
+"""The settings in the first form of an agent."""
+TOPICS: dict[str, Fields] = dict(_forms())
+"""All others, by topic."""
 
 
 # From stored overrides to a filled-in form and back: a setting that was never changed is not stored.
@@ -235,11 +250,17 @@ def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged(BUILT_IN, *layers)
 
 
+def _second_model_default(hass: HomeAssistant) -> str:
+    """Return when a second model is asked unless set, in the language of the home; models are told it in English."""
+    texts = async_get_cached_translations(hass, hass.config.language, "exceptions", DOMAIN)
+    return texts.get(f"component.{DOMAIN}.exceptions.{_SECOND_MODEL_DEFAULT}.message", "")
+
+
 def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: str) -> dict[str, Any]:
     """Return settings with the values that apply where they are empty; `instructions` are the default ones."""
     holds = {
         "timezone": hass.config.time_zone,
-        "external_llm_description": DEFAULT_DESCRIPTION,
+        "external_llm_description": _second_model_default(hass),
         "custom_prompt": instructions,
     }
     listed = {key: sorted(settings[key]) for key in LISTS if key in settings}  # as they are sent
@@ -274,10 +295,51 @@ def layers_of(hass: HomeAssistant, below: Mapping[str, Any], own: Mapping[str, A
     inherits = inherited(below)
     return Layers(
         own=own,
+        below=below,
         inherits=inherits,
         defaults=effective(hass, inherits, instructions),
         shown=effective(hass, inherited(below, own), instructions),
     )
+
+
+def _shows_none(key: str, layers: Layers) -> bool:
+    """Return whether a list was emptied on purpose, which its field shows as the choice *none*."""
+    return SETTINGS[key].kind in _OR_NONE and not layers.shown[key] and bool(layers.inherits[key])
+
+
+def values_of(hass: HomeAssistant, layers: Layers) -> dict[str, Any]:
+    """Return what the fields show."""
+    words = {True: ON, False: OFF}
+    return {
+        key: words[value]
+        if isinstance(value, bool)
+        else [LLM_NONE]
+        if key in SETTINGS and _shows_none(key, layers)
+        else value
+        for key, value in split(hass, layers.shown).items()
+    }
+
+
+def entered(hass: HomeAssistant, fields: Fields, layers: Layers, user_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a form with these fields was sent with, as they are stored; None for an emptied field."""
+    values = {name: user_input.get(name) for name in fields}
+    for key in PICKED & layers.shown.keys():  # half of a list may stand in another form
+        halves = {key, patterns_of(key)}
+        if halves & fields.keys():
+            values |= {
+                half: value for half, value in split(hass, layers.shown).items() if half in halves - fields.keys()
+            }
+    found = tidy({name: value for name, value in values.items() if not is_empty(value)})
+    for key in (key for key in SETTINGS if key in fields or patterns_of(key) in fields):
+        value = found.get(key)
+        if SETTINGS[key].kind == "switch" and value is not None:
+            found[key] = value == ON
+        elif SETTINGS[key].kind in _OR_NONE and value and LLM_NONE in value:
+            found[key] = [name for name in value if name not in (LLM_NONE, ALL)]
+        elif is_empty(value):
+            untouched = is_empty(layers.shown[key]) and not _shows_none(key, layers)
+            found[key] = layers.shown[key] if untouched else None
+    return found
 
 
 # Checks before anything is stored.

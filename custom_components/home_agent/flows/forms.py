@@ -76,13 +76,13 @@ def markers(hass: HomeAssistant, fields: Fields, settings: Mapping[str, Any]) ->
 
 
 def sectioned(
-    hass: HomeAssistant, parts: Mapping[str, Fields], settings: Mapping[str, Any], *, opened: Collection[str] = ()
+    hass: HomeAssistant, parts: Mapping[str, Fields], settings: Mapping[str, Any]
 ) -> dict[probatio.Marker, Any]:
-    """Return the fields of a form by section; those under an empty name stand outside of any."""
+    """Return the fields of a form by section, folded; those under an empty name stand outside of any."""
     schema: dict[probatio.Marker, Any] = {}
     for name, fields in parts.items():
         inside = markers(hass, fields, settings)
-        part = section(probatio.Schema(inside), {"collapsed": name not in opened}) if name else None
+        part = section(probatio.Schema(inside), {"collapsed": True}) if name else None
         schema |= {probatio.Optional(name): part} if part else inside
     return schema
 
@@ -133,12 +133,12 @@ def lifted(user_input: Mapping[str, Any], sections: Collection[str]) -> dict[str
 
 
 def changed(
-    stored: Mapping[str, Any], user_input: Mapping[str, Any], parts: Mapping[str, Fields], defaults: Mapping[str, Any]
+    stored: Mapping[str, Any], user_input: Mapping[str, Any], fields: Fields, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what to store after an input of fields in `parts`; a section or switch that was not sent stays."""
-    sent, data = lifted(user_input, parts), dict(stored)
-    for key in (key for name, fields in parts.items() if not name or name in user_input for key in fields):
-        value = sent.get(key)
+    """Return what to store after an input of these fields; a switch that was not sent stays."""
+    data = dict(stored)
+    for key in fields:
+        value = user_input.get(key)
         value = value.strip() if isinstance(value, str) else value
         if not is_empty(value):
             data[key] = type(defaults[key])(value)

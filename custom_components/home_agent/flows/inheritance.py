@@ -1,173 +1,113 @@
-"""Which fields of a form follow the defaults, also when they change: lists of check boxes with values."""
+"""What a form says and stores of settings that have a default: the value that holds, where it comes from, what is changed."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.selector import Selector, SelectSelector, SelectSelectorMode
+from homeassistant.helpers.selector import Selector, SelectSelector
 from homeassistant.helpers.translation import async_get_translations
 
-from ..settings.profile import BUILT_IN, SETTINGS, Part, SettingOrigin
+from ..settings.profile import SETTINGS, Part, SettingOrigin, origins
 from ..support.const import DOMAIN
-from .forms import Fields, is_empty, select
+from .forms import Fields, is_empty
 
-FOLLOWS_BUILT_IN = "built_in_defaults"  # the list of fields on a page of the default settings
-_ORIGINS = dict(zip(SettingOrigin, ("origin_built_in", "origin_defaults", "origin_profile"), strict=True))
-"""Keys of their texts."""
-MAX_TEXT = 60  # characters of a value in the list
-MAX_ITEMS = 3  # of a list in the list
-
-
-def follow_field(section: str) -> str:
-    """Return the key of the list of a section; an empty name stands for the fields outside of any."""
-    return f"{section or 'basics'}_defaults"
-
-
-def follow_choice(labels: Mapping[str, str]) -> SelectSelector:
-    """Return a list of check boxes from labels by field."""
-    return select(labels, multiple=True, mode=SelectSelectorMode.LIST)
-
-
-def followable(keys: Iterable[str]) -> list[str]:
-    """Return the fields that have defaults."""
-    return [key for key in keys if key in SETTINGS and SETTINGS[key].part is not Part.OWN]
+MAX_TEXT = 60  # characters of a default in the description of a field
+MAX_ITEMS = 3  # of a list there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layers:
     """The settings in a form, by key.
 
-    `own` and `inherits` as they are stored; `defaults` (inherited) and `shown` (all) as the form shows them, with the value that
-    applies where one is empty.
+    `own`, `below` (the defaults of all agents) and `inherits` (the same over the built-in ones) as they are stored; `defaults`
+    (inherited) and `shown` (all) as the form shows them, with the value that applies where one is empty.
     """
 
     own: Mapping[str, Any]
+    below: Mapping[str, Any]
     inherits: Mapping[str, Any]
     defaults: Mapping[str, Any]
     shown: Mapping[str, Any]
 
-    def overrides(self, submitted: Mapping[str, Any], keys: Iterable[str], follows: Collection[str]) -> dict[str, Any]:
-        """Return the own settings after the form with these `keys` was sent; other keys of `own` stay.
+    def overrides(self, entered: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the own settings after a form in which these values were entered; other keys of `own` stay.
 
-        A newly ticked field (in `follows`) returns to the default; an unticked one keeps the shown value; a changed one becomes
-        an own value. Emptied lists and texts are stored as empty; other emptied fields follow the default. If the default
-        instructions are turned off, the shown text is stored.
+        A changed value becomes an own one, None stands for a field that was emptied and follows the default again. If the
+        default instructions are turned off, the shown text is stored.
         """
         kept = {key: value for key, value in self.own.items() if value is not None}
-        for key in self.inherits.keys() & keys:
-            value, was_own = submitted.get(key), key in kept
-            follow = key in follows if SETTINGS[key].part is not Part.OWN else not was_own
-            before = kept.pop(key, None)
-            if was_own and follow:
+        for key, value in entered.items():
+            if value == self.shown[key]:
                 continue
-            shown = self.shown[key]
-            changed = value != shown and not (is_empty(value) and is_empty(shown))
-            if was_own and not changed:
-                kept[key] = before
-            elif changed or not follow:
-                kept |= self._own_value(key, value, follow=follow)
+            kept.pop(key, None)
+            if value is not None:
+                kept |= self._own_value(key, value)
         turned_off = kept.get("use_default_prompt", self.inherits["use_default_prompt"]) is False
         has_prompt = kept.get("custom_prompt") or self.inherits["custom_prompt"]
-        if turned_off and not has_prompt and "custom_prompt" in keys and (prompt := submitted.get("custom_prompt")):
+        if turned_off and not has_prompt and (prompt := entered.get("custom_prompt")):
             kept["custom_prompt"] = prompt
         return kept
 
-    def _own_value(self, key: str, value: Any, *, follow: bool) -> dict[str, Any]:
-        """Return the own value of a field by its key; nothing if the field is empty and follows the default."""
-        if isinstance(value, Mapping) and isinstance(inherited := self.inherits[key], Mapping):
-            before = self.own.get(key) or {}
-            keeps_all = not follow and not before  # unticked: all that is shown, otherwise names that differ
-            own = {
-                name: item for name, item in value.items() if keeps_all or name in before or inherited.get(name) != item
-            }
+    def _own_value(self, key: str, value: Any) -> dict[str, Any]:
+        """Return a changed value by its key: of texts by name those that differ, of rows also what no form shows."""
+        if isinstance(value, Mapping):
+            before, inherited = self.own.get(key) or {}, self.inherits[key]
+            own = {name: item for name, item in value.items() if name in before or inherited.get(name) != item}
             return {key: own} if own else {}
-        if SETTINGS[key].kind == "context_entities" and value:
+        if SETTINGS[key].kind == "context_entities":
             stored = {row["entity_id"]: row for row in self.own.get(key) or self.inherits[key]}
             return {key: [_not_shown(stored.get(row["entity_id"], {})) | row for row in value]}
-        if not is_empty(value):
-            return {key: value}
-        empty: Any = [] if isinstance(BUILT_IN[key], list) else ""
-        if value is None and empty == [] and follow:
-            return {}  # a browser sends emptied lists; this field was not in the form
-        may_be_empty = empty == [] or BUILT_IN[key] == ""
-        if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
-            return {}
-        return {key: empty}
+        return {key: value}
 
 
 def _not_shown(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key not in ("entity_id", "attributes")}
 
 
-def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the fields that are ticked in an input, by their `lists`; a list that was not sent is as it was shown."""
-    found: set[str] = set()
-    for name, keys in lists.items():
-        ticked = submitted.get(name)
-        found |= following(own, keys) if ticked is None else {*ticked}
-    return found
+async def async_told(hass: HomeAssistant, fields: Fields, layers: Layers) -> dict[str, str]:
+    """Return where the value of each field comes from, and the default of an own one, as placeholders `<key>_from`.
 
-
-def following(own: Mapping[str, Any], keys: Iterable[str]) -> set[str]:
-    """Return the fields that follow the defaults, given the own settings."""
-    return {key for key in followable(keys) if own.get(key) is None}
+    They contain values, so they are in the language of the home; empty for a field that is empty or has no default.
+    """
+    texts: dict[str, str] = {}
+    for category in ("selector", "exceptions"):
+        texts |= await async_get_translations(hass, hass.config.language, category, [DOMAIN])
+    sources, told = origins(layers.below, layers.own), ValueOrigins(texts)
+    return {
+        f"{key}_from": told.sentence(key, field if isinstance(field, Selector) else field(hass), layers, sources[key])
+        for key, field in fields.items()
+        if key in SETTINGS and SETTINGS[key].part is not Part.OWN
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class FollowLists:
-    """Makes the lists of fields, in the language of the home: their labels contain values, so no browser can translate them."""
+class ValueOrigins:
+    """The words for where a value comes from, by their texts."""
 
-    hass: HomeAssistant
     texts: Mapping[str, str]
-    labels: str  # how the keys of labels begin
 
-    @classmethod
-    async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:
-        """Return the lists for the form of a step."""
-        texts: dict[str, str] = {}
-        for wanted in (category.partition(".")[0], "selector", "exceptions"):
-            texts |= await async_get_translations(hass, hass.config.language, wanted, [DOMAIN])
-        return cls(hass, texts, f"component.{DOMAIN}.{category}.step.{step}.")
-
-    def choice(
-        self, section: str, fields: Fields, layers: Layers, origins: Mapping[str, Any], whose: SettingOrigin
-    ) -> SelectSelector:
-        """Return the list of a section; `origins` are those of inherited values, `whose` is that of own ones."""
-        labels: dict[str, str] = {}
-        for key in followable(fields):
-            field, origin = fields[key], origins[key]
-            if isinstance(origin, Mapping):
-                origin = SettingOrigin.DEFAULTS if SettingOrigin.DEFAULTS in origin.values() else SettingOrigin.BUILT_IN
-            selector = field if isinstance(field, Selector) else field(self.hass)
-            names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
-            default = self._value(key, selector, layers.defaults[key])
-            if layers.own.get(key) is None:
-                labels[key] = self._text("setting_follows", value=default, **names)
-            else:
-                names["whose"] = self._text(_ORIGINS[whose])
-                own = self._value(key, selector, layers.shown[key])
-                labels[key] = self._text("setting_own", own=own, value=default, **names)
-        return follow_choice(labels)
+    def sentence(self, key: str, selector: Selector[Any], layers: Layers, origin: object) -> str:
+        """Return the words for a field; `origin` is one, or those of the texts in a mapping."""
+        parts = {*origin.values()} if isinstance(origin, Mapping) else {origin}
+        if layers.own.get(key) is not None:
+            return self._text("setting_own", value=self._value(key, selector, layers.defaults[key]))
+        if is_empty(layers.shown[key]):
+            return ""
+        return self._text("setting_defaults" if SettingOrigin.DEFAULTS in parts else "setting_built_in")
 
     def _text(self, key: str, **placeholders: str) -> str:
         return self.texts.get(f"component.{DOMAIN}.exceptions.{key}.message", key).format_map(placeholders)
 
-    def _label(self, section: str, key: str) -> str:
-        where = f"sections.{section}." if section else ""
-        return self.texts.get(f"{self.labels}{where}data.{key}", key)
-
     def _value(self, key: str, selector: Selector[Any], value: Any) -> str:
         """Return a value as text, with the labels of the form."""
         if isinstance(value, bool):
-            return self._text("value_on" if value else "value_off")
-        if is_empty(value) or value == {}:
+            value = "on" if value else "off"
+        if is_empty(value):
             return self._text("value_none")
-        if isinstance(value, Mapping):
-            value = list(value)
-        if isinstance(value, list):
-            text = ", ".join(self._item(selector, item) for item in value[:MAX_ITEMS])
-            rest = len(value) - MAX_ITEMS
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            items = [self._item(selector, item) for item in value]
+            text, rest = ", ".join(items[:MAX_ITEMS]), len(items) - MAX_ITEMS
             return self._text("value_more", items=text, count=str(rest)) if rest > 0 else text
         text = self._item(selector, value)
         unit = SETTINGS[key].unit

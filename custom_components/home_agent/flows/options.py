@@ -19,7 +19,7 @@ from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
 from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOME, USER, MemorySettings
-from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins, settings_of
+from ..settings.profile import LISTS, default_settings, in_parts, settings_of
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support import const
 from ..tools.delegation import DEPTH
@@ -27,39 +27,28 @@ from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import retrieval
 from .check import CHECK, HomeCheck
 from .fields import (
+    ENTITIES,
+    FIRST,
+    TOPICS as AGENT_TOPICS,
     async_check_settings,
     async_default_instructions,
+    async_with_exposed,
     check_lists,
     default_model,
-    entity_choice,
+    entered,
     extension_choice,
-    fields_of,
     inherited,
     known,
     layers_of,
     name_choice,
     patterns_of,
-    section_fields,
     split,
     subentries_of,
     tidy,
+    values_of,
 )
-from .forms import (
-    SECRET,
-    STORED,
-    SWITCH,
-    TEXT,
-    Fields,
-    FormError,
-    changed,
-    is_empty,
-    lifted,
-    markers,
-    number,
-    sectioned,
-    select,
-)
-from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
+from .forms import SECRET, STORED, SWITCH, TEXT, Fields, FormError, changed, is_empty, markers, number, select
+from .inheritance import async_told
 from .model_server import CONF_USE_ANYWAY
 
 GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, "destructive")
@@ -91,9 +80,10 @@ def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, An
     }, wrong
 
 
-PAGES = (
-    *("assistant", "agents", "prompt", "context", "history", "retrieval", "memory"),
-    *("tools", "routing", "safety", "confirmation", "network", "debug"),
+TOPICS = ("assistant", "agents", "history", "memory", "tools", "privacy", "safety", "confirmation")
+ADVANCED = "advanced"
+ADVANCED_TOPICS = (
+    *("prompt", "context", "retrieval", "memory_limits", "tool_limits", "routing", "limits", "network", "debug"),
 )
 SAFETY: dict[str, Any] = {
     const.CONF_ALLOWED_ENTITIES: [],
@@ -105,8 +95,11 @@ SAFETY: dict[str, Any] = {
     const.CONF_DELEGATION_AGENTS: [],
     const.CONF_DELEGATION_DEPTH: DEPTH,
 }
-"""Defaults of the page `safety`."""
-PATTERNS = "patterns"  # the section for domains, actions, tools and patterns in lists
+"""Defaults of the pages in `SAFETY_FIELDS`."""
+
+
+def _list_fields(key: str) -> Fields:
+    return {key: ENTITIES, patterns_of(key): name_choice}
 
 
 def _other_agents(hass: HomeAssistant) -> EntitySelector:
@@ -115,15 +108,15 @@ def _other_agents(hass: HomeAssistant) -> EntitySelector:
 
 
 SAFETY_FIELDS: dict[str, Fields] = {
-    "": {
-        **{key: entity_choice for key in SAFETY if key in LISTS},
+    "safety": {name: field for key in SAFETY if key in LISTS for name, field in _list_fields(key).items()},
+    "limits": {
         const.CONF_THROTTLE_TURNS: number(1, 600),
         const.CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
         const.CONF_DELEGATION_AGENTS: _other_agents,
         const.CONF_DELEGATION_DEPTH: number(1, 3),
     },
-    PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
 }
+"""By page."""
 
 
 def _agents(hass: HomeAssistant) -> dict[str, str]:
@@ -186,36 +179,35 @@ NETWORK: Fields = {const.CONF_ALLOWED_HOSTS: TextSelector({"multiple": True}), c
 _SHARE = number(0, 1, step=0.05)
 _DAYS = number(0, 3650, unit="d")
 MEMORY_FIELDS: dict[str, Fields] = {
-    "": {
+    "memory": {
         "enabled": SWITCH,
         "scope": select((HOME, USER), "memory_scope"),
-        "top_k": number(1, 20),
-        "min_importance": _SHARE,
-    },
-    "extracting": {
         "extraction": SWITCH,
         "extraction_llm": lambda hass: select(
             {name: name for name in (EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL)}
             | subentries_of(hass, const.SUBENTRY_LLM),
             "extraction_llm",
         ),
-        "extraction_min_importance": _SHARE,
-        "min_words": number(1, 20),
-    },
-    "learning_phrases": {"learning": SWITCH, "learning_after": number(1, 10)},
-    "limits": {
-        "max_memories": number(10, 20_000),
-        "dedup_threshold": number(0.5, 1, step=0.05),
-        "importance_decay": number(0, 0.5, step=0.01),
+        "learning": SWITCH,
+        "learning_after": number(1, 10),
         "fact_ttl": _DAYS,
         "preference_ttl": _DAYS,
         "context_ttl": _DAYS,
         "event_ttl": _DAYS,
+    },
+    "memory_limits": {
+        "top_k": number(1, 20),
+        "min_importance": _SHARE,
+        "extraction_min_importance": _SHARE,
+        "min_words": number(1, 20),
+        "max_memories": number(10, 20_000),
+        "dedup_threshold": number(0.5, 1, step=0.05),
+        "importance_decay": number(0, 0.5, step=0.01),
         "cleanup_interval": number(1, 168, unit="h"),
         "collection": TEXT,
     },
 }
-"""By section."""
+"""By page."""
 
 
 _SWITCHES = {const.CONF_EMIT_EVENTS: True, const.CONF_AUDIT_LOG: False, const.CONF_DEBUG_LOGGING: False}
@@ -234,19 +226,44 @@ def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> 
     return None
 
 
-DEFAULTS_PAGES: dict[str, Fields] = {
-    "assistant": fields_of("llm", "llm_model", "language", "local_first", "max_answer_tokens", "spoken_wait", "speech"),
-    "prompt": section_fields(FormSection.PROMPT) | fields_of("prompt_additions"),
-    "context": section_fields(FormSection.CONTEXT) | section_fields(FormSection.EXPOSURE),
-    "history": section_fields(FormSection.HISTORY),
-    "tools": fields_of("native_tools")
-    | section_fields(FormSection.TOOLS)
-    | fields_of("delegate_to", "delegation_level"),
-    "routing": section_fields(FormSection.ROUTING),
+_OF_ALL_AGENTS = {
+    "assistant": (
+        *(
+            "llm",
+            "llm_model",
+            "language",
+            "prompt_additions",
+            "speech",
+            "local_first",
+            "max_answer_tokens",
+            "spoken_wait",
+        ),
+    ),
+    "history": AGENT_TOPICS["history"],
+    "tools": (
+        *("native_tools", "custom_tools", "llm_apis", "mcp_servers", "documentation_tool"),
+        *("external_llm", "external_llm_description", "delegate_to", "delegation_level"),
+    ),
+    "privacy": ("memory", "documents_for", "tell_events", "mask_personal_data", *AGENT_TOPICS["exposure"]),
+    "prompt": AGENT_TOPICS["prompt"],
+    "context": (
+        *("context_mode", "context_format", "context_entities", "context_entities_patterns"),
+        *("context_max_entities", "context_update_interval"),
+    ),
+    "tool_limits": ("allowed_tools", "max_calls_per_turn", "max_iterations", "tool_timeout", "offer_tools"),
+    "routing": AGENT_TOPICS["routing"],
+    "debug": ("streaming",),
 }
-"""Pages about settings that an agent can override."""
-OF_HOME: dict[str, Fields] = {"routing": {const.CONF_EXTENSIONS_OFF: extension_choice}}
-"""Lists on these pages that hold for all agents; stored beside the defaults."""
+_ALL_FIELDS = FIRST | {name: field for fields in AGENT_TOPICS.values() for name, field in fields.items()}
+DEFAULTS_PAGES: dict[str, Fields] = {
+    page: {name: _ALL_FIELDS[name] for name in names} for page, names in _OF_ALL_AGENTS.items()
+}
+"""Fields of settings that an agent can override, by page."""
+OF_HOME: dict[str, tuple[Fields, dict[str, Any]]] = {
+    "routing": ({const.CONF_EXTENSIONS_OFF: extension_choice}, {const.CONF_EXTENSIONS_OFF: []}),
+    "debug": (dict.fromkeys(_SWITCHES, SWITCH), _SWITCHES),
+}
+"""Fields on these pages that hold for all agents, and their defaults; stored beside the defaults of agents."""
 
 
 class HomeAgentOptionsFlow(HomeCheck):
@@ -263,7 +280,11 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Show the menu; only the check, if set-up leads here."""
         if self.follows_setup():
             return await self.async_step_check()
-        return self.async_show_menu(step_id="init", menu_options=[CHECK, *PAGES, "done"])
+        return self.async_show_menu(step_id="init", menu_options=[CHECK, *TOPICS, ADVANCED, "done"])
+
+    async def async_step_advanced(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show the menu of what is rarely changed."""
+        return self.async_show_menu(step_id=ADVANCED, menu_options=[*ADVANCED_TOPICS, "init"])
 
     async def async_step_done(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Leave; everything is stored."""
@@ -271,32 +292,40 @@ class HomeAgentOptionsFlow(HomeCheck):
 
     async def _async_defaults(self, page: str, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show a page of defaults, or store what it sent."""
-        fields, of_home = DEFAULTS_PAGES[page], OF_HOME.get(page, {})
-        lists = {key: self.config_entry.options.get(key, []) for key in of_home}
+        fields, options = DEFAULTS_PAGES[page], self.config_entry.options
+        home_fields, usual = OF_HOME.get(page, ({}, {}))
+        of_home = {key: options.get(key, value) for key, value in usual.items()}
         defaults, finding = self._defaults(), None
         if user_input is not None:
-            defaults = self._defaults_after(defaults if self._wrong is None else self._wrong, fields, user_input)
-            lists = {key: user_input.get(key, []) for key in lists}
+            layers = layers_of(self.hass, {}, defaults if self._wrong is None else self._wrong, self._instructions)
+            stored = settings_of(options.get(const.CONF_DEFAULT_PROFILE_SETTINGS) or {})
+            others = {key: value for key, value in stored.items() if key not in fields}
+            defaults = layers.overrides(entered(self.hass, fields, layers, user_input)) | others
+            of_home = {key: user_input.get(key, value) for key, value in usual.items()}
             finding = await async_check_settings(self.hass, inherited(defaults))
             if finding is None:
                 self._wrong = None
-                rest = {key: value for key, value in self.config_entry.options.items() if key not in lists}
-                stored = {key: value for key, value in lists.items() if value}
-                return await self._async_store(
-                    {**rest, **stored, const.CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)}
-                )
+                rest = {key: value for key, value in options.items() if key not in of_home}
+                chosen = {key: value for key, value in of_home.items() if key in _SWITCHES or value}
+                parts = {const.CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)}
+                return await self._async_store(page, {**rest, **chosen, **parts})
         self._wrong = defaults if finding else None
         self._instructions = await async_default_instructions(self.config_entry, inherited(defaults))
-        shown_fields, values = await self._async_fields(page, fields, defaults)
-        schema = markers(self.hass, shown_fields | of_home, values | lists)
-        return self._form(page, schema, finding, default_model=default_model(self.config_entry))
+        layers = layers_of(self.hass, {}, defaults, self._instructions)
+        shown_fields = await async_with_exposed(self.hass, fields | home_fields)
+        schema = markers(self.hass, shown_fields, values_of(self.hass, layers) | of_home)
+        told = await async_told(self.hass, fields, layers)
+        return self._form(page, schema, finding, **told, default_model=default_model(self.config_entry))
 
     async_step_assistant = partialmethod(_async_defaults, "assistant")
-    async_step_prompt = partialmethod(_async_defaults, "prompt")
-    async_step_context = partialmethod(_async_defaults, "context")
     async_step_history = partialmethod(_async_defaults, "history")
     async_step_tools = partialmethod(_async_defaults, "tools")
+    async_step_privacy = partialmethod(_async_defaults, "privacy")
+    async_step_prompt = partialmethod(_async_defaults, "prompt")
+    async_step_context = partialmethod(_async_defaults, "context")
+    async_step_tool_limits = partialmethod(_async_defaults, "tool_limits")
     async_step_routing = partialmethod(_async_defaults, "routing")
+    async_step_debug = partialmethod(_async_defaults, "debug")
 
     async def async_step_agents(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask which agent answers if none is named."""
@@ -320,31 +349,37 @@ class HomeAgentOptionsFlow(HomeCheck):
                     for key, value in settings.items()
                     if not is_empty(value) and (key in options or value != was_shown.get(key))
                 }
-                return await self._async_store(kept | chosen)
+                return await self._async_store("agents", kept | chosen)
         return self._form("agents", markers(self.hass, AGENTS | {const.CONF_AGENT_RULES: rules}, settings), finding)
 
-    async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for the store of documents and the embedding model, and try both."""
+    async def _async_search(self, step: str, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask how things are found, then for the server or model of the chosen way, each of which is tried."""
         options, finding = self.config_entry.options, None
         stored = self._retrieval if self._retrieval is not None else options.get(CONF_RETRIEVAL, {})
         if user_input is not None:
-            stored = self._retrieval = retrieval.taken(stored, user_input)
+            stored = self._retrieval = retrieval.taken(step, stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
             memories = MemorySettings.from_options(options).collection
-            finding = await retrieval.async_check(self.hass, stored, memories=memories, connect=connect)
+            finding = await retrieval.async_check(self.hass, step, stored, memories=memories, connect=connect)
+            if finding is None and (following := retrieval.step_after(step, stored)):
+                return await self._async_search(following)
             if finding is None:
                 self._retrieval = None
-                return await self._async_store_part(CONF_RETRIEVAL, stored)
+                return await self._async_store_part("retrieval", CONF_RETRIEVAL, stored)
         may_skip = finding is not None and finding[0] == retrieval.FAILED
-        schema = retrieval.retrieval_schema(self.hass, stored, may_skip_check=may_skip)
-        return self._form("retrieval", schema.schema, finding)
+        schema = retrieval.retrieval_schema(self.hass, step, stored, may_skip_check=may_skip)
+        return self._form(step, schema.schema, finding)
 
-    async def async_step_memory(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async_step_retrieval = partialmethod(_async_search, "retrieval")
+    async_step_chroma = partialmethod(_async_search, "chroma")
+    async_step_embedding = partialmethod(_async_search, "embedding")
+
+    async def _async_memory(self, page: str, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is remembered, for whom, and for how long."""
         options, finding = self.config_entry.options, None
         stored = options.get(CONF_MEMORY, {})
         if user_input is not None:
-            stored = changed(stored, user_input, MEMORY_FIELDS, asdict(MemorySettings()))
+            stored = changed(stored, user_input, MEMORY_FIELDS[page], asdict(MemorySettings()))
             used = RetrievalSettings.from_options(options)
             name = MemorySettings.from_options({CONF_MEMORY: stored}).collection
             if not is_collection_name(name):
@@ -352,22 +387,29 @@ class HomeAgentOptionsFlow(HomeCheck):
             elif name in (used.collection, *used.additional_collections):
                 finding = "collection_taken", {"name": name[:80]}
             else:
-                return await self._async_store_part(CONF_MEMORY, stored)
+                return await self._async_store_part(page, CONF_MEMORY, stored)
         values = asdict(MemorySettings.from_options({CONF_MEMORY: stored}))
-        return self._form("memory", sectioned(self.hass, MEMORY_FIELDS, values), finding)
+        return self._form(page, markers(self.hass, MEMORY_FIELDS[page], values), finding)
 
-    async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what is shared, what needs a confirmation, and what is never allowed."""
+    async_step_memory = partialmethod(_async_memory, "memory")
+    async_step_memory_limits = partialmethod(_async_memory, "memory_limits")
+
+    async def _async_safety(self, page: str, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what is shared, what needs a confirmation and what is never allowed, or for limits."""
         settings, finding = SAFETY | self.config_entry.options, None
+        fields = SAFETY_FIELDS[page]
         if user_input is not None:
-            sent = lifted(user_input, (PATTERNS,))
-            if PATTERNS not in user_input:  # a section that was not sent stays as it is
-                stored = split(self.hass, settings)
-                sent |= {key: stored[key] for key in SAFETY_FIELDS[PATTERNS]}
-            settings |= SAFETY | tidy(sent)
+            settings |= {key: SAFETY[key] for key in SAFETY.keys() & fields.keys()} | tidy(user_input)
             if not (finding := check_lists(settings)):
-                return await self._async_store({**self.config_entry.options, **{key: settings[key] for key in SAFETY}})
-        return self._form("safety", sectioned(self.hass, SAFETY_FIELDS, split(self.hass, settings)), finding)
+                kept = {
+                    key: settings[key] for key in SAFETY.keys() & (fields.keys() | self.config_entry.options.keys())
+                }
+                return await self._async_store(page, {**self.config_entry.options, **kept})
+        shown_fields = await async_with_exposed(self.hass, fields)
+        return self._form(page, markers(self.hass, shown_fields, split(self.hass, settings)), finding)
+
+    async_step_safety = partialmethod(_async_safety, "safety")
+    async_step_limits = partialmethod(_async_safety, "limits")
 
     async def async_step_confirmation(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the time to confirm, and for PINs."""
@@ -376,7 +418,7 @@ class HomeAgentOptionsFlow(HomeCheck):
         if user_input is not None:
             changes, wrong = confirmation_options(options, user_input)
             if not wrong:
-                return await self._async_store({**options, **changes})
+                return await self._async_store("confirmation", {**options, **changes})
             errors = dict.fromkeys(wrong, "pin_format")
         shown = {
             const.CONF_CONFIRM_TIMEOUT: TIMEOUT,
@@ -392,22 +434,9 @@ class HomeAgentOptionsFlow(HomeCheck):
         if user_input is not None:
             hosts = sorted({host.strip().casefold() for host in user_input.get(const.CONF_ALLOWED_HOSTS, [])} - {""})
             private = user_input.get(const.CONF_ALLOW_PRIVATE_HOSTS, False)
-            return await self._async_store(
-                {**options, const.CONF_ALLOWED_HOSTS: hosts, const.CONF_ALLOW_PRIVATE_HOSTS: private}
-            )
+            chosen = {const.CONF_ALLOWED_HOSTS: hosts, const.CONF_ALLOW_PRIVATE_HOSTS: private}
+            return await self._async_store("network", {**options, **chosen})
         return self._form("network", markers(self.hass, NETWORK, {const.CONF_ALLOW_PRIVATE_HOSTS: False} | options))
-
-    async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for streaming, events and logs."""
-        if user_input is not None:
-            switches = {key: user_input.get(key, default) for key, default in _SWITCHES.items()}
-            defaults = self._defaults_after(self._defaults(), fields_of("streaming"), user_input)
-            options = {**self.config_entry.options, **switches}
-            return await self._async_store(options | {const.CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
-        fields, values = await self._async_fields("debug", fields_of("streaming"), self._defaults())
-        fields |= dict.fromkeys(_SWITCHES, SWITCH)
-        values |= _SWITCHES | {key: value for key, value in self.config_entry.options.items() if key in _SWITCHES}
-        return self._form("debug", markers(self.hass, fields, values))
 
     def _form(
         self, step_id: str, schema: Mapping[Any, Any], finding: FormError | None = None, **placeholders: str
@@ -425,29 +454,12 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Return the stored defaults of all agents."""
         return known(self.config_entry, default_settings(self.config_entry.options))
 
-    def _defaults_after(self, before: Mapping[str, Any], fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
-        """Return the defaults after an input of a form with these fields that showed the defaults `before`; others stay."""
-        sent, follows = tidy(user_input), followed(user_input, before, {FOLLOWS_BUILT_IN: fields})
-        stored = settings_of(self.config_entry.options.get(const.CONF_DEFAULT_PROFILE_SETTINGS) or {})
-        others = {key: value for key, value in stored.items() if key not in fields}
-        return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows) | others
-
-    async def _async_fields(
-        self, step_id: str, fields: Fields, defaults: Mapping[str, Any]
-    ) -> tuple[Fields, dict[str, Any]]:
-        """Return the fields of a page, with the list of those that are as built in, and their values."""
-        layers = layers_of(self.hass, {}, defaults, self._instructions)
-        lists = await FollowLists.async_load(self.hass, "options", step_id)
-        choice = lists.choice("", fields, layers, origins({}, {}), SettingOrigin.DEFAULTS)
-        values = split(self.hass, layers.shown) | {FOLLOWS_BUILT_IN: sorted(following(defaults, fields))}
-        return fields | {FOLLOWS_BUILT_IN: choice}, values
-
-    async def _async_store_part(self, part: str, stored: Mapping[str, Any]) -> ConfigFlowResult:
+    async def _async_store_part(self, page: str, part: str, stored: Mapping[str, Any]) -> ConfigFlowResult:
         """Store one part of the options, without it if it is empty."""
         others = {key: value for key, value in self.config_entry.options.items() if key != part}
-        return await self._async_store(others | ({part: stored} if stored else {}))
+        return await self._async_store(page, others | ({part: stored} if stored else {}))
 
-    async def _async_store(self, options: Mapping[str, Any]) -> ConfigFlowResult:
-        """Store the options, which reloads the entry if they changed, and show the menu again."""
+    async def _async_store(self, page: str, options: Mapping[str, Any]) -> ConfigFlowResult:
+        """Store the options, which reloads the entry if they changed, and show the menu of the page again."""
         self.hass.config_entries.async_update_entry(self.config_entry, options=options)
-        return await self.async_step_init()
+        return await (self.async_step_advanced() if page in ADVANCED_TOPICS else self.async_step_init())

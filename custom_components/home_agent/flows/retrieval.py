@@ -1,4 +1,4 @@
-"""The form about search and documents. Server and model are tried before it is stored; keys are never shown."""
+"""The forms about search and documents. Server and model are tried before they are stored; keys are never shown."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,17 +26,20 @@ from ..settings.search import (
 from ..support.errors import EmbeddingError, RetrievalError
 from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, changed, lifted, number, sectioned, select
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, changed, markers, number, select
 from .model_server import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
 
 FAILED = "retrieval_failed"
 TEST_TIMEOUT = 20.0  # seconds for one text; a model may have to be loaded first
 
-BASICS: Fields = {
-    "store": select((EMBEDDED, CHROMA), "vector_store"),
-    "embedding": select((LEXICAL, ENDPOINT), "embedding"),
-}
-SECTIONS: dict[str, Fields] = {
+STEPS: dict[str, Fields] = {
+    "retrieval": {
+        "store": select((EMBEDDED, CHROMA), "vector_store"),
+        "embedding": select((LEXICAL, ENDPOINT), "embedding"),
+        "additional_collections": TEXT,
+        "additional_top_k": number(1, 50),
+        "additional_l2_threshold": number(0, 1_000_000, step=0.1),
+    },
     "chroma": {
         "chroma_host": TEXT,
         "chroma_port": number(1, 65535),
@@ -47,7 +50,7 @@ SECTIONS: dict[str, Fields] = {
         "chroma_database": TEXT,
         "collection": TEXT,
     },
-    "model": {
+    "embedding": {
         "embedding_preset": select(tuple(key for key, preset in PRESETS.items() if preset.embeds), "preset"),
         "embedding_url": ADDRESS,
         "embedding_key": SECRET,
@@ -58,40 +61,41 @@ SECTIONS: dict[str, Fields] = {
         "similarity_threshold": number(0, 1, step=0.01),
         "embedding_batch": number(1, 2048),
     },
-    "additional": {
-        "additional_collections": TEXT,
-        "additional_top_k": number(1, 50),
-        "additional_l2_threshold": number(0, 1_000_000, step=0.1),
-    },
 }
+"""Fields by form: the first one, then those that its choices need."""
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
 """Switches that delete a stored secret, by its field."""
 SECRETS = tuple(REMOVE)
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 
-def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
-    """Return the form, with the sections open that the choices need, and a switch below each stored secret."""
+def step_after(step: str, stored: Mapping[str, Any]) -> str | None:
+    """Return the form that follows, None after the last one."""
+    chosen = {**DEFAULTS, **stored}
+    needed = {"chroma": chosen["store"] == CHROMA, "embedding": chosen["embedding"] == ENDPOINT}
+    return next((name for name in [*STEPS][[*STEPS].index(step) + 1 :] if needed[name]), None)
+
+
+def retrieval_schema(
+    hass: HomeAssistant, step: str, stored: Mapping[str, Any], *, may_skip_check: bool
+) -> probatio.Schema:
+    """Return a form, with a switch below a stored secret."""
     shown = {key: value for key, value in {**DEFAULTS, **stored}.items() if key not in SECRETS}
-    used = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT}
-    opened = [name for name, is_used in used.items() if is_used]
-    parts = {"": BASICS}
-    for name, fields in SECTIONS.items():
-        parts[name] = {}
-        for key, selector in fields.items():
-            parts[name][key] = selector
-            if stored.get(key) and key in REMOVE:
-                parts[name][REMOVE[key]] = SWITCH
-    schema = sectioned(hass, parts, shown, opened=opened)
+    fields: Fields = {}
+    for key, selector in STEPS[step].items():
+        fields[key] = selector
+        if stored.get(key) and key in REMOVE:
+            fields[REMOVE[key]] = SWITCH
+    schema = markers(hass, fields, shown)
     if may_skip_check:
         schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
     return probatio.Schema(schema)
 
 
-def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
+def taken(step: str, stored: Mapping[str, Any], submitted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what to store. A former preset's usual address becomes the new one's; a secret stays for its server."""
     before = {**DEFAULTS, **stored}
-    after = DEFAULTS | changed(stored, user_input, {"": BASICS, **SECTIONS}, DEFAULTS)
+    after = DEFAULTS | changed(stored, submitted, STEPS[step], DEFAULTS)
     usual = preset_for(before["embedding_preset"]).base_url
     if usual and before["embedding_preset"] != after["embedding_preset"] and after["embedding_url"] == usual:
         after["embedding_url"] = preset_for(after["embedding_preset"]).base_url or usual
@@ -100,7 +104,6 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
         "chroma_token": all(before[name] == after[name] for name in ("chroma_host", "chroma_port")),
         "embedding_key": None not in addresses and same_server(str(addresses[0]), str(addresses[1])),
     }
-    submitted = lifted(user_input, SECTIONS)
     for key in SECRETS:
         if not submitted.get(key):
             after[key] = before[key] if stays[key] and not submitted.get(REMOVE[key]) else ""
@@ -108,39 +111,42 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
 
 
 async def async_check(
-    hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
+    hass: HomeAssistant, step: str, stored: Mapping[str, Any], *, memories: str, connect: bool
 ) -> FormError | None:
-    """Return an error, `FAILED` if server or model cannot be used.
+    """Return an error of what a form asks for, `FAILED` if its server or model cannot be used.
 
     `memories` is the collection of the memory, which must not be one of documents: more people may read those.
     """
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
-    names = (settings.collection, *settings.additional_collections)
+    listed = stored.get("additional_collections", "")
+    names = {
+        "retrieval": collection_names(listed) if isinstance(listed, str) else tuple(listed),
+        "chroma": (settings.collection,),
+    }.get(step, ())
     if wrong := next((name for name in names if not is_collection_name(name)), None):
         return "collection_name", {"name": wrong[:80]}
-    listed = stored.get("additional_collections", "")
-    if memories in (settings.collection, *(collection_names(listed) if isinstance(listed, str) else listed)):
+    if memories in names:
         return "collection_taken", {"name": memories[:80]}
-    if settings.embedding == ENDPOINT:
+    if step == "embedding":
         if usable_url(settings.embedding_url, settings.embedding_preset) is None:
             return "invalid_url", {}
         if settings.embedding_preset == OLLAMA and not KEEP_ALIVE.fullmatch(settings.embedding_keep_alive):
             return "keep_alive_format", {}
     if connect:
         try:
-            await _async_connect(hass, settings)
+            await _async_connect(hass, step, settings)
         except RetrievalError as err:
             return FAILED, {"reason": await async_error_text(hass, hass.config.language, err)}
     return None
 
 
-async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
-    """Ask the server for its collection and the model for a vector; raise `RetrievalError` if one fails."""
-    if settings.store == CHROMA:
+async def _async_connect(hass: HomeAssistant, step: str, settings: RetrievalSettings) -> None:
+    """Ask the server for its collection, or the model for a vector; raise `RetrievalError` if it fails."""
+    if step == "chroma":
         store = ChromaStore(hass, settings, RetrievalIssues(None), logs=False)
         await store.async_open()
         await store.async_check(settings.collection)
-    if settings.embedding == ENDPOINT:
+    if step == "embedding":
         await async_load_numpy(hass)
         api = EmbeddingsApi(hass, settings)
         try:

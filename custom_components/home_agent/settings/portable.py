@@ -39,6 +39,18 @@ _REFERENCES = {
     "delegates": SUBENTRY_PROFILE,
 }
 """Kinds of settings that store ids of subentries."""
+_ALSO_CALLED = {
+    "id": "profile_id",
+    "include_system_docs": "system_documents",
+    "max_history_messages": "history_max_messages",
+    "delegation_security_level": "delegation_level",
+    "enable_mcp_server_ids": "mcp_servers",
+    "confirm_tools": "always_ask",
+}
+"""Keys of the family assistant's profiles whose meaning is that of a setting."""
+_REPLACED = {"calendar_config": "import_calendar_config", "enable_local_tools": "import_enable_local_tools"}
+"""Other keys of theirs, and the sentence that says what there is instead."""
+_SYSTEM_PROMPT = "system_prompt"
 _WORDS = (LLM_DEFAULT, LLM_NONE)  # values of such settings that are no ids
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
 
@@ -122,7 +134,10 @@ def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
 
 
 def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
-    """Return name (or ""), settings as stored, without wrong, removed and null ones, and all problems."""
+    """Return name (or ""), settings as stored, without wrong, removed and null ones, and all problems.
+
+    The family assistant's keys are read as well. Its text `prompts.system_prompt` is the whole instructions.
+    """
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
     try:
@@ -146,7 +161,7 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
         if key in REMOVED:
             continue
         if key not in SETTINGS:
-            problems.append(("import_unknown", {"setting": key}))
+            problems.append((_REPLACED.get(key, "import_unknown"), {"setting": key}))
         elif (belongs := SETTINGS[key].part) is not part:
             where = {"setting": key, "part": belongs.value}
             problems.append(("import_misplaced" if belongs else "import_misplaced_top", where))
@@ -155,16 +170,26 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
             problems += wrong
             if not wrong:
                 settings[key] = stored
-    return name, settings, problems
+    return name, settings | _instructions(settings), problems
+
+
+def _instructions(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that make a named text `system_prompt` the instructions, unless there are others."""
+    if not settings.get("prompts", {}).get(_SYSTEM_PROMPT) or {"custom_prompt", "use_default_prompt"} & settings.keys():
+        return {}
+    return {"use_default_prompt": False, "custom_prompt": f"{{{{ prompts.{_SYSTEM_PROMPT} }}}}"}
 
 
 def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[str, Any, Part]]:
-    """Yield each setting with its value and its part."""
+    """Yield each setting with its value and its part; one under both of its names is read under ours."""
     for key, value in read.items():
         if key not in (Part.PROCESSING.value, Part.TOOLS.value):
-            yield str(key), value, Part.OWN
+            if (ours := _ALSO_CALLED.get(key, str(key))) == key or ours not in read:
+                yield ours, value, Part.OWN
         elif isinstance(value, dict):
-            yield from ((str(inner), held, Part(key)) for inner, held in value.items())
+            for inner, held in value.items():
+                if (ours := _ALSO_CALLED.get(inner, str(inner))) == inner or ours not in value:
+                    yield ours, held, Part(key)
         elif value is not None:
             problems.append(("import_no_part", {"setting": key}))
 

@@ -41,9 +41,9 @@ ALL = "all"  # in a list of names: all of them
 
 
 class FormSection(StrEnum):
-    """A section of the form of an agent; the values are keys of translations."""
+    """A topic of the settings of an agent; the values are keys of translations."""
 
-    BASICS = ""  # outside of any
+    ANSWERS = "answers"
     PROMPT = "prompt"
     CONTEXT = "context"
     EXPOSURE = "exposure"
@@ -51,9 +51,7 @@ class FormSection(StrEnum):
     TOOLS = "tools"
     AGENTS = "agents"
     ROUTING = "routing"
-    COMMANDS = "commands"
     SAFETY = "safety"
-    VOICE = "voice"
 
 
 class Part(StrEnum):
@@ -64,7 +62,7 @@ class Part(StrEnum):
     TOOLS = "tools_config"
 
 
-_PART_OF = {FormSection.TOOLS: Part.TOOLS, FormSection.SAFETY: Part.TOOLS, FormSection.COMMANDS: Part.OWN}
+_PART_OF = {FormSection.TOOLS: Part.TOOLS, FormSection.SAFETY: Part.TOOLS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +106,15 @@ class Profile:
     subentry_id: str = ""
     name: str = ""
 
-    llm: str = _setting(LLM_DEFAULT, FormSection.BASICS, "endpoint")
+    llm: str = _setting(LLM_DEFAULT, FormSection.ANSWERS, "endpoint")
     """Subentry id of an endpoint, `default` (the first one) or `none` (Home Agent answers without a model)."""
-    llm_model: str = _setting("", FormSection.BASICS, "text")
+    llm_model: str = _setting("", FormSection.ANSWERS, "text")
     """Another model of the same server; empty: the endpoint's."""
-    language: str = _setting("", FormSection.BASICS, "language")
+    language: str = _setting("", FormSection.ANSWERS, "language")
     """Language tag of all answers; empty: the language of the question."""
-    prompt_additions: str = _setting("", FormSection.BASICS, "template")
-    native_tools: bool = _switch(True, FormSection.BASICS, Part.TOOLS)
-    local_first: bool = _switch(True, FormSection.BASICS)
+    prompt_additions: str = _setting("", FormSection.PROMPT, "template")
+    native_tools: bool = _switch(True, FormSection.TOOLS)
+    local_first: bool = _switch(True, FormSection.ROUTING)
 
     use_default_prompt: bool = _switch(True, FormSection.PROMPT)
     custom_prompt: str = _setting("", FormSection.PROMPT, "template")
@@ -218,9 +216,9 @@ class Profile:
     routing_timeout: int = _number(60, FormSection.ROUTING, 1, 600, "s")
     """For the router, and for each extension."""
 
-    slash_commands: tuple[str, ...] = _setting((), FormSection.COMMANDS, "commands")
+    slash_commands: tuple[str, ...] = _setting((), FormSection.AGENTS, "commands", Part.OWN)
     """Without the slash (agent/commands.py)."""
-    command_asks: bool = _switch(False, FormSection.COMMANDS)
+    command_asks: bool = _switch(False, FormSection.AGENTS, Part.OWN)
 
     always_ask: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """In the next lists as well: entity ids, domains, services and tools, with wildcards. The home has such lists, too."""
@@ -229,12 +227,12 @@ class Profile:
     may_change: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """All that it may change; empty: no such limit."""
 
-    streaming: bool = _switch(True, FormSection.VOICE)
-    max_answer_tokens: int = _number(2000, FormSection.VOICE, 50, 100_000)
+    streaming: bool = _switch(True, FormSection.ANSWERS)
+    max_answer_tokens: int = _number(2000, FormSection.ANSWERS, 50, 100_000)
     """Of the text of one answer, without thinking; a longer one ends after a sentence."""
-    spoken_wait: int = _number(60, FormSection.VOICE, 5, 600, "s")
+    spoken_wait: int = _number(60, FormSection.ANSWERS, 5, 600, "s")
     """Seconds without a word after which a turn by voice ends."""
-    speech: str = _choice(FormSection.VOICE, "auto", "always", "never")
+    speech: str = _choice(FormSection.ANSWERS, "auto", "always", "never")
     """Whether answers are made speakable; `auto`: for voice devices."""
 
     within: tuple[Narrowing, ...] = ()

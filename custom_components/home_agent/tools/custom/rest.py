@@ -31,7 +31,7 @@ from ...support.encoding import (
     plain,
     query_string,
 )
-from ...support.errors import CustomToolError, ToolRefusal
+from ...support.errors import CustomToolError, HomeAgentError, ToolRefusal
 from ...support.http import MAX_RESPONSE, HttpRequest, HttpResponse
 from ...turn.plan import Plan
 from ...turn.turn import Turn
@@ -41,6 +41,8 @@ from .templates import Text, Tree, Values, compile_tree, render_tree
 
 DEFAULT_TIMEOUT = 30.0  # seconds
 MAX_EXCERPT = 300  # characters of an error page for a model
+TRIAL = 10.0  # seconds for a request before a tool is stored
+_WEB_PAGES = ("text/html", "application/xhtml+xml")
 MARGIN = 0.25  # seconds before the policy's time-out, for a better message
 _READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
 _JSON, _FORM, _PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -327,6 +329,21 @@ class RestTool(CustomTool):
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise ToolRefusal(mask.text(_error(request, response)))
         return self._outcome.of(hass, turn, args, content_of(request.host, response), response.status, mask)
+
+    async def async_is_web_page(self) -> bool:
+        """Return whether a request without arguments is answered with a web page. False if it cannot be tried or fails.
+
+        Only what reads is tried, and only if no argument is required.
+        """
+        if not self.annotations.read_only or self.wire_parameters.get("required"):
+            return False
+        try:
+            request = self._request.request(Values({}))
+            request = replace(request, timeout=min(request.timeout, TRIAL), interval=0)
+            response = await self._async_send(request)
+        except HomeAgentError:
+            return False
+        return response.status < HTTPStatus.BAD_REQUEST and response.content_type in _WEB_PAGES
 
     async def _async_send(self, request: HttpRequest) -> HttpResponse:
         """Return the answer; a refused token is renewed once."""
