@@ -6,11 +6,13 @@ from copy import copy
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -349,3 +351,25 @@ async def test_strangers_words_read_ahead_count(hass: HomeAssistant, llm_server:
     await speak(hass, satellite, "Thank you very much")
     (asked,) = entry.runtime_data.sources.asked.values()
     assert asked.record.taints == {"states"}
+
+
+async def test_what_was_read_is_kept_while_its_agent_stays_as_it_is(
+    hass: HomeAssistant, llm_server: LLMServer, satellite: str
+) -> None:
+    entry = await begin(hass, llm_server)
+    guest = ConfigSubentry(
+        data=MappingProxyType({}), subentry_type="profile", title="Guest", unique_id=None, subentry_id="profile-2"
+    )
+    hass.config_entries.async_add_subentry(entry, guest)
+    await read(hass)
+    hass.config_entries.async_update_subentry(entry, entry.subentries["llm-1"], title="Renamed")
+    await read(hass)
+    assert len(llm_server.requests) == 1
+    first = entry.subentries["profile-1"]
+    hass.config_entries.async_update_subentry(entry, first, data={**first.data, "prompt_additions": "Be brief."})
+    await read(hass)
+    assert len(llm_server.requests) == 2
+    assert "Be brief." in system(llm_server)
+    hass.config_entries.async_remove_subentry(entry, "profile-2")
+    await read(hass)
+    assert len(llm_server.requests) == 2

@@ -1,14 +1,12 @@
 """Home Agent: talk to the home, and let the home answer."""
 
-from functools import partial
-import logging
-
-from homeassistant.config_entries import ConfigEntry, ConfigEntryState
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.typing import ConfigType
 
 from .agent.assembly import KEPT, async_assemble, async_start
+from .agent.changes import Changes
 from .agent.pipelines import async_watch_pipelines
 from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
@@ -18,7 +16,7 @@ from .services import async_register_services
 from .settings.memory import MemorySettings
 from .settings.profile import migrated_options, migrated_settings, with_one_description
 from .settings.search import RetrievalSettings
-from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER, SUBENTRY_PROFILE
+from .support.const import SUBENTRY_PROFILE
 from .support.issues import async_clear
 from .support.kept import kept_things
 from .support.storage import async_sweep
@@ -56,18 +54,15 @@ async def async_migrate_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Build what the entry owns and start it. No endpoint is contacted: the computer of a local model is often asleep."""
-    entry.async_on_unload(entry.add_update_listener(_async_reload))  # first: settings may change meanwhile
-    if entry.options.get(CONF_DEBUG_LOGGING):  # otherwise, Home Assistant's logger settings apply
-        entry.async_on_unload(partial(LOGGER.setLevel, LOGGER.level))
-        LOGGER.setLevel(logging.DEBUG)
-    if entry.options.get(CONF_AUDIT_LOG):  # Home Assistant's default level is that of warnings
-        entry.async_on_unload(partial(AUDIT.setLevel, AUDIT.level))
-        AUDIT.setLevel(logging.INFO)
-    entry.runtime_data = await async_assemble(hass, entry)
+    changes = Changes(hass=hass, entry=entry)
+    entry.runtime_data = await async_assemble(hass, entry, changes.async_begin())
     await async_start(hass, entry)
+    changes.async_offer()
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
-    Readiness(hass=hass, entry=entry, runtime=entry.runtime_data).async_start()
+    readiness = Readiness(hass=hass, entry=entry, runtime=entry.runtime_data)
+    readiness.async_start()
+    changes.async_start(readiness)
     return True
 
 
@@ -87,9 +82,3 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await kept.async_remove(entry.entry_id)
     async_clear(hass)  # issues that unloading created
     await hass.async_add_executor_job(delete_files, hass)
-
-
-async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    if entry.state is ConfigEntryState.LOADED:
-        await entry.runtime_data.async_move(entry.options)
-    hass.config_entries.async_schedule_reload(entry.entry_id)

@@ -6,7 +6,7 @@ from typing import Any, override
 from homeassistant.components import ai_task
 from homeassistant.components.conversation import ChatLog
 from homeassistant.config_entries import ConfigSubentry
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util import slugify
@@ -16,7 +16,7 @@ import probatio
 from .agent.model_turn import agent_for_task
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .client.endpoint import Endpoint
-from .entity import HomeAgentEntity, subentries_with
+from .entity import HomeAgentEntity, async_have_entities
 from .settings.profile import Profile
 from .support.const import SUBENTRY_LLM
 from .support.errors import LLMResponseError
@@ -31,10 +31,12 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add one AI task entity per endpoint."""
-    for subentry, endpoint in subentries_with(entry, SUBENTRY_LLM, entry.runtime_data.endpoints):
-        async_add_entities(
-            [HomeAgentTaskEntity(entry.runtime_data, subentry, endpoint)], config_subentry_id=subentry.subentry_id
-        )
+    runtime = entry.runtime_data
+
+    def make(subentry: ConfigSubentry) -> list[HomeAgentTaskEntity]:
+        return [HomeAgentTaskEntity(runtime, subentry)]
+
+    async_have_entities(hass, entry, SUBENTRY_LLM, runtime.endpoints, make, async_add_entities)
 
 
 class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
@@ -45,12 +47,23 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
         ai_task.AITaskEntityFeature.GENERATE_DATA | ai_task.AITaskEntityFeature.SUPPORT_ATTACHMENTS
     )
 
-    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, endpoint: Endpoint) -> None:
+    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry) -> None:
         """Initialize the entity of an endpoint."""
-        super().__init__(subentry, endpoint.config.model)
+        super().__init__(subentry)
         self._attr_unique_id = subentry.subentry_id
         self.runtime = runtime
-        self.endpoint = endpoint
+        self.endpoint = runtime.endpoints[subentry.subentry_id]
+
+    @property
+    @override
+    def model(self) -> str:
+        return self.endpoint.config.model
+
+    @callback
+    @override
+    def async_look(self) -> None:
+        self.endpoint = self.runtime.endpoints[self.subentry.subentry_id]
+        super().async_look()
 
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:

@@ -6,13 +6,12 @@ from homeassistant.components import conversation
 from homeassistant.components.conversation import ChatLog, ConversationInput, ConversationResult
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.answerers import async_answer
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
-from .entity import HomeAgentEntity, subentries_with
-from .settings.profile import Profile
+from .entity import HomeAgentEntity, async_have_entities
 from .support.const import SUBENTRY_PROFILE
 
 PARALLEL_UPDATES = 0
@@ -22,9 +21,12 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add one conversation entity per profile."""
-    for subentry, profile in subentries_with(entry, SUBENTRY_PROFILE, entry.runtime_data.profiles):
-        entity = HomeAgentConversationEntity(entry.runtime_data, subentry, profile)
-        async_add_entities([entity], config_subentry_id=subentry.subentry_id)
+    runtime = entry.runtime_data
+
+    def make(subentry: ConfigSubentry) -> list[HomeAgentConversationEntity]:
+        return [HomeAgentConversationEntity(runtime, subentry)]
+
+    async_have_entities(hass, entry, SUBENTRY_PROFILE, runtime.profiles, make, async_add_entities)
 
 
 class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEntity):
@@ -34,15 +36,28 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
     _attr_supports_streaming = True
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
-    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, profile: Profile) -> None:
+    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry) -> None:
         """Initialize the entity of a profile."""
-        self.endpoint = runtime.endpoint_of(profile)
-        super().__init__(subentry, self.endpoint.config.model if self.endpoint else None)
+        super().__init__(subentry)
         self._attr_unique_id = subentry.subentry_id
-        if profile.icon:
-            self._attr_icon = profile.icon
         self.runtime = runtime
-        self.profile = profile
+        self.profile = runtime.profiles[subentry.subentry_id]
+        self.endpoint = runtime.endpoint_of(self.profile)
+
+    @property
+    @override
+    def model(self) -> str | None:
+        return self.endpoint.config.model if self.endpoint else None
+
+    @callback
+    @override
+    def async_look(self) -> None:
+        self.profile = self.runtime.profiles[self.subentry.subentry_id]
+        self.endpoint = self.runtime.endpoint_of(self.profile)
+        super().async_look()
+        if (icon := self.profile.icon or None) != self.icon:
+            self._attr_icon = icon
+            self.async_show()
 
     @property
     @override

@@ -1,11 +1,17 @@
 """Sensors: tokens, latency and cache of each endpoint; open questions, last actions and memories of the home."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, override
 
-from homeassistant.components.sensor import SensorDeviceClass, SensorEntity, SensorEntityDescription, SensorStateClass
+from homeassistant.components.sensor import (
+    RestoreSensor,
+    SensorDeviceClass,
+    SensorEntity,
+    SensorEntityDescription,
+    SensorStateClass,
+)
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
 from homeassistant.core import HomeAssistant, callback
@@ -14,7 +20,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
-from .entity import HomeAgentEntity, subentries_with
+from .entity import HomeAgentEntity, async_have_entities
 from .memory.record import MemoryType
 from .policy.journal import JournalEntry
 from .support.const import DOMAIN, SUBENTRY_LLM
@@ -65,33 +71,59 @@ async def async_setup_entry(
 ) -> None:
     """Add the sensors of the home, and those of each endpoint."""
     async_add_entities([OpenQuestions(entry), LastAction(entry), MemoryCount(entry)])
-    for subentry, endpoint in subentries_with(entry, SUBENTRY_LLM, entry.runtime_data.endpoints):
-        async_add_entities(
-            [EndpointSensor(subentry, endpoint, description) for description in SENSORS],
-            config_subentry_id=subentry.subentry_id,
-        )
+    endpoints = entry.runtime_data.endpoints
+
+    def make(subentry: ConfigSubentry) -> list[EndpointSensor]:
+        return [EndpointSensor(subentry, endpoints, description) for description in SENSORS]
+
+    async_have_entities(hass, entry, SUBENTRY_LLM, endpoints, make, async_add_entities)
 
 
-class EndpointSensor(HomeAgentEntity, SensorEntity):
-    """A figure of an endpoint; token counts start at 0 with the entry."""
+class EndpointSensor(HomeAgentEntity, RestoreSensor):
+    """A figure of an endpoint. Counts of tokens go on after a restart; others show the last figure until there is a new one."""
 
     entity_description: EndpointSensorDescription
 
-    def __init__(self, subentry: ConfigSubentry, endpoint: Endpoint, description: EndpointSensorDescription) -> None:
+    def __init__(
+        self,
+        subentry: ConfigSubentry,
+        endpoints: Mapping[str, Endpoint],
+        description: EndpointSensorDescription,
+    ) -> None:
         """Initialize the sensor of a figure."""
-        super().__init__(subentry, endpoint.config.model)
+        super().__init__(subentry)
         self._attr_unique_id = f"{subentry.subentry_id}_{description.key}"
         self.entity_description = description
-        self.endpoint = endpoint
+        self._endpoints = endpoints
+        self.endpoint = endpoints[subentry.subentry_id]
+        self._before: int | None = None  # its value when the entry was loaded
+
+    @property
+    @override
+    def model(self) -> str:
+        return self.endpoint.config.model
+
+    @callback
+    @override
+    def async_look(self) -> None:
+        self.endpoint = self._endpoints[self.subentry.subentry_id]
+        super().async_look()
 
     @override
     async def async_added_to_hass(self) -> None:
         self.async_on_remove(self.endpoint.async_listen(self.async_write_ha_state))
+        last = await self.async_get_last_sensor_data()
+        if last is not None and isinstance(last.native_value, int | float) and self._before is None:
+            self._before = round(last.native_value)
 
     @property
     @override
     def native_value(self) -> int | None:
-        return self.entity_description.value(self.endpoint.stats)
+        stats = self.endpoint.stats
+        value = self.entity_description.value(stats)
+        if self.state_class is SensorStateClass.TOTAL_INCREASING:
+            return (value or 0) + (self._before or 0)
+        return value if stats.last_success is not None else self._before
 
 
 class HomeSensor(SensorEntity):

@@ -329,7 +329,7 @@ async def test_add_a_tool_an_agent_and_a_dead_server(hass: Hass, llm_server: LLM
     assert (await frontend.submit())["type"] == "create_entry"
     assert [subentry["title"] for subentry in await hass.subentries("custom_tool")] == ["month", "ask"]
     assert [subentry["title"] for subentry in await hass.subentries("mcp_server")] == ["Library"]
-    await hass.wait_for_agents(2)  # the entry is loaded anew for the second one
+    await hass.wait_for_agents(2)
     assert not frontend.problems
 
 

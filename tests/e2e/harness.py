@@ -285,7 +285,7 @@ class Hass(Api):
         return sorted(entity_id for entity_id in ids if entity_id.startswith("conversation."))
 
     async def wait_for_agents(self, count: int) -> list[str]:
-        """Return them as soon as so many have a state; what is added loads all of them anew."""
+        """Return them as soon as so many have a state."""
         async with asyncio.timeout(ANSWER_TIMEOUT):
             while True:
                 found, states = await self.agents(), await self.states()

@@ -1,6 +1,5 @@
 """The demo house: Home Assistant's demo devices, put into rooms, some more of them shown to assistants; and Home Agent."""
 
-import asyncio
 from typing import Any
 
 from .harness import Flow, Hass
@@ -94,12 +93,9 @@ async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str
 
 async def ask_the_model_first(hass: Hass) -> None:
     """Let the only agent ask its model whatever is said."""
-    [profile], [agent] = await hass.subentries("profile"), await hass.agents()
+    [profile] = await hass.subentries("profile")
     form = await hass.subentry_flow(await hass.entry_id(), "profile", subentry_id=profile["subentry_id"])
     await form.submit_well(name=profile["title"], local_first=False)
-    async with asyncio.timeout(10):
-        while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew
-            await asyncio.sleep(0.05)
 
 
 async def fill_endpoint(flow: Flow, *, url: str, model: str, key: str = "") -> None:

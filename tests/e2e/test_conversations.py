@@ -22,10 +22,6 @@ async def profile(hass: Hass, **history: Any) -> None:
     [subentry] = await hass.subentries("profile")
     flow = await hass.subentry_flow(await hass.entry_id(), "profile", subentry_id=subentry["subentry_id"])
     await flow.submit_agent(name="Home Agent", llm="default", local_first=False, **history)
-    [agent] = await hass.agents()
-    async with asyncio.timeout(10):
-        while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew
-            await asyncio.sleep(0.05)
 
 
 async def test_conversation_goes_on_after_a_restart(own_hass: Hass, own_server: LLMServer) -> None:

@@ -449,7 +449,7 @@ async def test_what_a_satellite_hears_is_all_that_is_left_to_read(tmp_path: Path
         await add_model(hass, between.url, keep_ready=True)
         ear = {"stt_engine": "stt.test_satellite", "stt_language": "en"}
         await hass.create_pipeline(await agent_of(hass), preferred=True, **ear)
-        await ask_the_model_first(hass)  # it is loaded anew, and the model reads for the satellite
+        await ask_the_model_first(hass)  # the model reads for the satellite
         await read_ahead(between, 2)
         await hass.call("test_satellite.listen")
         await read_ahead(between, 3)

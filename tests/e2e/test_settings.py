@@ -16,7 +16,7 @@ async def change(hass: Hass) -> Flow:
 
 
 async def loaded(hass: Hass, agent: str) -> None:
-    """Wait until the changed settings hold: the integration is loaded anew."""
+    """Wait until the changed settings hold; those of memory load the integration anew."""
     await asyncio.sleep(0.3)
     async with asyncio.timeout(20):
         while (await hass.states()).get(agent) in (None, "unavailable"):

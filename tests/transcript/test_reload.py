@@ -27,7 +27,7 @@ def key(entry: MockConfigEntry) -> str:
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry, **settings: Any) -> None:
-    """Change settings of all assistants: the entry is loaded anew."""
+    """Change settings of all assistants."""
     hass.config_entries.async_update_entry(entry, options={"default_profile_settings": {"processing_config": settings}})
     await hass.async_block_till_done()
 

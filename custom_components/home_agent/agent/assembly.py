@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,6 @@ from homeassistant.helpers.start import async_at_started
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
 from ..home.domains import DOMAINS, NAMED, UNKNOWN
-from ..home.exposure import async_narrow
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import TaughtNames
 from ..home.volatility import Volatility
@@ -31,7 +31,7 @@ from ..memory.memories import Memories
 from ..memory.recall import MemoryMeans
 from ..policy import channels
 from ..policy.journal import ActionJournal, Habits
-from ..policy.policy import THROTTLE_TURNS, Rules, Throttle, policy_from_options, rules_from_options
+from ..policy.policy import Throttle, policy_from_options
 from ..policy.proposals import ProposalKind, Proposals
 from ..policy.teaching import NameTools, proposed_names
 from ..policy.tool import HomeAgentTool
@@ -44,25 +44,13 @@ from ..search.index import HomeIndex
 from ..search.knowledge import AddedDocuments, Knowledge
 from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
-from ..settings.endpoint import endpoint_from_data
-from ..settings.memory import MemorySettings
-from ..settings.profile import Profile, default_settings, profile_from_data, profile_ids
-from ..settings.search import RetrievalSettings
+from ..settings.endpoint import EndpointConfig
+from ..settings.profile import Profile
 from ..support import issues
-from ..support.const import (
-    CONF_ALLOWED_ENTITIES,
-    CONF_DELEGATION_AGENTS,
-    CONF_DELEGATION_DEPTH,
-    CONF_EXTENSIONS_OFF,
-    CONF_THROTTLE_TURNS,
-    LLM_DEFAULT,
-    LLM_NONE,
-    SUBENTRY_LLM,
-    SUBENTRY_PROFILE,
-)
+from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..support.kept import KeptThings, kept_things
 from ..tools.custom.provider import CustomTools
-from ..tools.delegation import DEPTH, Delegation
+from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation
 from ..tools.extensions.extensions import Extensions, Originals
 from ..tools.external import ExternalModels
@@ -74,6 +62,7 @@ from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from .commands import Commands
+from .configuration import Configuration
 from .offered import async_offer
 from .registry import Registry
 from .router import agents_as_routes
@@ -91,6 +80,8 @@ class _Offered:
     names: NameTools
     custom: CustomTools
     mcp: McpTools
+    delegation: Delegation
+    models: ExternalModels
     extensions: Extensions
 
     async def async_own(self, turn: Turn) -> Sequence[HomeAgentTool]:
@@ -102,14 +93,13 @@ class _Offered:
         return [*await self.async_own(turn), *await self.extensions.async_tools(turn.profile, llm_context_of(turn))]
 
 
-async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
+async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry, configuration: Configuration) -> RuntimeData:
     """Return everything that turns need, with the kept things read. Asks no endpoint and no server."""
     issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
     await hass.async_add_executor_job(personal_data.patterns)
-    entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
-    home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass, NAMED)
-    settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
+    home, profiles, languages = Home(hass, entry), dict(configuration.profiles), Languages(hass, NAMED)
+    settings, remembers = configuration.retrieval, configuration.memory
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     recalling = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
     kept = await _async_kept(hass, entry, profiles, recalling)
@@ -118,14 +108,16 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
-    endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
-    rules = rules_from_options(entry.options)
-    offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
-    policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
+    endpoints = {
+        key: endpoint_of_config(hass, entry, config, kept.of(ModelStatistics))
+        for key, config in configuration.models.items()
+    }
+    offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, configuration)
+    policy = policy_from_options(hass, entry.options, journal.async_add, configuration.rules, offered.async_all)
     custom = offered.custom
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
     routes.async_offer(agents_as_routes)
-    registry = Registry(hass, profiles.values(), entry.options)
+    registry = Registry(hass, profiles.values(), configuration.options)
     means = Means(
         policy=policy,
         home=home,
@@ -138,6 +130,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         readers=READERS,
     )
     return RuntimeData(
+        configuration=configuration,
         endpoints=endpoints,
         profiles=profiles,
         registry=registry,
@@ -148,7 +141,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         means=means,
         tools=offered.tools,
         own_tools=offered.own,
-        throttle=Throttle(hass, _async_loops, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))),
+        throttle=Throttle(hass, _async_loops, configuration.throttle),
+        delegation=offered.delegation,
+        external_models=offered.models,
         extensions=offered.extensions,
         custom_tools=offered.custom,
         mcp_tools=offered.mcp,
@@ -184,15 +179,11 @@ def _sources(
     )
 
 
-def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, statistics: ModelStatistics) -> dict[str, Endpoint]:
-    """Return the models by subentry id."""
-    configs = [
-        endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)
-    ]
-    return {
-        config.subentry_id: Endpoint(hass, entry, ChatCompletionsClient(hass, config), statistics) for config in configs
-    }
+def endpoint_of_config(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, config: EndpointConfig, statistics: ModelStatistics
+) -> Endpoint:
+    """Return the endpoint of a configuration."""
+    return Endpoint(hass, entry, ChatCompletionsClient(hass, config), statistics)
 
 
 async def _async_kept(
@@ -216,15 +207,14 @@ def _offered(
     languages: Languages,
     profiles: Mapping[str, Profile],
     endpoints: Mapping[str, Endpoint],
-    rules: Rules,
+    configuration: Configuration,
 ) -> _Offered:
     """Return the tools of this home, and the extensions, which give them other names."""
-    options = entry.options
+    rules = configuration.rules
     custom, apis, models = CustomTools(hass, entry), ApiTools(hass), ExternalModels(endpoints)
     mcp = McpTools(hass, entry, lambda: {*custom.names, *extensions.tool_names})
-    agents, depth = options.get(CONF_DELEGATION_AGENTS, ()), options.get(CONF_DELEGATION_DEPTH, DEPTH)
-    delegation = Delegation(hass, profiles, agents, int(depth))
-    names, memories = NameTools(home, languages, MemorySettings.from_options(options)), kept.of(Memories)
+    delegation = Delegation(hass, profiles, configuration.delegation_agents, configuration.delegation_depth)
+    names, memories = NameTools(home, languages, configuration.memory), kept.of(Memories)
     memory_tools = MemoryTools(memories)
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
     own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(documents), custom)
@@ -240,10 +230,19 @@ def _offered(
         custom_tools=custom,
         home=home,
         offers=rules.offers,
-        off=options.get(CONF_EXTENSIONS_OFF, ()),
+        off=configuration.extensions_off,
     )
     own_tools = Tools(*own, offers=rules.offers)
-    return _Offered(tools=tools, own=own_tools, names=names, custom=custom, mcp=mcp, extensions=extensions)
+    return _Offered(
+        tools=tools,
+        own=own_tools,
+        names=names,
+        custom=custom,
+        mcp=mcp,
+        delegation=delegation,
+        models=models,
+        extensions=extensions,
+    )
 
 
 async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
@@ -257,11 +256,6 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     _watch_exposure(hass, entry)
     kept_things(hass).of(TaughtNames).async_start(entry)
     entry.async_on_unload(runtime.journal.async_listen_undone(runtime.means.phrases.async_note_undone))
-    proposed: list[ProposalKind[Any]] = [
-        proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
-    ]
-    for kind in proposed + (proposed_phrases(hass) if runtime.means.phrases.after else []):
-        entry.async_on_unload(runtime.proposals.async_add(kind))  # administrators are asked in Repairs
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     await runtime.memories.async_start()
@@ -279,6 +273,21 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
+    async_tell_what_is_missing(hass, entry)
+    runtime.conversations.async_start(entry)
+    await runtime.custom_tools.async_load()
+    await runtime.extensions.async_load()
+    runtime.extensions.async_start(entry)
+    entry.async_on_unload(runtime.custom_tools.async_close)
+    runtime.mcp_tools.async_start()
+    entry.async_on_unload(runtime.home.async_listen(lambda _home: async_warm_routes(hass, entry)))
+    entry.async_on_unload(runtime.mcp_tools.async_close)
+
+
+@callback
+def async_tell_what_is_missing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Keep the Repairs issues about agents and models that settings name and that do not exist."""
+    runtime = entry.runtime_data
     for profile in runtime.profiles.values():
         lost = profile.llm not in (LLM_DEFAULT, LLM_NONE, *runtime.endpoints)  # it answers without a model
         issues.async_set(hass, issues.WITHOUT_ENDPOINT, profile.subentry_id, lost, profile=profile.name)
@@ -288,36 +297,34 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     issues.async_set(hass, key, entry.entry_id, lost, wanted=wanted, profile=registry.default.name)
     gone = ", ".join(registry.lost)
     issues.async_set(hass, issues.RULES_WITHOUT_AGENT, entry.entry_id, bool(gone), agents=gone)
-    runtime.conversations.async_start(entry)
-    await runtime.custom_tools.async_load()
-    await runtime.extensions.async_load()
-    runtime.extensions.async_start(entry)
-    entry.async_on_unload(runtime.custom_tools.async_close)
-    async_offer(hass, entry, runtime.profiles.values(), runtime.own_tools, runtime.policy)
-    runtime.mcp_tools.async_start()
-    _warm_routes(hass, entry)
-    entry.async_on_unload(runtime.mcp_tools.async_close)
 
 
 @callback
-def _warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Read the routes and make their vectors before the first message, and again when the home changes."""
+def async_offer_outside(hass: HomeAssistant, runtime: RuntimeData, until: ExitStack) -> None:
+    """Offer the agents' tools to other programs and ask administrators what is proposed, until the stack is closed."""
+    names = proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
+    kinds: list[ProposalKind[Any]] = [names, *(proposed_phrases(hass) if runtime.means.phrases.after else ())]
+    for kind in kinds:
+        until.callback(runtime.proposals.async_add(kind))
+    for stop in async_offer(hass, runtime.profiles.values(), runtime.own_tools, runtime.policy):
+        until.callback(stop)
+
+
+@callback
+def async_warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Read the routes in the background and make their vectors, before the next message."""
     runtime = entry.runtime_data
     profiles = [
         profile for profile in runtime.profiles.values() if profile.routing in SEMANTIC or profile.llm == LLM_NONE
     ]
 
-    async def warm(home: HomeSnapshot) -> None:
-        language = await runtime.means.languages.async_get(hass.config.language)
+    async def warm() -> None:
+        language, home = await runtime.means.languages.async_get(hass.config.language), await runtime.home.async_get()
         for profile in profiles:
             await runtime.means.routes.async_warm(profile, language, home)
 
-    @callback
-    def look(home: HomeSnapshot) -> None:
-        entry.async_create_background_task(hass, warm(home), "home_agent routes")
-
     if profiles:
-        entry.async_on_unload(runtime.home.async_listen(look))
+        entry.async_create_background_task(hass, warm(), "home_agent routes")
 
 
 @callback
@@ -342,17 +349,6 @@ def _watch_exposure(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     entry.async_on_unload(home.async_listen(look))
     if hass.state is not CoreState.running:
         entry.async_on_unload(async_at_started(hass, look_again))
-
-
-def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
-    """Return the profiles by subentry id; each knows its id, whether its owner chose one or not."""
-    defaults = default_settings(entry.options)
-    profiles = [
-        profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)
-        for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE)
-    ]
-    ids = profile_ids((profile.profile_id, profile.name) for profile in profiles)
-    return {profile.subentry_id: replace(profile, profile_id=id_) for profile, id_ in zip(profiles, ids, strict=True)}
 
 
 @callback

@@ -78,17 +78,22 @@ class Commands:
     """The commands of all agents, and the conversations that began with one; owned by the entry."""
 
     def __init__(self, registry: Registry) -> None:
-        """Take them, longest first; one that two agents have is the first one's."""
+        """Take the commands of these agents."""
         self._registry = registry
+        self.talks: dict[Talk, dict[str, str]] = {}
+        """By where commands were said: the conversations that they began, by the profile's subentry id, newest last."""
+        self.async_read()
+
+    @callback
+    def async_read(self) -> None:
+        """Read the commands of the agents as they are now, longest first; one that two agents have is the first one's."""
         self._by_name: dict[str, Profile] = {}
-        for profile in registry.by_id.values():
+        for profile in self._registry.by_id.values():
             for name in filter(None, map(command_name, profile.slash_commands)):
                 if self._by_name.setdefault(name, profile) is not profile:
                     LOGGER.warning("The command /%s of %s is that of another agent", name, profile.name)
         self._longest_first = sorted((*self._by_name, HELP), key=len, reverse=True)
         self._limited: dict[tuple[str, str], Profile] = {}
-        self.talks: dict[Talk, dict[str, str]] = {}
-        """By where commands were said: the conversations that they began, by the profile's subentry id, newest last."""
 
     def find(self, text: str) -> SlashCommand | None:
         """Return the command with which a text begins, None where it begins with none."""

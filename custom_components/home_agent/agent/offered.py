@@ -3,12 +3,12 @@
 Every call is a turn of its own under the policy; what needs a confirmation is refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import override
 
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.helpers import llm
 import probatio
 
@@ -18,7 +18,6 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..tools.registry import Tools
 from ..turn.turn import Turn, TurnRecord, area_of, running
-from .runtime import HomeAgentConfigEntry
 
 WHAT = """\
 Tools of a home. Only what is exposed to assistants can be seen or changed.
@@ -90,13 +89,13 @@ class OfferedTool(llm.Tool):
 
 @callback
 def async_offer(
-    hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Iterable[Profile], tools: Tools, policy: Policy
-) -> None:
-    """Register the agents whose owner offers their tools, for as long as the entry is loaded."""
+    hass: HomeAssistant, profiles: Iterable[Profile], tools: Tools, policy: Policy
+) -> Iterator[CALLBACK_TYPE]:
+    """Register the agents whose owner offers their tools; yield for each how that ends."""
     for profile in profiles:
         if profile.offer_tools:
             name = profile.name if profile.name == "Home Agent" else f"{profile.name} (Home Agent)"
             api = OfferedAPI(
                 hass=hass, id=f"{DOMAIN}-{profile.subentry_id}", name=name, profile=profile, tools=tools, policy=policy
             )
-            entry.async_on_unload(llm.async_register_api(hass, api))
+            yield llm.async_register_api(hass, api)

@@ -46,6 +46,13 @@ def async_watch_pipelines(hass: HomeAssistant, entry: ConfigEntry, profiles: Map
 
 
 @callback
+def async_look_at_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) -> None:
+    """Do what `async_check_pipelines` does where there are voice assistants."""
+    if ASSIST_PIPELINE in hass.data:
+        async_check_pipelines(hass, profiles)
+
+
+@callback
 def async_check_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) -> None:
     """Raise an issue for each pipeline of ours that prefers to answer itself, and take back what no longer holds."""
     registry = er.async_get(hass)

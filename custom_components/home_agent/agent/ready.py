@@ -5,7 +5,7 @@ answer: no event, no history, no tool.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
 from ..prompt.layout import Layout
 from ..prompt.request import Ready
-from ..prompt.states import View
+from ..prompt.states import View, told_as
 from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
@@ -77,13 +77,32 @@ class Readiness:
         satellites = TrackStates(all_states=False, entities=set(), domains={SATELLITE})
         on_unload(async_track_state_change_filtered(self.hass, satellites, self._async_hears).async_remove)
 
+    @callback
+    def async_follow(self, changed: Collection[str]) -> None:
+        """Forget what was read for agents that were changed or removed, by subentry id, and let the model read for the first."""
+        sources = self.runtime.sources
+        for profile_id in changed:
+            self._readers.pop(profile_id, None)
+            sources.asked.pop(profile_id, None)
+        for owner in [owner for owner in sources.ready if owner.profile_id in changed]:
+            del sources.ready[owner]
+        if changed and self.hass.state is CoreState.running:
+            reading = self._async_read_first(changed)
+            self.entry.async_create_background_task(self.hass, reading, "home_agent keep the model ready")
+
     async def _async_at_start(self, _hass: HomeAssistant) -> None:
         """Let the model read for the person who will probably speak first."""
-        for profile in self.runtime.profiles.values():
+        await self._async_read_first(self.runtime.profiles)
+
+    async def _async_read_first(self, among: Collection[str]) -> None:
+        """Let a model read for the first agent whose model is kept ready, if it is among these subentry ids."""
+        for profile in (*self.runtime.profiles.values(),):
             endpoint = self.runtime.endpoint_of(profile)
             if endpoint is None or not endpoint.config.keeps_ready:
                 continue
             if (turn := await self._async_expected(profile)) is not None:
+                if profile.subentry_id not in among:
+                    return
                 reader = self._readers[profile.subentry_id] = _ExpectedSpeaker(turn)
                 self._begin(endpoint, self._async_read_everything(endpoint, reader))
                 return  # another agent would only take the place of this one
@@ -93,6 +112,8 @@ class Readiness:
         if self.hass.state is not CoreState.running:
             return
         now = dt_util.utcnow().timestamp()
+        for gone in self.runtime.sources.asked.keys() - self.runtime.profiles.keys():  # a turn outlived its agent
+            del self.runtime.sources.asked[gone]
         for turn in self.runtime.sources.asked.values():
             profile_id = turn.profile.subentry_id
             known = self._readers.get(profile_id)
@@ -101,7 +122,7 @@ class Readiness:
                     turn, known.due_since if known else None, known.read if known else None
                 )
         told: set[str] = set()
-        for reader in self._readers.values():
+        for reader in tuple(self._readers.values()):
             view = await self._async_view(reader.turn)
             for selection in view.selections.values():
                 told.update(entity.entity_id for entity in selection.entities)
@@ -122,7 +143,7 @@ class Readiness:
         estimate = endpoint.client.estimator.estimate
         stale = []
         for key, baseline in view.baselines.items():
-            if key[0] != profile.subentry_id:
+            if key[0] != told_as(profile):
                 continue
             changed = estimate("".join(view.changed_since(baseline).values()))
             worth = WORTH if keeps_ready else max(WORTH, round(baseline.tokens * UNREAD_SHARE))

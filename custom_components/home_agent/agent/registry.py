@@ -6,7 +6,7 @@ from datetime import datetime, time
 from typing import Any, Self
 
 from homeassistant.const import CONF_AFTER, CONF_BEFORE
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..settings.profile import Profile
@@ -71,8 +71,13 @@ class Registry:
 
     def __init__(self, hass: HomeAssistant, profiles: Iterable[Profile], options: Mapping[str, Any]) -> None:
         """Take them, and the options with the default agent and the rules."""
-        listed = list(profiles)
         self._hass = hass
+        self.async_use(profiles, options)
+
+    @callback
+    def async_use(self, profiles: Iterable[Profile], options: Mapping[str, Any]) -> None:
+        """Take the agents and options as they are now."""
+        listed = list(profiles)
         self.by_id = {profile.profile_id: profile for profile in listed}
         self.wanted: str = options.get(CONF_DEFAULT_PROFILE) or next(iter(self.by_id), "")
         """The id of the default agent; there may be no such agent."""

@@ -26,13 +26,16 @@ from ..settings.profile import Profile
 from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..tools.custom.provider import CustomTools
+from ..tools.delegation import Delegation
 from ..tools.extensions.extensions import Extensions
+from ..tools.external import ExternalModels
 from ..tools.mcp.provider import McpTools
 from ..tools.registry import Tools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import Transcript, Transcripts
 from ..turn.turn import Turn
 from .commands import Commands, SlashCommand
+from .configuration import Configuration
 from .registry import Registry
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
@@ -40,9 +43,10 @@ type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
 
 @dataclass(slots=True, kw_only=True)
 class RuntimeData:
-    """Endpoints, profiles and what they share."""
+    """Endpoints, profiles and what they share. A change of the settings replaces what is in it (changes.py)."""
 
-    endpoints: dict[str, Endpoint]
+    configuration: Configuration
+    endpoints: dict[str, Endpoint]  # by subentry id; like `profiles` always the same mapping, with the content of now
     profiles: dict[str, Profile]
     registry: Registry
     models: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
@@ -54,6 +58,8 @@ class RuntimeData:
     commands: Commands
     means: Means
     throttle: Throttle
+    delegation: Delegation
+    external_models: ExternalModels
     extensions: Extensions
     custom_tools: CustomTools
     mcp_tools: McpTools

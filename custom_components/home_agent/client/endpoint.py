@@ -143,9 +143,13 @@ class Endpoint:
     @callback
     def with_model(self, model: str) -> Endpoint:
         """Return the same server with another model, which shares figures and sensors; learned facts are per model."""
-        client = ChatCompletionsClient(self._hass, replace(self.config, model=model))
-        other = Endpoint(self._hass, self._entry, client, self._statistics)
-        other.stats, other._listeners = self.stats, self._listeners
+        return self.with_config(replace(self.config, model=model))
+
+    @callback
+    def with_config(self, config: EndpointConfig) -> Endpoint:
+        """Return the endpoint with another configuration; it shares figures and sensors, also with turns of this one."""
+        other = Endpoint(self._hass, self._entry, ChatCompletionsClient(self._hass, config), self._statistics)
+        other.stats, other._listeners, other.asked_at = self.stats, self._listeners, self.asked_at
         return other
 
     @property
@@ -227,6 +231,11 @@ class Endpoint:
     def async_asked(self) -> None:
         """Note that a question goes to the model; it reads nothing ahead of another one meanwhile."""
         self.asked_at = dt_util.utcnow().timestamp()
+        self.async_leave_off_reading()
+
+    @callback
+    def async_leave_off_reading(self) -> None:
+        """Stop reading ahead of a question."""
         if self.reading is not None:
             self.reading.cancel()
 

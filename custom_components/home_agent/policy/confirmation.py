@@ -4,7 +4,7 @@ A confirmation is bound to user (or device), conversation, profile, tool, argume
 by a person's words, matched by code; nothing that a model says or passes as an argument is an answer. Kept in memory only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,6 +17,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..languages.phrases import ReplyKind, SpokenReply, mask_digits, read_answer
+from ..settings.profile import Profile
 from ..support.bounds import without_surplus
 from ..support.const import LOGGER
 from ..support.errors import ToolError
@@ -169,6 +170,33 @@ class Confirmations:
         self.waiting: dict[str, Confirmation] = {}
         self.late: dict[ConversationPlace, tuple[Confirmation, datetime]] = {}
         self._listeners: list[ResolutionListener] = []
+
+    @callback
+    def async_use(self, timeout: int, pins: dict[str, str] | None) -> None:
+        """Ask with these seconds from now on, and take these PINs, also for the questions that are open."""
+        self._timeout = timeout
+        self.pins = Pins(pins)
+
+    @callback
+    def async_follow(self, before: Mapping[str, Profile], now: Mapping[str, Profile]) -> None:
+        """Have what agents asked that were changed judged by their settings of now, when the yes comes.
+
+        Questions of removed agents end. So do those of a request that was handed on, if a changed agent took part or its limits
+        came from another one: what they would be now is not known.
+        """
+        changed = {key for key, profile in before.items() if now.get(key) is not profile}
+        for confirmation in [*self.waiting.values()] if changed else ():
+            turn = confirmation.turn
+            asked = [turn, *(one for call in confirmation.calls if call.turn for one in call.turn.lineage)]
+            is_limited = any(one.profile is not before.get(one.profile.subentry_id) for one in asked)
+            if not is_limited and changed.isdisjoint(one.profile.subentry_id for one in asked):
+                continue
+            key = turn.profile.subentry_id
+            is_alone = not is_limited and {one.profile.subentry_id for one in asked} == {key}
+            if is_alone and (profile := now.get(key)) is not None:
+                confirmation.turn = replace(turn, profile=profile)
+            else:
+                self.end(confirmation, Resolution.CANCELLED)
 
     @callback
     def async_listen(self, listener: ResolutionListener) -> None:

@@ -416,7 +416,7 @@ class Throttle:
         """Take who is told, and how many turns a minute may bring."""
         self._hass = hass
         self._notify = notify
-        self._limit = limit
+        self.limit = limit
         self._turns: dict[tuple[str, str], deque[float]] = {}
         """By profile and context, and by person or device; the latest speaker is last."""
         self._refused: dict[str, float] = {}
@@ -432,8 +432,8 @@ class Throttle:
                 break
             del self._turns[oldest]
         speaker = turn.context.user_id or turn.device_id or turn.satellite_id
-        limits = {("", speaker): self._limit * PEOPLE} if speaker else {}
-        limits[(profile.subentry_id, turn.context.id if speaker else "")] = self._limit
+        limits = {("", speaker): self.limit * PEOPLE} if speaker else {}
+        limits[(profile.subentry_id, turn.context.id if speaker else "")] = self.limit
         for key, limit in limits.items():
             turns = self._turns[key] = self._turns.pop(key, deque())
             while turns and turns[0] <= now - WINDOW:
@@ -451,11 +451,11 @@ class Throttle:
             LOGGER.warning(
                 "An automation asks %s more than %d times a minute; until that ends, it does not answer automations",
                 profile.name,
-                self._limit,
+                self.limit,
             )
             self._notify(self._hass, profile, True)
             self._look_after(profile, WINDOW)
-        raise HomeAgentError("automation_loop", profile=profile.name, limit=str(self._limit))
+        raise HomeAgentError("automation_loop", profile=profile.name, limit=str(self.limit))
 
     def _look_after(self, profile: Profile, seconds: float) -> None:
         """Look later whether it is quiet."""

@@ -4,13 +4,14 @@ States stand in the system message as they were when they were written down, the
 what is different since, and what its message is about (`layout`), so it costs a few dozen tokens however large the home is.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta, tzinfo
 from fnmatch import fnmatchcase
+from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util, slugify
 
 from ..home.exposure import is_within, may_tell
@@ -19,7 +20,7 @@ from ..home.states import describe, may_be_of_others
 from ..home.volatility import Holds, Volatility
 from ..search.model import FoundEntity, Query
 from ..search.ranking import relevant
-from ..settings.profile import AUTO, AUTO_TOKENS, ContextMode, Narrowing
+from ..settings.profile import AUTO, AUTO_TOKENS, ContextEntity, ContextMode, Narrowing, Profile
 from ..support.bounds import in_slices
 from ..support.masking import Mask
 from ..support.outages import Outages
@@ -37,6 +38,9 @@ MAX_READ = 2_000  # characters of a message that are looked up: a pasted book wo
 TAINT = "states"  # named by a confirmation if states that others wrote made the conversation careful
 DATE = "%A %Y-%m-%d"
 
+type ToldAs = tuple[str, str, tuple[ContextEntity, ...], str]
+"""What decides how states are told to an agent: its subentry id, and its settings."""
+
 # The home as one reader may see it, and what was made of it: kept as long as the home stays as it is.
 
 
@@ -49,10 +53,10 @@ class View:
     base: HomeSnapshot
     permissions: object = None
     maps: dict[int, HomeMap] = field(default_factory=dict)
-    selections: dict[tuple[object, ...], Selection] = field(default_factory=dict)
+    selections: dict[tuple[ToldAs, int, bool], Selection] = field(default_factory=dict)
     introductions: dict[str, str] = field(default_factory=dict)
-    baselines: dict[tuple[str, int, bool], Baseline] = field(default_factory=dict)
-    modes: dict[tuple[object, ...], ContextMode] = field(default_factory=dict)
+    baselines: dict[tuple[ToldAs, int, bool], Baseline] = field(default_factory=dict)
+    modes: dict[tuple[ToldAs, int, int], ContextMode] = field(default_factory=dict)
 
     async def async_map(self, budget: int, estimate: Estimate) -> HomeMap:
         """Return the home map; the same one for the same budget."""
@@ -65,7 +69,7 @@ class View:
     ) -> Selection:
         """Return what is sent without being asked, within `budget` tokens; remembered while the home stays the same."""
         names = not map_is_full or turn.profile.context_format != "json"
-        key = (turn.profile.subentry_id, budget, names)
+        key = (told_as(turn.profile), budget, names)
         if turn.context_entities is not None:
             return await self._async_select(turn, budget, estimate, names=names)
         if (kept := self.selections.get(key)) is None:
@@ -75,7 +79,7 @@ class View:
     async def async_mode(self, turn: Turn, budget: Budget, estimate: Estimate) -> ContextMode:
         """Return the profile's mode; `auto`: everything if names and states fit their shares, else what is looked up."""
         profile = turn.profile
-        key = (profile.subentry_id, budget.home_map, budget.states)
+        key = (told_as(profile), budget.home_map, budget.states)
         if profile.context_mode != AUTO:
             return ContextMode(profile.context_mode)
         if (kept := self.modes.get(key)) is not None:
@@ -105,7 +109,7 @@ class View:
         ):
             return known
         room = budget.prompt - home_map.tokens - budget.kept - budget.found_later
-        key = (turn.profile.subentry_id, room, home_map.full)
+        key = (told_as(turn.profile), room, home_map.full)
         if (kept := self.baselines.get(key)) is not None:
             return kept
         for (own, other, whole), kept in self.baselines.items():  # where a device is offered another tool, it stays
@@ -239,12 +243,26 @@ class View:
         return lines
 
 
+def told_as(profile: Profile) -> ToldAs:
+    """Return what decides how states are told to an agent: with other settings nothing of before holds."""
+    return profile.subentry_id, profile.context_format, profile.context_entities, profile.timezone
+
+
 class Views:
     """One view for all who may read everything, and one for each other user; the same for each part of the home."""
 
     def __init__(self) -> None:
         """Start with none."""
         self._views: dict[tuple[str | None, tuple[Narrowing, ...]], View] = {}
+
+    @callback
+    def async_forget(self, profile_ids: Collection[str]) -> None:
+        """Forget what was written down for agents that were changed or removed, by subentry id."""
+        for view in self._views.values():
+            made: tuple[dict[Any, Any], ...] = (view.selections, view.baselines, view.modes)
+            for kept in made:
+                for key in [key for key in kept if key[0][0] in profile_ids]:
+                    del kept[key]
 
     async def async_of(self, hass: HomeAssistant, snapshot: HomeSnapshot, turn: Turn) -> View:
         """Return what may be told of the home in a turn; where no user is known, exposure alone decides."""

@@ -125,7 +125,7 @@ class GuardedResolver(AbstractResolver):
 
     def __init__(self, egress: EgressPolicy, resolve: Resolve) -> None:
         """Take the policy and the resolver to ask."""
-        self._egress = egress
+        self.egress = egress
         self._resolve = resolve
 
     @override
@@ -133,7 +133,7 @@ class GuardedResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         found = await self._resolve(host)
-        fitting = [{**result, "port": port} for result in found if self._egress.fits(host, result["host"])]
+        fitting = [{**result, "port": port} for result in found if self.egress.fits(host, result["host"])]
         if found and not fitting:
             raise AddressRefused(host)
         return fitting  # type: ignore[return-value]  # a copy with another port
@@ -233,6 +233,11 @@ class Http:
         self.resolver = GuardedResolver(egress, resolve or resolve_by(hass))
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self.hosts = Hosts(hass)
+
+    async def async_use(self, egress: EgressPolicy) -> None:
+        """Reach these hosts from now on; connections that were made before are closed."""
+        self.egress = self.resolver.egress = egress
+        await self.async_close()
 
     async def async_close(self) -> None:
         """Close every connection."""

@@ -36,6 +36,7 @@ AUTOMATION_LOOP = "automation_loop"
 LLM_API_MISSING = "llm_api_missing"
 PIPELINE_PREFERS_LOCAL = "pipeline_prefers_local"
 NOTHING_EXPOSED = "nothing_exposed"
+CHANGES_FAILED = "changes_failed"
 CUSTOM_TOOL_WRONG = "custom_tool_wrong"
 CUSTOM_TOOL_CLASH = "custom_tool_clash"
 CUSTOM_YAML_WRONG = "custom_yaml_wrong"
@@ -87,6 +88,14 @@ def async_clear(hass: HomeAssistant, prefix: str = "", but_of: Collection[str] =
     """Delete the issues whose key begins with `prefix`, except those of the ids in `but_of`."""
     for domain, issue_id in list(ir.async_get(hass).issues):
         if domain == DOMAIN and issue_id.startswith(prefix) and issue_id.removeprefix(f"{prefix}_") not in but_of:
+            ir.async_delete_issue(hass, DOMAIN, issue_id)
+
+
+@callback
+def async_clear_of(hass: HomeAssistant, of: str) -> None:
+    """Delete all issues of a thing: it is gone."""
+    for domain, issue_id in list(ir.async_get(hass).issues):
+        if domain == DOMAIN and issue_id.endswith(f"_{of}"):
             ir.async_delete_issue(hass, DOMAIN, issue_id)
 
 

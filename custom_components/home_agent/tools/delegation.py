@@ -236,8 +236,14 @@ class Delegation:
     def __init__(
         self, hass: HomeAssistant, profiles: Mapping[str, Profile], agents: Collection[str], depth: int
     ) -> None:
-        """Take the profiles by subentry id, the entity ids of other allowed agents, and the depth."""
+        """Take what `async_use` takes."""
         self._hass = hass
+        self.async_use(profiles, agents, depth)
+
+    @callback
+    def async_use(self, profiles: Mapping[str, Profile], agents: Collection[str], depth: int) -> None:
+        """Take the profiles by subentry id, the entity ids of other allowed agents, and the depth, as they are now."""
+        self.revision += 1
         self._agents = frozenset(agents)
         self._depth = depth
         self._profiles = {

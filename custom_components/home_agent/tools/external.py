@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, override
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -120,9 +120,15 @@ class ExternalModels:
     revision = 0
 
     def __init__(self, models: Mapping[str, Endpoint]) -> None:
-        """Take the endpoints by subentry id."""
+        """Take the endpoints by subentry id; `async_look` is called when they have changed."""
         self._models = models
         self._tools: dict[tuple[str, str], QueryExternalLLM] = {}
+
+    @callback
+    def async_look(self) -> None:
+        """Offer the endpoints as they are now."""
+        self.revision += 1
+        self._tools.clear()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
         """Return the tool; nothing if the profile names no endpoint, or a removed one."""

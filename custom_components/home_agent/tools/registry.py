@@ -87,6 +87,12 @@ class Tools:
         self._known: dict[str, tuple[Profile, list[int], list[HomeAgentTool]]] = {}
         """What each profile may call, by its id, with the revisions of the providers that said so."""
 
+    @callback
+    def async_limit(self, offers: Offers) -> None:
+        """Take the owner's choice of tools as it is now, and ask the providers again."""
+        self._offers = offers
+        self._known.clear()
+
     @property
     def names(self) -> list[str]:
         """Return the names of all tools that the providers can offer, sorted."""

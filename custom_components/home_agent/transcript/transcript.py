@@ -520,10 +520,11 @@ class Transcripts:
         return sum(one.forget(user_id) for key, one in self._transcripts.items() if conversation_id in (None, key[0]))
 
     @callback
-    def async_renew_instructions(self) -> None:
-        """Let every conversation take up the owner's prompt and settings as they are now."""
-        for transcript in self._transcripts.values():
-            transcript.renew()
+    def async_renew_instructions(self, profile_ids: Collection[str] | None = None) -> None:
+        """Let every conversation, or those with these profiles, take up the owner's prompt and settings as they are now."""
+        for (_, profile_id), transcript in self._transcripts.items():
+            if profile_ids is None or profile_id in profile_ids:
+                transcript.renew()
 
     @callback
     def _forget(self, key: tuple[str, str]) -> None:

@@ -216,7 +216,7 @@ async def test_a_server_is_removed(hass: HomeAssistant, library: McpServer) -> N
     await hass.async_block_till_done()
     assert not await tools_of(entry)
     assert entry.runtime_data.mcp_tools.servers == {}
-    assert not before.connected
+    await until(lambda: not before.connected)
 
 
 async def test_a_certificate_that_nobody_vouches_for(

@@ -5,12 +5,15 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 import logging
 import socket
+from types import MappingProxyType
 from typing import Any
 
 from aiohttp import web
+from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.support.errors import McpError
 from custom_components.home_agent.tools.mcp import server as server_module
 from custom_components.home_agent.tools.mcp.sdk import McpSession, async_connect
 from tests.house import health, set_up
@@ -184,3 +187,53 @@ async def test_a_reload_does_not_wait_for_a_token(
     assert "Unloading" not in caplog.text  # what Home Assistant says of tasks that do not end
     assert len(server.asked) == 1
     over.set()
+
+
+async def test_a_session_outlives_what_is_added(hass: HomeAssistant, library: McpServer) -> None:
+    entry = await set_up_servers(hass, with_key(library))
+    server, session, tools = server_of(entry), server_of(entry)._session, await tools_of(entry)
+    asked = library.requests
+    for kind, title, data in (("profile", "Guest", {}), ("mcp_server", "Away", {"url": "http://127.0.0.1:9/mcp"})):
+        added = ConfigSubentry(data=MappingProxyType(data), subentry_type=kind, title=title, unique_id=None)
+        hass.config_entries.async_add_subentry(entry, added)
+        await hass.async_block_till_done()
+    assert await tools_of(entry) == tools
+    hass.config_entries.async_update_subentry(entry, entry.subentries["mcp-1"], title="Books")
+    await hass.async_block_till_done()
+    assert server_of(entry) is server
+    assert server._session is session
+    assert "books_cover" in await tools_of(entry)
+    assert library.requests == asked
+
+
+async def test_a_call_ends_though_its_server_is_removed(hass: HomeAssistant, library: McpServer) -> None:
+    entry = await set_up_servers(hass, with_key(library))
+    server, tool = server_of(entry), (await tools_of(entry))["slow"]
+    call = asyncio.create_task(server.async_call("slow", {"pause": 1.0}, repeatable=False))
+    await asyncio.sleep(0.2)
+    hass.config_entries.async_remove_subentry(entry, "mcp-1")
+    await hass.async_block_till_done()
+    assert not call.done()
+    assert server.usable() == []
+    assert tool not in (await tools_of(entry)).values()
+    assert not (await call).failed
+    await until(lambda: not server.connected)
+    assert server._running is None
+    assert not entry.runtime_data.mcp_tools._left
+
+
+async def test_a_removed_server_does_not_outlive_the_entry(
+    hass: HomeAssistant, library: McpServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = await set_up_servers(hass, with_key(library))
+    server = server_of(entry)
+    call = asyncio.create_task(server.async_call("slow", {"pause": 20.0}, repeatable=False))
+    await asyncio.sleep(0.2)
+    hass.config_entries.async_remove_subentry(entry, "mcp-1")
+    await hass.async_block_till_done()
+    async with asyncio.timeout(5):
+        assert await hass.config_entries.async_unload(entry.entry_id)
+    assert server._running is None
+    with pytest.raises(McpError):
+        await call
+    assert "Unloading" not in caplog.text

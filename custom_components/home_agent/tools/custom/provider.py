@@ -83,6 +83,11 @@ class CustomTools:
                 if found.get(name) is not known:
                     await known.tool.async_retire()
 
+    async def async_use(self, egress: EgressPolicy) -> None:
+        """Let tools reach these hosts from now on."""
+        if egress != self._http.egress:
+            await self._http.async_use(egress)
+
     def check(self, data: Mapping[str, object]) -> None:
         """Raise `CustomToolError` or `probatio.Invalid` if a tool of the UI is invalid."""
         name = self.made_from(data).name

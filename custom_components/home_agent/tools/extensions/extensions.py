@@ -271,7 +271,7 @@ class Extensions:
         """By domain, the same object while its tools are the same."""
         self._schemas: dict[str, tuple[tuple[Extension, ...], str]] = {}
         """By profile: the Light Schema and its extensions."""
-        self._told: frozenset[str] | None = None
+        self._told: Mapping[str, object] | None = None  # the errors in Repairs
 
     async def async_load(self) -> None:
         """Read the folders again and check them; while Home Assistant starts, the check is left for later."""
@@ -317,6 +317,18 @@ class Extensions:
 
         entry.async_on_unload(async_dispatcher_connect(self._hass, _CHANGED, look_again))
         entry.async_on_unload(async_at_started(self._hass, look_again))
+
+    async def async_use(self, offers: Callable[[Profile, HomeAgentTool], bool], off: Collection[str]) -> None:
+        """Take the owner's choice of tools and extensions as it is now, and check all again."""
+        self._offers, self._off = offers, frozenset(map(domain_of, off))
+        self._schemas.clear()
+        self._extensions.clear()
+        self._originals.tools.async_limit(lambda _profile, _tool: True)
+        of_agents = [key for key in self._made if key[0] == ExtensionSource.PROFILE]
+        for key in [key for key in of_agents if key[1] not in self._profiles]:
+            del self._made[key]
+        if self._hass.state is CoreState.running:
+            await self.async_check()
 
     @property
     def names(self) -> list[str]:
@@ -393,9 +405,10 @@ class Extensions:
                     self._extensions[key] = made
                 found[domain] = self._extensions[key]
         by_id = {item.id: item for item in refused}
-        if (ids := frozenset(by_id)) != self._told:
-            self._told = ids
-            issues.async_clear(self._hass, issues.EXTENSION_WRONG, but_of=ids)
+        told = {key: (item.error.translation_key, item.error.translation_placeholders) for key, item in by_id.items()}
+        if told != self._told:
+            self._told = told
+            issues.async_clear(self._hass, issues.EXTENSION_WRONG, but_of=by_id)
             for item in by_id.values():
                 reason = await async_error_text(self._hass, self._hass.config.language, item.error)
                 issues.async_set(self._hass, issues.EXTENSION_WRONG, item.id, name=item.name, reason=reason)

@@ -40,6 +40,7 @@ from .sdk import McpResult, RemoteTool
 from .server import Server, ServerConfig
 from .wire import AUTO, Address
 
+ALLOWED = "allowed_tools"  # key of the tools that may be called though they do not only read
 BEARER, OAUTH2, NO_AUTH = "bearer", "oauth2", "none"
 MAX_DESCRIPTION = 1000  # characters
 MAX_TOLD = 100_000  # characters of all names, descriptions and schemas of one server
@@ -62,12 +63,12 @@ class McpTool(HomeAgentTool):
         )
         self.wire_parameters = schema
         self.remote = remote
-        self._server = server
+        self.server = server
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return a plan without calls, which only the server knows."""
-        if self.remote not in self._server.usable():
+        if self.remote not in self.server.usable():
             raise ToolRefusal(f"{self.name} was changed or removed. It is not available in this conversation.")
         if wrong := wrong_arguments(self.wire_parameters, args):
             raise ToolRefusal(f"Wrong arguments: {wrong}.")
@@ -75,7 +76,7 @@ class McpTool(HomeAgentTool):
         return Plan(
             action=ActionClass.READ if reads else ActionClass.SENSITIVE,
             reasons=() if reads else (DESTRUCTIVE,),
-            subject=f"{self.title} ({self._server.config.title})",
+            subject=f"{self.title} ({self.server.config.title})",
             version=self.remote.version,
             outside=True,
         )
@@ -84,10 +85,10 @@ class McpTool(HomeAgentTool):
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Call the tool and return its result. Raises `ToolRefusal`."""
         try:
-            answer = await self._server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
+            answer = await self.server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
         except McpError as err:
-            raise refusal_of(err, self._server.config.title, self._server.mask) from err
-        mask = self._server.mask  # again, as the key may have been renewed
+            raise refusal_of(err, self.server.config.title, self.server.mask) from err
+        mask = self.server.mask  # again, as the key may have been renewed
         return bounded(cleaned_json(mask.text(said_by(answer, mask))))
 
 
@@ -117,14 +118,46 @@ class McpTools:
         self._made_from: object = None  # the servers' lists and the other tools' names of `_tools`
         self.revision = 0
         self.servers: dict[str, Server] = {}
-        for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER):
-            config = ServerConfig(
-                subentry_id=subentry.subentry_id,
-                title=subentry.title,
-                address=address_from(subentry.data, self._http, subentry.title),
-                allowed=frozenset(subentry.data.get("allowed_tools") or ()),
+        self._addresses: dict[str, Mapping[str, Any]] = {}  # what each server's address was made from
+        self._left: set[Server] = set()
+        """Servers that were removed or moved; they are disconnected when their calls have ended."""
+        self._hass = hass
+        self._look()
+
+    def _look(self) -> list[Server]:
+        """Have a server for each subentry as it is now, the same one where the address is the same; return those that are gone."""
+        before, self.servers = self.servers, {}
+        addresses, self._addresses = self._addresses, {}
+        for subentry in self._entry.get_subentries_of_type(SUBENTRY_MCP_SERVER):
+            key, allowed = subentry.subentry_id, frozenset[str](subentry.data.get(ALLOWED) or ())
+            written = {name: value for name, value in subentry.data.items() if name != ALLOWED}
+            self._addresses[key] = written
+            if key in before and addresses[key] == written:
+                self.servers[key] = before.pop(key)
+                if (self.servers[key].config.title, self.servers[key].config.allowed) != (subentry.title, allowed):
+                    self.servers[key].async_rename(subentry.title, allowed)
+                continue
+            address = address_from(subentry.data, self._http, subentry.title)
+            config = ServerConfig(subentry_id=key, title=subentry.title, address=address, allowed=allowed)
+            self.servers[key] = Server(self._hass, config, self._changed)
+        return [*before.values()]
+
+    @callback
+    def async_look_again(self) -> None:
+        """Connect to servers that were added or moved, and leave those that are gone; all others stay connected."""
+        for server in self._look():
+            self._left.add(server)
+            leaving = self._async_leave(server)
+            self._entry.async_create_background_task(
+                self._hass, leaving, f"home_agent leave {server.config.subentry_id}"
             )
-            self.servers[subentry.subentry_id] = Server(hass, config, self._changed)
+        self._made_from = None
+        self._changed()
+        self.async_start()
+
+    async def _async_leave(self, server: Server) -> None:
+        await server.async_leave()
+        self._left.discard(server)
 
     @property
     def names(self) -> list[str]:
@@ -142,7 +175,7 @@ class McpTools:
 
     async def async_close(self) -> None:
         """Disconnect the servers, then the client of their tokens, which a new connection would open again."""
-        await asyncio.gather(*(server.async_stop() for server in self.servers.values()))
+        await asyncio.gather(*(server.async_stop() for server in (*self.servers.values(), *self._left)))
         await self._http.async_close()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[McpTool]:
@@ -182,7 +215,7 @@ class McpTools:
             offered.add(key)
             told[server] += size
             known = self._tools.get(key)
-            same = known is not None and known.name == name and known.remote == remote
+            same = known is not None and known.name == name and known.remote == remote and known.server is server
             yield key, known if known is not None and same else McpTool(server, remote, name, schema)
         for server, names in left_out.items():
             LOGGER.warning(

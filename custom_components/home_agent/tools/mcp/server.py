@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -20,6 +20,7 @@ from .sdk import McpResult, McpSession, RemoteTool, async_connect
 from .wire import CONNECT_TIMEOUT, Address, ConnectionWatch
 
 AT_ONCE = 2  # calls to one server
+PATIENCE = 30.0  # seconds for calls to a server that was removed or changed
 CHECK = 30.0  # seconds until a quiet server is pinged
 REFRESH = 10  # pings until the tools are listed again: most servers do not report changes
 FIRST_DELAY = 5.0  # seconds until the next attempt, doubled with each
@@ -57,6 +58,7 @@ class Server:
         self._running: asyncio.Task[None] | None = None
         self._left = False
         self._free = asyncio.Semaphore(AT_ONCE)
+        self._calls: set[asyncio.Future[None]] = set()  # done when a call has ended
         self._breaker = CircuitBreaker(f"The MCP server {config.title}")
 
     @property
@@ -87,6 +89,22 @@ class Server:
             self._next.cancel()
         issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
 
+    async def async_leave(self) -> None:
+        """Disconnect for good when the calls that run have ended, after `PATIENCE` seconds at the latest."""
+        self.tools = ()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while self._calls:
+                    await asyncio.wait(self._calls)
+        await self.async_stop()
+
+    @callback
+    def async_rename(self, title: str, allowed: frozenset[str]) -> None:
+        """Take another title, and the tools that may be called though they do not only read; the connection stays."""
+        self.config = replace(self.config, title=title, allowed=allowed)
+        self._breaker.name = f"The MCP server {title}"
+        self._on_change()
+
     async def async_ready(self) -> None:
         """Wait until its tools can be called, at once after a failed attempt. Raises the `McpError` of that attempt."""
         if self._session is not None:
@@ -105,15 +123,21 @@ class Server:
 
     async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> McpResult:
         """Return a result. Raises `McpError`. A `repeatable` call is repeated once after a lost connection."""
-        async with self._free:
-            watch = self._watch
-            try:
-                return await self._async_call(watch, name, arguments)
-            except McpError:
-                if not repeatable or not watch.lost.is_set():
-                    raise
-            await self.async_ready()
-            return await self._async_call(self._watch, name, arguments)
+        ended = self._hass.loop.create_future()
+        self._calls.add(ended)
+        try:
+            async with self._free:
+                watch = self._watch
+                try:
+                    return await self._async_call(watch, name, arguments)
+                except McpError:
+                    if not repeatable or not watch.lost.is_set():
+                        raise
+                await self.async_ready()
+                return await self._async_call(self._watch, name, arguments)
+        finally:
+            self._calls.discard(ended)
+            ended.set_result(None)
 
     async def _async_call(self, watch: ConnectionWatch, name: str, arguments: Mapping[str, Any]) -> McpResult:
         if self._session is None:
