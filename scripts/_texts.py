@@ -42,7 +42,7 @@ NO_LABELS = re.compile(r"data_description|^services\.\w+\.fields\.\w+\.descripti
 SENTENCES = re.compile(r"\.(?:description|message)$|\.data_description\.\w+$|\.(?:error|abort)\.\w+$")
 """Paths of what is read as text, and therefore ends like text."""
 FRAGMENTS = re.compile(
-    r"^exceptions\.(?:confirm_(?!question|more$|only|tainted|pin|rejected|expired|not_yours|changed|is$|done|partly|failed|via)\w+"
+    r"^exceptions\.(?:done_\w+|source_\w+|spoken_quote|confirm_(?!question|more$|only|tainted|pin|rejected|expired|not_yours|changed|is$|done|partly|failed|via)\w+"
     r"|kept_\w+|tool_(?!failed|not_found|refused)\w+|undo_more|activity_\w+|setting_\w+|origin_\w+|value_\w+|phrase_row\w*)\.message$"
 )
 """Messages that become a part of another one."""

@@ -23,8 +23,8 @@ async def house_with_activity(recorder_mock: Recorder, hass: HomeAssistant, hous
 
 
 @pytest.mark.parametrize(("language", "message"), [
-    ("en", "ran Turn on light on Bed Light (conversation {})"),
-    ("de", "hat Leuchte einschalten für Bed Light ausgeführt (Gespräch {})"),
+    ("en", "turned on Bed Light"),
+    ("de", "hat Bed Light eingeschaltet"),
 ])  # fmt: skip
 @pytest.mark.parametrize("with_model", [True, False])
 async def test_an_action_stands_under_the_name_of_the_agent(
@@ -45,14 +45,14 @@ async def test_an_action_stands_under_the_name_of_the_agent(
     if with_model:
         llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"}), text("On."))
     said = "turn on the bed light" if with_model or language == "en" else "Schalte das Bed Light ein"
-    result = await say(hass, said, context=Context(user_id=hass_admin_user.id), language=language)
+    await say(hass, said, context=Context(user_id=hass_admin_user.id), language=language)
     await async_wait_recording_done(hass)
     client = await hass_ws_client(hass)
     await client.send_json_auto_id({"type": "logbook/get_events", "start_time": began.isoformat()})
     rows = (await client.receive_json())["result"]
     [ours] = [row for row in rows if row.get("domain") == "home_agent"]
     assert ours["name"] == "Home Agent"
-    assert ours["message"] == message.format(result.conversation_id)
+    assert ours["message"] == message
     assert ours["entity_id"] == "conversation.home_agent"
     assert ours["context_user_id"] == hass_admin_user.id
     [light] = [row for row in rows if row.get("entity_id") == "light.bed_light"]
@@ -83,8 +83,8 @@ async def test_reading_is_no_action(hass: HomeAssistant, house: None, llm_server
 
 
 @pytest.mark.parametrize(("language", "words", "message"), [
-    ("en", "The bed light is called moon lamp", "ran Propose a name on Bed Light (conversation {})"),
-    ("de", "Bed Light heißt auch Mondlampe", "hat Name vorschlagen für Bed Light ausgeführt (Gespräch {})"),
+    ("en", "The bed light is called moon lamp", "ran Propose a name on Bed Light"),
+    ("de", "Bed Light heißt auch Mondlampe", "hat Name vorschlagen für Bed Light ausgeführt"),
 ])  # fmt: skip
 async def test_a_name_stands_there_as_well_without_the_name(
     hass: HomeAssistant,
@@ -100,11 +100,9 @@ async def test_a_name_stands_there_as_well_without_the_name(
     await translation.async_load_integrations(hass, {"light", "home_agent"})
     await set_up(hass)
     began = dt_util.utcnow()
-    result = await say(hass, words, context=Context(user_id=hass_read_only_user.id), language=language)
+    await say(hass, words, context=Context(user_id=hass_read_only_user.id), language=language)
     await async_wait_recording_done(hass)
     client = await hass_ws_client(hass)
     await client.send_json_auto_id({"type": "logbook/get_events", "start_time": began.isoformat()})
     rows = (await client.receive_json())["result"]
-    assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [
-        message.format(result.conversation_id)
-    ]
+    assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [message]

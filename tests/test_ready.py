@@ -350,7 +350,7 @@ async def test_strangers_words_read_ahead_count(hass: HomeAssistant, llm_server:
     assert "please open the door" in user(llm_server)
     await speak(hass, satellite, "Thank you very much")
     (asked,) = entry.runtime_data.sources.asked.values()
-    assert asked.record.taints == {"states"}
+    assert asked.record.taints == {"switch.decorative_lights"}
 
 
 async def test_what_was_read_is_kept_while_its_agent_stays_as_it_is(

@@ -470,8 +470,7 @@ async def test_two_that_need_a_yes_are_one_question_in_the_order_of_the_message(
     world.parts.plan(CHEF, ADD)
     result = await world.say("turn on the bed light and add milk")
     assert speech(result) == (
-        "Bed Light is off. Do all of this: Turn on light: Bed Light; "
-        "run CHEFBYTE_UPDATE_ITEM (item: “milk”, quantity: “1 gallon”)?"
+        "Bed Light is off. Turn on Bed Light and run CHEFBYTE_UPDATE_ITEM (item: “milk”, quantity: “1 gallon”)?"
     )
     assert (state_of(world.hass, LIGHT), "milk" in world.kitchen.items) == ("off", False)
     await world.say("yes", result.conversation_id)

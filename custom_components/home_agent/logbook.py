@@ -8,6 +8,8 @@ from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, Event, HomeAssist
 from homeassistant.helpers.translation import LOCALE_EN, async_get_cached_translations
 
 from .policy.effects import KINDS
+from .policy.effects.service_call import WORDS, verb_of
+from .policy.effects.wording import name_of
 from .support.const import DOMAIN
 from .turn.events import ACTION_EXECUTED
 
@@ -22,18 +24,22 @@ def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[s
 
     @callback
     def describe(event: Event[Mapping[str, Any]]) -> dict[str, str]:
-        """Return agent, action, entities and conversation, in Home Assistant's language."""
-        data = event.data
+        """Return the agent and what it did with which entities, in Home Assistant's language."""
+        data, succeeded = event.data, bool(event.data.get("success"))
         states = [hass.states.get(str(item)) for item in data.get("entity_ids", ())]
-        named = [state.name for state in states if state is not None]
+        named = [name_of(state) for state in states if state is not None]
         names = ", ".join(named[:MAX_NAMES]) + (", …" if len(named) > MAX_NAMES else "")
         domain = next(iter(data.get("entity_ids", ())), "").partition(".")[0]
-        called = dict.fromkeys(_name_of(hass, str(action), domain) for action in data.get("actions", ()))
-        actions = ", ".join(called) or str(data.get("tool"))
-        key = ("activity_on" if names else "activity_run") if data.get("success") else "activity_failed"
-        message = _text(hass, "exceptions", DOMAIN, f"exceptions.{key}.message").format_map(
-            {"actions": actions, "names": names, "conversation": data.get("conversation_id", "")}
-        )
+        done = dict.fromkeys(str(action) for action in data.get("actions", ()))
+        verbs = {verb_of(action) for action in done}
+        if names and len(verbs) == 1 and (verb := verbs.pop()):  # as people say it: "turned on Bed Light"
+            actions = _sentence(hass, WORDS[verb][int(succeeded)], names=names)
+            message = _sentence(hass, "activity_done" if succeeded else "activity_not_done", actions=actions)
+        else:
+            called = dict.fromkeys(_name_of(hass, action, domain) for action in done)
+            actions = ", ".join(called) or str(data.get("tool"))
+            key = ("activity_on" if names else "activity_run") if succeeded else "activity_failed"
+            message = _sentence(hass, key, actions=actions, names=names)
         described = {LOGBOOK_ENTRY_NAME: str(data.get("profile", "")), LOGBOOK_ENTRY_MESSAGE: message}
         if agent := data.get("entity_id"):
             described[LOGBOOK_ENTRY_ENTITY_ID] = str(agent)
@@ -42,13 +48,17 @@ def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[s
     async_describe_event(DOMAIN, ACTION_EXECUTED, describe)
 
 
+def _sentence(hass: HomeAssistant, key: str, **placeholders: str) -> str:
+    return _text(hass, "exceptions", DOMAIN, f"exceptions.{key}.message").format_map(placeholders)
+
+
 def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
     """Return Home Assistant's name of an action (in the domain `of` for `homeassistant`), or `domain.action`."""
     domain, _, service = action.partition(".")
     domain = of if domain == HOMEASSISTANT_DOMAIN and of else domain
     for kind in KINDS.values():
         if action in kind.activity:
-            return _text(hass, "exceptions", DOMAIN, f"exceptions.{kind.activity[action]}.message")
+            return _sentence(hass, kind.activity[action])
     path = f"services.{service}.name"
     name = _text(hass, "services", domain, path)
     return action if name.endswith(path) else name

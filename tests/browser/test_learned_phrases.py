@@ -27,16 +27,16 @@ ISSUES = json.loads((ROOT / "custom_components/home_agent/translations/en.json")
 PROPOSED, DOUBTED = ISSUES["phrases_proposed"], ISSUES["phrases_doubted"]
 BED, KITCHEN, CEILING = "light.bed_light", "light.kitchen_lights", "light.ceiling_lights"
 COSY, RISE = "Make it cosy", "Rise and shine"
-LAIR = "Our lair”: Turn on TV <details><summary>more</summary> **now** [x](/y)"
+LAIR = "Our lair”: turn on TV <details><summary>more</summary> **now** [x](/y)"
 CALLS: Mapping[str, Mapping[str, Any]] = {
     COSY: {"action": "turn_on", "entity_id": BED, "parameters": {"brightness_pct": 30}},
     RISE: {"action": "turn_on", "entity_id": KITCHEN},
     LAIR: {"action": "turn_off", "entity_id": CEILING},
 }
 SHOWN = {
-    COSY: f"For “{COSY}”: Turn on light: Bed Light (brightness pct: 30)",
-    RISE: f"For “{RISE}”: Turn on light: Kitchen Lights",
-    LAIR: f"For “{LAIR}”: Turn off light: Ceiling Lights",
+    COSY: f"For “{COSY}”: turn on Bed Light (brightness pct: 30)",
+    RISE: f"For “{RISE}”: turn on Kitchen Lights",
+    LAIR: f"For “{LAIR}”: turn off Ceiling Lights",
 }
 BEFORE = {BED: "off", KITCHEN: "off", CEILING: "on"}
 MODEL = "As you like."

@@ -63,11 +63,11 @@ async def test_what_it_did_last_is_told_to_who_asked_for_it(hass: HomeAssistant,
     await say(hass, "turn on the kitchen lights", context=Context(user_id=hass_admin_user.id))
     told = speech(await say(hass, "What did you just do?", context=Context(user_id=hass_admin_user.id)))
     assert told.startswith("The last thing I did, at ")
-    assert told.endswith(": turn on Kitchen Lights.")
+    assert told.endswith(": I turned on Kitchen Lights.")
     told = speech(
         await say(hass, "Was hast du gerade getan?", language="de", context=Context(user_id=hass_admin_user.id))
     )
-    assert told.endswith(": Kitchen Lights einschalten.")
+    assert told.endswith(": Ich habe Kitchen Lights eingeschaltet.")
     await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
     assert speech(await say(hass, "what did you do", context=other)) == nothing
 

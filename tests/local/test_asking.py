@@ -249,7 +249,7 @@ async def test_who_asks_back_is_told_why_and_asked_once_more(
 async def test_after_an_explanation_yes_counts(hass: HomeAssistant, alice: Context) -> None:
     await set_up(hass)
     asked = await say(hass, "unlock the front door", context=alice)
-    await say(hass, "maybe", asked.conversation_id, context=alice)
+    await say(hass, "what?", asked.conversation_id, context=alice)
     assert speech(await say(hass, "yes", asked.conversation_id, context=alice)) == "Done. Front Door is unlocked."
 
 

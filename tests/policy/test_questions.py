@@ -96,7 +96,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
     (
         call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
         "en",
-        "Garage is closed. Set cover position: Garage (position: 50)?",
+        "Garage is closed. Set Garage (position: 50)?",
     ),
     (call(("script", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
     (call(("homeassistant", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
@@ -119,7 +119,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
     (
         call(("automation", "turn_off", ("automation.leaving",))),
         "en",
-        "Leave home is on. Turn off automation: Leave home?",
+        "Leave home is on. Turn it off?",
     ),
     (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Entriegeln?"),
     (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Öffnen?"),
@@ -155,7 +155,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
     (
         call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
         "es",
-        "Garage: cerrado. ¿Establecer posición de persiana: Garage (position: 50)?",
+        "Garage: cerrado. ¿Ajustar Garage (position: 50)?",
     ),
     # Where Home Assistant does not say all of it: English.
     (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
@@ -220,10 +220,7 @@ async def test_what_a_tool_cannot_do_without_is_told_first(hass: HomeAssistant, 
 async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",))), call(("cover", "open_cover", ("cover.garage",)))]
     question = await async_question(hass, make_turn(), waiting, with_pin=True)
-    assert (
-        question
-        == "Front Door is locked. Garage is closed. Do all of this: unlock Front Door; open Garage? What's the PIN?"
-    )
+    assert question == "Front Door is locked. Garage is closed. Unlock Front Door and open Garage? What's the PIN?"
 
 
 @pytest.mark.parametrize("language", [
@@ -321,8 +318,16 @@ async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: 
     question = await async_question(
         hass, turn, [call(("lock", "unlock", ("lock.front",)), why=("unlock", TAINTED))], with_pin=False
     )
-    assert question.startswith("This conversation contains text from an untrusted source (browse, read_mail).")
-    assert question.endswith("Front Door is locked. Unlock it?")
+    because = "To be safe, because I've read text that may come from outside"
+    assert question == f"{because}: Front Door is locked. Unlock it?"
+    question = await async_question(
+        hass,
+        turn,
+        [call(("lock", "unlock", ("lock.front",)), why=("unlock", TAINTED))],
+        with_pin=False,
+        sources={"read_mail": "Mail"},
+    )
+    assert question == f"{because} (“Mail”): Front Door is locked. Unlock it?"
 
 
 async def test_long_values_are_cut(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -92,7 +92,7 @@ async def test_undo_takes_the_name_away_again_and_nothing_else(hass: HomeAssista
     await say(hass, "yes", "c1", context=admin)
     assert aliases(hass) == ["reading light", er.COMPUTED_NAME, "moon lamp"]
     done = await say(hass, "what did you do?", "c1", context=admin)
-    assert "call Bed Light “moon lamp” as well" in speech(done)
+    assert "called Bed Light “moon lamp” as well" in speech(done)
     undone = await say(hass, "undo", "c1", context=admin)
     assert speech(undone) == "Bed Light is no longer called “moon lamp”."
     assert aliases(hass) == ["reading light", er.COMPUTED_NAME]
@@ -368,8 +368,9 @@ async def test_text_from_outside_needs_a_question(hass: HomeAssistant, llm_serve
         transcript.taints.add("read_mail")
     llm_server.plan(tool_call("teach_name", {"target": BED, "name": "moon lamp"}))
     asked = await say(hass, "Do what the mail says", "c1", context=alice)
-    assert "Ask an administrator to call Bed Light “moon lamp” as well?" in speech(asked)
-    assert "read_mail" in speech(asked)
+    assert "ask an administrator to call Bed Light “moon lamp” as well?" in speech(asked)
+    assert "read_mail" not in speech(asked)
+    assert speech(asked).startswith("To be safe")
     assert proposals(hass) == 0
     assert "I've proposed" in speech(await say(hass, "yes", "c1", context=alice))
     assert proposals(hass) == 1

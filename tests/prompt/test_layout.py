@@ -251,8 +251,8 @@ def test_states_of_instructions_count_as_told() -> None:
     inputs = replace(
         NOTHING, selection=Selection([LAMP]), listed={"light.desk": KnownState("on", ON)}, states={"light.desk": ON}
     )
-    text, told, others_wrote = states_in_instructions(inputs)
-    assert (text, list(told), others_wrote) == ('{"light.desk":"on"}', ["light.desk"], False)
+    text, told, taints = states_in_instructions(inputs)
+    assert (text, list(told), taints) == ('{"light.desk":"on"}', ["light.desk"], frozenset())
     again = layout(replace(inputs, instructions=Instructions(owner=ANNA, text=text, told=told)))
     assert "states" not in data(again)
 
@@ -261,7 +261,7 @@ def test_states_of_instructions_count_as_told() -> None:
 def test_long_texts_of_the_home_count_as_those_of_others(state: str, others: bool) -> None:
     now = State("light.desk", state)
     made = layout(replace(NOTHING, mode=ContextMode.RETRIEVED, found=[LAMP], states={"light.desk": now}))
-    assert made.others_wrote is others
+    assert made.taints == ({"light.desk"} if others else set())
 
 
 @pytest.mark.parametrize(("baseline", "instructions", "message", "room"), [

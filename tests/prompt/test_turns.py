@@ -192,7 +192,7 @@ async def test_a_conversation_that_read_a_calendar_asks_before_it_unlocks(
     unlock = {"action": "turn_off", "entity_id": "lock.front_door"}
     llm_server.plan(tool_call("ha_control", unlock))
     result = await say(hass, "What events are there?", context=Context(user_id=hass_admin_user.id))
-    assert "events" in speech(result)
+    assert "(“Family”)" in speech(result)
     assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
 
 

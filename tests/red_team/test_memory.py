@@ -67,7 +67,7 @@ async def test_a_page_wants_memory(hass: HomeAssistant, witness: Witness, start:
     witness.server.plan(tool_call("ask", {"a": "x"}), tool_call("store_memory", {"content": WISH}))
     asked = await say(hass, "what does the page say?", context=alice)
     assert WISH in speech(asked)
-    assert "(ask)" in speech(asked)
+    assert "(“ask”)" in speech(asked)
     assert kept(hass) == []
     await say(hass, "no", asked.conversation_id, context=alice)
     assert kept(hass) == []
@@ -84,7 +84,7 @@ async def test_a_memory_of_a_page(hass: HomeAssistant, witness: Witness, start: 
     witness.server.plan(tool_call("recall_memory", {}), tool_call("ha_control", UNLOCK))
     later = await say(hass, "and now?", context=alice)
     assert speech(later).endswith("Unlock it?")
-    assert "(ask)" in speech(later)
+    assert "(“ask”)" in speech(later)
 
 
 @pytest.mark.parametrize("name", ["store_memory", "forget_memory"])

@@ -24,8 +24,9 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import add_shopping_list, expert_llm, say, speech
+from tests.house import expert_llm, say, speech
 from tests.llm_server import LLMServer, Reply, endless, error, text, tool_call, tool_calls
+from tests.prompt.calendars import ToDo, add, task
 from tests.tools.custom.rest_server import Answer, answer
 from tests.tools.mcp.conftest import is_connected, server_of, subentry, until
 from tests.tools.mcp.hostile import TOOL, Hostile, stream
@@ -62,8 +63,8 @@ class Shared(CalendarEntity):
 
 
 async def a_list(hass: HomeAssistant) -> None:
-    """Put an order onto the shopping list."""
-    await add_shopping_list(hass, ORDER)
+    """Put an order onto a list that others write, too."""
+    await add(hass, ToDo("Shopping list", task(ORDER)))
 
 
 async def a_calendar(hass: HomeAssistant) -> None:

@@ -15,6 +15,7 @@ from homeassistant.helpers.start import async_at_started
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
 from ..home.domains import DOMAINS, NAMED, UNKNOWN
+from ..home.foreign import ForeignTexts
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import TaughtNames
 from ..home.volatility import Volatility
@@ -68,7 +69,9 @@ from .registry import Registry
 from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
-KEPT = (ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, Memories, AddedDocuments)
+KEPT = (
+    ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +177,7 @@ def _sources(
         volatility=Volatility(hass),
         system_prompts=SystemPrompts(hass, calendar),
         lookup=Lookup(find=finder.async_find, habits=habits),
-        providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(memories)),
+        providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(hass, memories)),
         documents=documents,
     )
 

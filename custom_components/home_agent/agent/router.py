@@ -201,7 +201,7 @@ async def _async_split(exchange: Exchange) -> Answer | None:
         endpoint=endpoint,
         extensions={extension.name: extension for extension in extensions},
         schema=await runtime.extensions.async_light_schema(turn.profile, llm_context),
-        remembers=Providers(MemoryProvider(runtime.memories)),
+        remembers=Providers(MemoryProvider(exchange.hass, runtime.memories)),
     )
     try:
         await endpoint.async_work(routed.async_run(), "answer in parts")

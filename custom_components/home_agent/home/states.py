@@ -98,9 +98,9 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
 
 
 def may_be_of_others(state: State, attributes: Iterable[str] | None = None) -> bool:
-    """Return whether the state or these attributes may hold text of people outside the home.
+    """Return whether the state or these attributes may hold text of people outside the home, by the domain or the text's length.
 
-    None: all attributes, and items or events. The domain's record tells it, or the length of a text.
+    None: all attributes, and items or events. Whether it is foreign to a reader is known to `home/foreign.py`.
     """
     record, known = DOMAINS.get(state.domain, UNKNOWN), state.attributes
     names = known.keys() - _DULL if attributes is None else {*attributes} & known.keys()

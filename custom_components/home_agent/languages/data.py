@@ -219,6 +219,7 @@ class LanguageData:
     courtesies: Sequence[str] = ()
     confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asks_back: Sequence[str] = ()
+    wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pin_words: Sequence[str] = ()

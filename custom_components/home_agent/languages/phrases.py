@@ -40,7 +40,9 @@ class ReplyKind(Enum):
     YES = "yes"
     NO = "no"
     ASKS = "asks"
-    """Neither: it asks back ("what?", "really?") or wavers, and gets an explanation."""
+    """Neither: it asks back ("what?", "really?"), and gets an explanation."""
+    WAVERS = "wavers"
+    """Neither ("maybe"): the question is dropped, so that no later word is a yes to it."""
     OTHER = "other"
     """Something else: the question is dropped and the words are a request of their own."""
 
@@ -81,6 +83,8 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
     kind = ReplyKind.OTHER
     if kinds is not None and ReplyKind.NO in kinds:
         kind = ReplyKind.NO
+    elif kinds is not None and ReplyKind.WAVERS in kinds:
+        kind = ReplyKind.WAVERS
     elif kinds is not None and (digits or (ReplyKind.YES in kinds and ReplyKind.ASKS not in kinds and not asks_back)):
         kind = ReplyKind.YES
     elif (asks_back and not words) or (kinds and not {ReplyKind.ASKS, ReplyKind.YES}.isdisjoint(kinds)):
@@ -376,6 +380,7 @@ def _phrases_of(code: str) -> _PhraseWords:
     answers: dict[tuple[str, ...], ReplyKind] = {}
     for kind, listed in (
         (ReplyKind.ASKS, (*english.asks_back, *own.asks_back)),
+        (ReplyKind.WAVERS, (*english.wavers, *own.wavers)),
         (ReplyKind.OTHER, data.courtesies),
         (ReplyKind.YES, (*english.yes_everywhere, *data.yes)),
         (ReplyKind.NO, (*english.no, *data.no)),

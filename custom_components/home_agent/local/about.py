@@ -11,7 +11,7 @@ from ..home.exposure import is_exposed, may_know
 from ..languages.data import ENGLISH
 from ..languages.phrases import SelfQuestion
 from ..policy.journal import ActionJournal, JournalEntry
-from ..policy.questions import async_done
+from ..policy.questions import async_did, async_done
 from ..policy.undo import seen_by
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.turn import Answer, Turn, zone_of_turn
@@ -79,4 +79,4 @@ async def _async_words(hass: HomeAssistant, turn: Turn, action: JournalEntry) ->
     if not effects:
         words = action.words[:MAX_WORDS]
         return f"“{words}…”" if len(action.words) > MAX_WORDS else f"“{words}”"
-    return await async_done(hass, turn.speaks, effects)
+    return await (async_did if action.success else async_done)(hass, turn.speaks, effects)

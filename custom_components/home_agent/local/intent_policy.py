@@ -16,6 +16,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
 from ..languages.phrases import is_altered, is_asking, is_question
 from ..policy.confirmation import Call, NobodyConfirms
@@ -112,7 +113,8 @@ class Allowed:
         turn = sentence.turn
         if response.error_code is not None:
             self.write.fail()
-            turn.record.taints.add(self.recognised.name)  # why it failed is told in the words of a device
+            if self.recognised.name not in TIMERS and not fails_in_own_words(sentence.hass, self.write.targets):
+                turn.record.taints.add(self.recognised.name)  # why it failed is told in the words of a device
             return
         outcomes = await self.write.async_outcomes()
         if not (denied := [item for item, outcome in outcomes.items() if outcome in NOT_FOLLOWED]):

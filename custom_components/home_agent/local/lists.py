@@ -9,7 +9,8 @@ from homeassistant.components.todo.const import ATTR_ITEM
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent
 
-from ..home.states import detail_call, details_from_response, may_be_of_others
+from ..home.foreign import async_reader, note_read
+from ..home.states import detail_call, details_from_response
 from ..languages.data import data_of
 from ..languages.phrases import is_order
 from ..support.localize import async_text
@@ -115,8 +116,8 @@ async def read_list(sentence: Sentence) -> Result:
     rows = next(iter(details_from_response(call, answer).values()))
     rows = rows if isinstance(rows, list) else []
     items = [str(row["summary"]) for row in rows if isinstance(row, dict) and row.get("summary")]
-    if may_be_of_others(state):
-        turn.record.taints.add(intent.INTENT_GET_STATE)
+    turn.record.taints |= (await async_reader(hass, turn.user)).taints_of(state)
+    note_read(hass, turn, items)
     told = ", ".join([*items[:MAX_ITEMS], *(["…"] if len(items) > MAX_ITEMS else [])])
     key = "local_list_items" if items else "local_list_empty"
     response.async_set_speech(await async_text(hass, turn.language, key, target=state.name, items=told))

@@ -35,7 +35,7 @@ from ..turn import events
 from ..turn.turn import Owner, Turn
 from .filters import async_shown_by_home, meaningful_words, rejected_because
 from .memories import Memories
-from .record import TAINTED, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
+from .record import Draft, Memory, MemorySource, MemoryType, Scope, cleaned, marked
 
 QUIET = 20.0  # seconds without a word to any model, after which the model is asked
 APART = 30.0  # seconds from one request to the next
@@ -353,6 +353,7 @@ class Extractor:
         figures.candidates = len(candidates)
         ids = {f"m{number}": item.id for number, item in enumerate(known, 1)}
         drafts: list[Draft] = []
+        author, taints = await self.memories.async_provenance(turn, None)
         reasons = await self.hass.async_add_executor_job(  # the first time much is compiled
             lambda: [rejected_because(candidate, self.settings, turn.language) for candidate in candidates]
         )
@@ -364,16 +365,14 @@ class Extractor:
                 length, where = len(candidate.content), turn.conversation_id  # no text in a log
                 LOGGER.debug("Not worth remembering (%s): %d characters, conversation %s", reason, length, where)
                 continue
-            metadata = dict(candidate.metadata)
-            if turn.record.taints:
-                metadata[TAINTED] = [*sorted(turn.record.taints)]
             drafts.append(
                 replace(
                     candidate,
                     owner=scope.owner,
                     language=turn.language,
                     source_conversation_id=turn.conversation_id,
-                    metadata=metadata,
+                    author=author,
+                    metadata=marked(candidate.metadata, taints),
                     replaces=frozenset(ids[key] for key in candidate.replaces if key in ids),
                 )
             )

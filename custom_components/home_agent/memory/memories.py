@@ -15,6 +15,7 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
+from ..home.foreign import DEVICE, async_taints_of_author
 from ..search.index import FOLLOW_UP
 from ..settings.memory import USER, MemorySettings
 from ..support.const import LOGGER
@@ -23,7 +24,19 @@ from ..support.kept import Change, Kept
 from ..support.storage import StoredFile
 from ..turn.turn import Turn
 from .recall import LEAST, MemoryMeans, Recall, searched
-from .record import ALL, MAX_CONTENT, Added, Draft, FoundMemory, Memory, MemorySource, MemoryType, Scope, cleaned
+from .record import (
+    ALL,
+    MAX_CONTENT,
+    Added,
+    Draft,
+    FoundMemory,
+    Memory,
+    MemorySource,
+    MemoryType,
+    Scope,
+    cleaned,
+    marked,
+)  # fmt: skip
 from .replacing import differs, merged, supersedes
 
 BOOST = 0.05  # what an access adds to the importance
@@ -249,6 +262,12 @@ class Memories(Kept[Memory]):
 
     # Write
 
+    async def async_provenance(self, turn: Turn | None, user_id: str | None) -> tuple[str, set[str]]:
+        """Return the author of what is written now, in a turn or by a user's action, and its taints."""
+        author = (turn.owner.user_id if turn is not None else user_id) or DEVICE
+        taints = await async_taints_of_author(self._hass, author)
+        return author, taints | (turn.record.taints if turn is not None else set())
+
     async def async_add(self, drafts: Sequence[Draft]) -> list[Added]:
         """Remember something; return what became of each draft, in their order.
 
@@ -303,7 +322,10 @@ class Memories(Kept[Memory]):
         return Added(memory=memory, outcome="added", replaced=replaced, dropped=dropped)
 
     async def async_update(self, memory_id: str, **changes: Any) -> Memory:
-        """Change fields of a memory by their names, and return it. Raises `MemoriesError` for an unknown id or an unusable text."""
+        """Change fields of a memory by their names, or its `taints`, and return it.
+
+        Raises `MemoriesError` for an unknown id or an unusable text.
+        """
         await self.async_load()
         async with self._changing:
             if (memory := self._rows.get(memory_id)) is None:
@@ -312,6 +334,8 @@ class Memories(Kept[Memory]):
                 changes["content"] = content = cleaned(changes["content"])
                 if not content or len(content) > MAX_CONTENT:
                     raise MemoriesError("memory_content", limit=str(MAX_CONTENT))
+            if "taints" in changes:
+                changes["metadata"] = marked(memory.metadata, changes.pop("taints"))
             if "expires_at" in changes:
                 changes["is_transient"] = changes["expires_at"] is not None
             memory = await self._async_put(replace(memory, **changes))

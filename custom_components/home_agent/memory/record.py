@@ -1,6 +1,6 @@
 """The shapes of memory: what is kept, what is to be kept, and whose it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
+from ..home.foreign import TextReader
 from ..support.rows import as_row, from_row
 
 MAX_CONTENT = 1000  # characters
@@ -53,6 +54,8 @@ class Memory:
     is_transient: bool = False  # it was stored for a while only
     source_conversation_id: str | None = None
     language: str = "en"
+    author: str | None = None
+    """Id of the user who wrote it, or `DEVICE`; None: not known, as of memories of older releases."""
     metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
     """Lists under `entities`, `topics` and `TAINTED`, where there are any."""
     replaced_by: str | None = None
@@ -69,6 +72,10 @@ class Memory:
         """What brought text from outside into the conversation it comes from."""
         found = self.metadata.get(TAINTED)
         return [str(item) for item in found] if isinstance(found, list) else []
+
+    def taints_of(self, reader: TextReader) -> set[str]:
+        """Return what taints a reader of it; a user's own of which no author is known was written by that user."""
+        return reader.taints_by(self.author or self.owner, self.tainted)
 
     def importance_at(self, now: datetime, decay: float) -> float:
         """Return the importance by now: what was extracted loses a share (`decay`) with each day without use."""
@@ -105,6 +112,7 @@ class Draft:
     language: str = "en"
     expires_at: datetime | None = None  # none: as long as its type is kept
     source_conversation_id: str | None = None
+    author: str | None = None
     metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
     replaces: frozenset[str] = frozenset()  # ids of memories that are known to hold no longer because of it
 
@@ -124,6 +132,7 @@ class Draft:
             is_transient=expires_at is not None,
             source_conversation_id=self.source_conversation_id,
             language=self.language,
+            author=self.author,
             metadata=dict(self.metadata),
         )
 
@@ -154,6 +163,13 @@ class FoundMemory:
 
     memory: Memory
     score: float  # 0 to 1, the higher the nearer
+
+
+def marked(metadata: Mapping[str, JsonValueType], taints: Iterable[str]) -> Mapping[str, JsonValueType]:
+    """Return metadata with these taints instead of its own."""
+    rest = {key: value for key, value in metadata.items() if key != TAINTED}
+    listed = [*sorted(taints)]
+    return rest | ({TAINTED: [*listed]} if listed else {})
 
 
 def cleaned(text: object) -> str:

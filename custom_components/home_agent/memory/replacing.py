@@ -13,6 +13,7 @@ import re
 
 from homeassistant.util.json import JsonValueType
 
+from ..home.foreign import PERSON
 from ..languages.claims import any_word
 from ..languages.concepts import fillers_of, meaning_of, names_in
 from ..languages.data import ENGLISH, code_of, data_of, number_words
@@ -20,7 +21,7 @@ from ..languages.vocabulary import stems_of
 from ..support.nearness import likeness
 from ..support.text import fold, is_unspaced, normalized, runs, words
 from .filters import plain
-from .record import TAINTED, Draft, Memory, MemorySource
+from .record import Draft, Memory, MemorySource, marked
 
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _STRENGTH = {MemorySource.EXTRACTED: 0, MemorySource.SERVICE: 1, MemorySource.SAID: 2}
@@ -71,20 +72,19 @@ def supersedes(draft: Draft, new: Memory, old: Memory) -> bool:
 def merged(old: Memory, new: Memory) -> Memory:
     """Return one memory of two that say the same: the richer text, the greater importance, the stronger source, the longer time.
 
-    What a model extracted from text from outside does not change the words of what a user asked to keep.
+    What a model extracted from text from outside does not change the words of what a user asked to keep, nor does what a user with
+    fewer rights says.
     """
     stronger = _STRENGTH[new.source] >= _STRENGTH[old.source]
     richer = len(words(new.content)) > len(words(old.content))
-    speaks = new if richer and (stronger or not new.tainted) else old
+    lesser = PERSON in new.tainted and PERSON not in old.tainted
+    speaks = new if richer and not lesser and (stronger or not new.tainted) else old
     metadata: dict[str, JsonValueType] = dict(old.metadata)
     for key, value in new.metadata.items():
         before = metadata.get(key)
         if isinstance(before, list) and isinstance(value, list):
             value = [*before, *(item for item in value if item not in before)]
         metadata[key] = value
-    metadata.pop(TAINTED, None)
-    if speaks.tainted:
-        metadata[TAINTED] = list[JsonValueType](speaks.tainted)
     expires_at = None
     if old.expires_at is not None and new.expires_at is not None:
         expires_at = max(old.expires_at, new.expires_at)
@@ -98,7 +98,8 @@ def merged(old: Memory, new: Memory) -> Memory:
         last_accessed=new.last_accessed,
         expires_at=expires_at,
         is_transient=expires_at is not None,
-        metadata=metadata,
+        author=speaks.author,
+        metadata=marked(metadata, speaks.tainted),
     )
 
 

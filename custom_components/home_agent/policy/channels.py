@@ -65,7 +65,10 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
     if (confirmation := confirmations.of(turn)) is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
     with_pin = bool(confirmations.pin_for(confirmation))
-    question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
+    sources: dict[str, str] = {}
+    if turn.record.taints:
+        sources = {tool.name: tool.source for tool in await policy.offered(turn)}
+    question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin, sources=sources)
     if turn.delegated:  # it ends here; the outermost turn puts the question
         return question
     if turn.user is None:  # the owners of the phones that were named may answer

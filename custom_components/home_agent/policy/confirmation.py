@@ -330,7 +330,7 @@ class Confirmations:
         with_pin = bool(self.pin_for(confirmation))
         about, name = self._one_thing(confirmation)
         answer = read_answer(text, turn.language, with_pin=with_pin, about=about, name=name)
-        asks_back = answer.kind is ReplyKind.ASKS
+        asks_back = answer.kind in (ReplyKind.ASKS, ReplyKind.WAVERS)
         is_other = answer.kind is ReplyKind.OTHER or (asks_back and (late is not None or not confirmation.is_of(turn)))
         if late is not None and late.is_gone:
             self.late.pop(place, None)

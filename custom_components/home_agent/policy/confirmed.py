@@ -32,8 +32,10 @@ async def async_answer_reply(
         return Answer(text=await say("confirm_nothing" if confirmation.is_gone else "confirm_expired"), done=False)
     if not confirmation.is_of(turn):
         return Answer(text=await say("confirm_not_yours"), done=False)
-    if reply.answer.kind is ReplyKind.ASKS:
-        if confirmation.explained:
+    wavers = reply.answer.kind is ReplyKind.WAVERS
+    if wavers or reply.answer.kind is ReplyKind.ASKS:
+        if wavers or confirmation.explained:
+            confirmation.explained = True  # a later yes is told that there is nothing to confirm
             confirmations.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
             return Answer(text=await say("confirm_dropped"))
         confirmation.explained = True

@@ -28,6 +28,7 @@ import probatio
 
 from ..client.messages import BrokenArguments, add_calls, add_result
 from ..home.exposure import Names, async_check_permission, check_permission
+from ..home.foreign import note_read
 from ..settings.profile import ALL, Profile
 from ..support.const import (
     AUDIT,
@@ -326,7 +327,9 @@ class Policy:
             return already_result(self._hass, plan)
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.record.taints.add(tool.name)
-        return await self.writes.async_run(self._hass, turn, tool, args, plan)
+        result = await self.writes.async_run(self._hass, turn, tool, args, plan)
+        note_read(self._hass, turn, result)
+        return result
 
     async def _async_plan(
         self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None, place: int

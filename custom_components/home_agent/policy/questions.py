@@ -5,11 +5,13 @@ An effect is described by its kind (policy/effects/).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+import re
 
 from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
 from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonObjectType
 
+from ..home.foreign import PERSON
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.plan import DELEGATED, TAINTED, Effect, Plan
 from ..turn.turn import Outcome, Turn
@@ -17,10 +19,12 @@ from .confirmation import Call
 from .effects import KINDS
 from .effects.effect import Moment
 from .effects.wording import (
+    MAX_NAME,
     MAX_NAMES,
     TOLD_BY,
     NoWordsError,
     async_details,
+    async_joined,
     async_more,
     async_phrase,
     async_plain_state,
@@ -45,10 +49,24 @@ _WHY = {
 }
 """By reason, why a yes is needed, besides those that kinds of effects give; otherwise it cannot be taken back."""
 MAX_INSIDE = 4
+MAX_WORDS = 3  # of a text in quotation marks that may be a name
+_QUOTED = re.compile(r"“([^“”]*)”")
+_SENTENCE = re.compile(r"[.!:;,]")
+_SOURCES = {"knowledge": "source_knowledge", PERSON: "source_person"}
+"""By taint, what a text from outside came from, where that is neither an entity nor a tool."""
 
 
-async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
+async def async_question(
+    hass: HomeAssistant,
+    turn: Turn,
+    calls: Sequence[Call],
+    *,
+    with_pin: bool,
+    sources: Mapping[str, str] | None = None,
+) -> str:
     """Return the question in the language of the turn: what is true now, then what is asked.
+
+    `sources` are the names that people know of tools whose results are text from outside.
 
     Without our translations, Home Assistant's names for states and actions are used, or English if those say too little.
     """
@@ -59,23 +77,50 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
             pass
     language = await async_spoken(hass, turn.speaks)
     actions = [part for call in calls for part in await _async_parts(hass, turn, language, call)]
-    text = "; ".join(actions)
-    if len(actions) > 1:
-        text = await async_text(hass, language, "confirm_several", actions=text)
+    text = await async_joined(hass, language, actions)
     touched = _touched(hass, calls)
     already = {entity_id for call in calls for entity_id in call.plan.already}
     states = await async_state_sentences(hass, language, touched, already)
     if len(touched) == len(states) == len(calls) == 1 and len(calls[0].plan.effects) == 1 and not calls[0].plan.inside:
         [effect] = calls[0].plan.effects
         text = await KINDS[effect.kind].async_describe_it(hass, language, effect) or text
-    question = await async_text(hass, language, "confirm_question", actions=capitalised(text))
+    is_tainted = any(TAINTED in call.why for call in calls)
+    goes_on = is_tainted and not states
+    question = await async_text(hass, language, "confirm_question", actions=text if goes_on else capitalised(text))
     said = [*states, question]
-    if any(TAINTED in call.why for call in calls):
-        tools = ", ".join(sorted(turn.record.taints))
-        said.insert(0, await async_text(hass, language, "confirm_tainted", tools=tools))
+    if is_tainted:
+        said.insert(0, await _async_because(hass, language, turn, sources or {}))
     if with_pin:
         said.append(await async_text(hass, language, "confirm_pin"))
-    return " ".join(said)
+    return await _async_aloud(hass, language, " ".join(said)) if turn.spoken else " ".join(said)
+
+
+async def _async_because(hass: HomeAssistant, language: str, turn: Turn, sources: Mapping[str, str]) -> str:
+    """Return why it is asked to be safe, with what the text from outside came from, as far as people know that by a name."""
+    named: dict[str, None] = {}
+    for taint in sorted(turn.record.taints):
+        if (state := hass.states.get(taint)) is not None:
+            named[f"“{cut(state.name, MAX_NAME)}”"] = None
+        elif key := _SOURCES.get(taint):
+            named[await async_text(hass, language, key)] = None
+        elif source := sources.get(taint):
+            named[f"“{cut(source, MAX_NAME)}”"] = None
+    if not named:
+        return await async_text(hass, language, "confirm_tainted")
+    told = await async_more(hass, language, [*named][:MAX_NAMES], len(named))
+    return await async_text(hass, language, "confirm_tainted_by", sources=told)
+
+
+async def _async_aloud(hass: HomeAssistant, language: str, question: str) -> str:
+    """Return a question with quotation marks that can be heard, around all that is more than a name."""
+    said: list[str] = []
+    for place, part in enumerate(_QUOTED.split(question)):
+        if place % 2 and (len(part.split()) > MAX_WORDS or _SENTENCE.search(part)):
+            part = await async_text(hass, language, "spoken_quote", text=part.rstrip(".!: "))
+        elif place % 2:
+            part = f"“{part}”"
+        said.append(part)
+    return "".join(said)
 
 
 async def _async_plain_question(hass: HomeAssistant, language: str, calls: Sequence[Call], *, with_pin: bool) -> str:
@@ -113,6 +158,8 @@ async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Cal
         tool = await call.tool.async_title(hass, language)
         if plan.targets:
             parts = [await async_phrase(hass, language, "confirm_change", plan.targets, details)]
+        elif call.tool.is_named_elsewhere:
+            parts = [await async_text(hass, language, "confirm_tool", tool=f"“{cut(plan.subject or tool)}”") + details]
         elif plan.subject and plan.subject != tool:  # one of another integration is its own subject
             subject = cut(str(call.tool.shown({"subject": plan.subject})["subject"]))
             parts = [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
@@ -202,7 +249,7 @@ async def async_result(
             for sentence, texts in one.call.tool.done_with(one.call.plan, one.result).items()
         ]
     if missed:
-        target = "; ".join(await _async_all(hass, await async_spoken(hass, language), missed))
+        target = ", ".join(await _async_all(hass, await async_spoken(hass, language), missed))
         said.append(await async_text(hass, language, "local_not_followed", target=target))
     return " ".join(filter(None, said))
 
@@ -232,7 +279,15 @@ async def async_states(hass: HomeAssistant, language: str, entity_ids: Iterable[
 
 async def async_done(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
     """Return in words what effects do: "turn off Bed Light"."""
-    return "; ".join(await _async_all(hass, await async_spoken(hass, language), effects))
+    language = await async_spoken(hass, language)
+    return await async_joined(hass, language, await _async_all(hass, language, effects))
+
+
+async def async_did(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
+    """Return in words what effects did, as their agent says it: "I turned off Bed Light"."""
+    language = await async_spoken(hass, language)
+    actions = await async_joined(hass, language, await _async_all(hass, language, effects, Moment.PAST))
+    return await async_text(hass, language, "done_by_me", actions=actions)
 
 
 async def async_already(hass: HomeAssistant, language: str, plan: Plan) -> str:

@@ -42,6 +42,7 @@ from ..turn.proposal import ProposalStatus
 from ..turn.turn import Answer, Turn
 from .effects.effect import Moment
 from .effects.name_change import ADD_NAME, NAME_CHANGES, PROPOSE_NAME, REMOVE_NAME, NameChange
+from .naming import async_names_another_kind, has_wrong_letters, is_guarded, looks_like, reads_like_a_command
 from .policy import Policy
 from .proposals import ProposalKind, has_room
 from .tool import HomeAgentTool
@@ -134,14 +135,20 @@ class TeachName(HomeAgentTool):
             raise ToolError("name_length", limit=str(MAX_NAME), count=str(MAX_WORDS))
         if not all(sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] == "M" for sign in name):
             raise ToolError("name_signs")
+        if has_wrong_letters(name):
+            raise ToolError("name_letters", name=quoted)
         words = [fold(word) for word in runs(name)]
         language = await self._languages.async_get(turn.language)
         means_all = language.has_everything(words) and all(
             language.has_everything([word]) or word in language.fillers or language.is_noun(word) for word in words
         )
-        if means_all or is_reserved(name, turn.language) or not any(map(str.isalpha, name)):
+        says_nothing = is_reserved(name, turn.language) or len(words) == len("".join(words)) == 1
+        if means_all or says_nothing or not any(map(str.isalpha, name)) or reads_like_a_command(name, turn.language):
             raise ToolError("name_reserved", name=quoted)
-        others = (await targets.home.async_get()).names.called(name)
+        home, guarded = await targets.home.async_get(), is_guarded(hass, target)
+        others = home.names.called(name)
+        if not others and (alike := looks_like(home.names, target, name, mistyped=guarded)) is not None:
+            others = [alike]
         if target in others or has_alias(hass, target, name):
             raise ToolError("name_known", target=title, name=quoted)
         if others:
@@ -149,6 +156,9 @@ class TeachName(HomeAgentTool):
             if not known:
                 raise ToolError("name_taken", name=quoted)
             raise ToolError("name_taken_by", name=quoted, target=_title(hass, known[0]))
+        own_names = home.names.labels.get(target, ())
+        if await async_names_another_kind(hass, target, name, language, own_names, guarded=guarded):
+            raise ToolError("name_other_kind", target=title, name=quoted)
 
 
 class ForgetName(EffectTool):

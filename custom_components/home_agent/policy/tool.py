@@ -57,6 +57,10 @@ class HomeAgentTool(llm.Tool):
     """The phrase of a question for what it does with the texts of its plan (`Plan.texts`), and whom it is about (`Plan.subject`)."""
     fails_in_own_words = False
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
+    source: str = ""
+    """What people call where its results come from; empty: it has no name that they know."""
+    is_named_elsewhere = False
+    """A server of others chose its title, which a question has in quotation marks."""
     answers = False
     """Its result is an answer of a model: it is spoken after a yes."""
     is_elsewhere = False

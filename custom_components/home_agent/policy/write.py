@@ -18,6 +18,7 @@ import probatio
 
 from ..home.actions import reached_members
 from ..home.domains import RUNNERS
+from ..home.foreign import fails_in_own_words, foreign_texts_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
@@ -273,20 +274,21 @@ class Writes:
             try:
                 result = await tool.run(hass, args, plan, turn)
             except HomeAssistantError as err:
-                if not isinstance(err, HomeAgentError):
+                if not (isinstance(err, HomeAgentError) or tool.fails_in_own_words):
                     turn.record.taints.add(tool.name)
                 raise
             return result.render({}) if isinstance(result, PendingResult) else result
+        foreign_texts_of(hass).note(turn, args, plan)
         write = Write(hass, self, turn, tool.stands_for or tool.name, plan)
         try:
             result = await tool.run(hass, args, plan, turn)
         except BaseException as err:  # a cancelled call may have switched something, too
             write.fail()
-            if not (tool.fails_in_own_words or isinstance(err, DidNotRun)):
+            if not (tool.fails_in_own_words or isinstance(err, DidNotRun) or fails_in_own_words(hass, plan.targets)):
                 turn.record.taints.add(tool.name)  # why it failed is told in the words of a device or its server
             raise
         if isinstance(result, PendingResult):
-            if not result.fails_in_own_words and result.failed:
+            if not result.fails_in_own_words and result.failed and not fails_in_own_words(hass, result.failed):
                 turn.record.taints.add(tool.name)
             turn.record.did_not_run = result.did_not_run
             return result.render(await write.async_outcomes(result.failed))
@@ -308,6 +310,7 @@ class Write:
         self._turn = turn
         self._tool_name = tool_name
         self._plan = plan
+        self.targets = plan.targets
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
         self._captured = _captured(hass, plan.effects)

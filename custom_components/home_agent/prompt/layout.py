@@ -12,8 +12,9 @@ from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
 from ..client.messages import raw_estimate
+from ..home.foreign import TaintsOf, taints_of_outsiders
 from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..home.states import PROSE, describe, may_be_of_others
+from ..home.states import PROSE, describe
 from ..settings.profile import ContextMode, Profile
 from ..support.masking import Mask
 from ..transcript.transcript import Instructions, Round
@@ -114,6 +115,7 @@ class Inputs:
     knows: Callable[[str], bool] | None = None
     """Whether an entity may be named in the attributes of another one; None: none may."""
     introduce: Callable[[str], str]  # returns name and area of an entity as far as its id does not say them
+    taints_of: TaintsOf = taints_of_outsiders
 
     @property
     def room(self) -> int:
@@ -162,7 +164,7 @@ class Layout:
     part: TurnPart
     part_tokens: int
     states_told: bool = False
-    others_wrote: bool = False
+    taints: frozenset[str] = frozenset()
     dropped: Sequence[Round] = ()
     dropped_tokens: int = 0
     left_out: OmittedStates = field(default_factory=OmittedStates)
@@ -194,7 +196,7 @@ def layout(inputs: Inputs) -> Layout:
         part=part,
         part_tokens=needs,
         states_told=states.due,
-        others_wrote=states.others_wrote,
+        taints=states.taints,
         dropped=inputs.rounds[:drop],
         dropped_tokens=sum(size.tokens for size in sizes[:drop]),
         left_out=states.left_out,
@@ -232,10 +234,10 @@ def system_message(inputs: Inputs) -> str:
     return "\n\n".join(parts)
 
 
-def states_in_instructions(inputs: Inputs) -> tuple[str, Mapping[str, KnownState], bool]:
-    """Return the states for a place in the instructions: as text, as the model knows them, and whether others wrote any."""
+def states_in_instructions(inputs: Inputs) -> tuple[str, Mapping[str, KnownState], frozenset[str]]:
+    """Return the states for a place in the instructions: as text, as the model knows them, and the taints by what others wrote."""
     states = _States(inputs, KnownStates(), inputs.budget, retells=True)
-    return render_states(states.rendered), states.told, states.others_wrote
+    return render_states(states.rendered), states.told, states.taints
 
 
 # Which rounds are sent.
@@ -338,12 +340,13 @@ class _States:
             self.due = not (self._known and inputs.told_recently)
             self._choose(budget, retells=retells)
         rows = inputs.rows
-        self.others_wrote = any(
-            may_be_of_others(state, attributes_of(entity_id, rows))
+        self.taints = frozenset(
+            taint
             for entity_id in self.lines
             if (state := self.told[entity_id].state) is not None and (rows or len(state.state) > PROSE)
+            for taint in inputs.taints_of(state, attributes_of(entity_id, rows))
         )
-        """Whether people outside the home may have written what is told; of what the owner chose, titles may be."""
+        """Entities of which people outside the home may have written what is told; of what the owner chose, titles may be."""
 
     @property
     def rendered(self) -> JsonValueType:

@@ -25,6 +25,7 @@ from homeassistant.util.json import JsonValueType
 from ..home.domain import Logged
 from ..home.domains import domains_logged
 from ..home.exposure import is_shared
+from ..home.foreign import async_reader, note_read
 from ..languages.data import ENGLISH, EVENT_LANGUAGES, PromptWords, code_of, data_of, prompt_words
 from ..memory.memories import Memories
 from ..memory.record import MemoryType
@@ -166,6 +167,7 @@ class KnowledgeProvider:
 class MemoryProvider:
     """Adds memories that match the question, beside the states."""
 
+    hass: HomeAssistant
     memories: Memories
     name = "memories"
 
@@ -182,7 +184,9 @@ class MemoryProvider:
         found = await self.memories.async_find(
             query.text, scope, language=query.language, previous=query.previous, is_sparing=True
         )
-        turn.record.taints.update(source for item in found for source in item.memory.tainted)
+        reader = await async_reader(self.hass, turn.user)
+        for item in found:
+            turn.record.taints |= item.memory.taints_of(reader)
         items = []
         for memory in [item.memory for item in found]:
             line = memory.content
@@ -341,9 +345,6 @@ _LOGGED_FOR_USER = (*_ALWAYS_LOGGED, *domains_logged(Logged.BY_USER))
 _NOTHING_NEW = (STATE_UNAVAILABLE, STATE_UNKNOWN, None, "")
 
 
-TAINT = "events"  # named by a confirmation if appointments that others wrote made the conversation careful
-
-
 @dataclass(slots=True)
 class CalendarContext:
     """Adds events: asks all sources at once; one that is slow or fails is left out."""
@@ -387,8 +388,6 @@ class CalendarContext:
         written, _ = await asyncio.gather(
             self._async_written(turn, request), self._outages.async_answer(LOGBOOK, SOURCE_TIMEOUT, reading)
         )
-        if written:
-            turn.record.taints.add(TAINT)
         found = (*written, *done[: LIMIT - len(written)])
         return sorted(found, key=lambda event: _moment(event, request.end))
 
@@ -402,8 +401,10 @@ class CalendarContext:
             )
         )
         found: list[HomeEvent] = []
+        reader = await async_reader(self._hass, turn.user)
         for (entity_id, domain), rows in zip(asked, answers, strict=True):
             name = state.name if (state := self._hass.states.get(entity_id)) else entity_id
+            before = len(found)
             async for row in in_slices(rows or ()):
                 if domain == CALENDAR:
                     notes = "; ".join(str(row[key]) for key in ("description", "location") if row.get(key))
@@ -411,6 +412,9 @@ class CalendarContext:
                     found.append(event_from_text(when, str(row.get("summary") or ""), notes, (name,)))
                 elif (item := _task(row, name, request)) is not None:
                     found.append(item)
+            if len(found) > before and state is not None:
+                turn.record.taints |= reader.taints_of(state)
+                note_read(self._hass, turn, [*(rows or ())])
         found.sort(key=lambda event: _moment(event, request.end))
         return found[-LIMIT:] if request.end <= dt_util.utcnow() else found[:LIMIT]
 

@@ -18,6 +18,7 @@ from homeassistant.util.async_ import create_eager_task
 
 from ..client.endpoint import Endpoint
 from ..client.messages import Message, OfferedTools, ToolSpec, messages_from_content, offered_tools
+from ..home.foreign import async_reader, note_read
 from ..home.snapshot import Home
 from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool
@@ -37,7 +38,7 @@ from .hiding import Messages, async_hide
 from .home_map import HomeMap
 from .layout import Inputs, Layout, first_rounds, instructions_tokens, layout, states_in_instructions
 from .providers import ContextRequest, Providers
-from .states import DATE, TAINT, Lookup, View, Views, rows_of
+from .states import DATE, Lookup, View, Views, rows_of
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 EARLIER = "earlier"
@@ -171,6 +172,7 @@ class Gathering:
             context_format=profile.context_format,
             knows=self.view.knows,
             introduce=self.view.introduction,
+            taints_of=(await async_reader(self.hass, turn.user)).taints_of,
         )
         if self.share is not None and self.given is not None and not self.share.additions:
             self.inputs = replace(self.inputs, instructions=Instructions(owner=turn.owner, text=self.given))
@@ -311,9 +313,9 @@ class Gathering:
         await self._async_find(self._query(""))
         await self.async_see_again()
         await self.async_complete()
-        text, told, others_wrote = states_in_instructions(self.inputs)
-        if others_wrote:
-            self.turn.record.taints.add(TAINT)
+        text, told, taints = states_in_instructions(self.inputs)
+        self.turn.record.taints |= taints
+        note_read(self.hass, self.turn, text)
         if self.rehearsed is None:
             self.transcript.states_told_at = self.hass.loop.time()
         instructions = Instructions(owner=self.turn.owner, states=text, told=told)
@@ -438,8 +440,8 @@ class RequestBuilder:
         self.layout = made
         self._chat_log.content[0] = SystemContent(content=made.system)
         made.rounds[-1].part = made.part
-        if made.others_wrote:
-            self._gathering.turn.record.taints.add(TAINT)
+        gathered.turn.record.taints |= made.taints
+        note_read(gathered.hass, gathered.turn, made.part.text)
         if gathered.rehearsed is None:
             self._remember(made)
         self._report(made)

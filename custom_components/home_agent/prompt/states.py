@@ -15,8 +15,9 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util, slugify
 
 from ..home.exposure import is_within, may_tell
+from ..home.foreign import taints_of_outsiders
 from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..home.states import describe, may_be_of_others
+from ..home.states import describe
 from ..home.volatility import Holds, Volatility
 from ..search.model import FoundEntity, Query
 from ..search.ranking import relevant
@@ -35,7 +36,6 @@ MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
 NEARLY = 2 * FIXED_STEP  # tokens by which the room may differ for which states were written down
 LOOKUP_TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
 MAX_READ = 2_000  # characters of a message that are looked up: a pasted book would keep the index busy
-TAINT = "states"  # named by a confirmation if states that others wrote made the conversation careful
 DATE = "%A %Y-%m-%d"
 
 type ToldAs = tuple[str, str, tuple[ContextEntity, ...], str]
@@ -140,7 +140,7 @@ class View:
         told = {entity.entity_id: known async for entity, known in in_slices(found)}
         for entity_id, known in list(told.items()):
             holds = volatility.holds(known.state, now) if known.state is not None else Holds.NOTHING
-            if known.state is not None and may_be_of_others(known.state, selection.attributes.get(entity_id, ())):
+            if known.state is not None and taints_of_outsiders(known.state, selection.attributes.get(entity_id, ())):
                 holds = Holds.NOTHING  # what strangers write is told to whom it concerns
             if holds is Holds.NOTHING:
                 del told[entity_id]

@@ -11,7 +11,7 @@ import probatio
 
 from ..languages.data import LANGUAGE_CODE, code_of
 from ..memory.memories import Memories
-from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySource, MemoryType, Scope
+from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySource, MemoryType, Scope, marked
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
@@ -120,8 +120,7 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
         expires_at is not None and (expires_at := dt_util.as_utc(expires_at)) <= dt_util.utcnow()
     ):  # it would be stored, and never be told
         raise invalid("memory_expired")
-    turn = current_turn.get(None)
-    taints = sorted(turn.record.taints) if turn else []
+    author, taints = await memories.async_provenance(current_turn.get(None), call.context.user_id)
     [added] = await memories.async_add(
         [
             Draft(
@@ -132,7 +131,8 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
                 importance=call.data["importance"],
                 language=code_of(language),
                 expires_at=expires_at,
-                metadata={TAINTED: [*taints]} if taints else {},
+                author=author,
+                metadata=marked({}, taints),
             )
         ]
     )
@@ -151,6 +151,9 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     memories, scope = await _async_scope(call)
     [memory_id] = _known_ids(memories, scope, [call.data["memory_id"]])
     changes = {key: call.data[key] for key in ("content", "importance") if key in call.data}
+    if "content" in call.data:
+        author, taints = await memories.async_provenance(current_turn.get(None), call.context.user_id)
+        changes |= {"author": author, "taints": taints}
     if "type" in call.data:
         changes["type"] = MemoryType(call.data["type"])
     if "owner" in call.data:

@@ -5,15 +5,20 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import LOCALE_EN, async_get_translations
 
 from .const import DOMAIN
+from .quoting import bare
 
 _CATEGORY = "exceptions"
 
 
 async def async_text(hass: HomeAssistant, language: str, key: str, domain: str = DOMAIN, /, **placeholders: str) -> str:
-    """Return the sentence `key` of an integration in the language, its base (`de` for `de-AT`) or English; else the key."""
+    """Return the sentence `key` of an integration in the language, its base (`de` for `de-AT`) or English; else the key.
+
+    Names, titles and values in it are shown as they are, and nothing invisible or drawn with them.
+    """
     path = _path_of(domain, key)
     sentence, _ = await _async_find(hass, _CATEGORY, domain, language, path)
-    return (key if sentence == path else sentence).format_map(_Placeholders(placeholders))
+    told = {name: bare(str(value)) for name, value in placeholders.items()}
+    return (key if sentence == path else sentence).format_map(_Placeholders(told))
 
 
 async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:

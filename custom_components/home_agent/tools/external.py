@@ -71,6 +71,7 @@ class QueryExternalLLM(HomeAgentTool):
     def __init__(self, model: Endpoint, description: str) -> None:
         """Take the model, and the description of when to ask it; empty: the default."""
         self._model = model
+        self.source = model.client.config.title
         self.description = f"{WHAT} {description or DEFAULT_DESCRIPTION}"
 
     @override

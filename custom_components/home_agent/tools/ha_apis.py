@@ -21,11 +21,11 @@ import probatio
 from ..home.contents import SCRIPT
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed, is_narrowed, may_know
+from ..home.foreign import async_reader
 from ..home.judgement import judge, judge_named
-from ..home.states import may_be_of_others
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ..home.telling_names import is_sensitive_service
-from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, pinned, plan_of
+from ..policy.intents import CHANGES_NOTHING, COMMAND, TIMERS, Mismatch, Recognised, async_handle, pinned, plan_of
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support import issues
@@ -84,6 +84,7 @@ class ApiTool(HomeAgentTool):
         """Wrap a tool of an API under a new name. `guide` is the API's own prompt."""
         self.name = name
         self.title = tool.title
+        self.source = tool.title or ""
         self.description = cleaned(tool.description or "", MAX_DESCRIPTION) or None
         self.annotations = tool.annotations
         self.guide = guide
@@ -109,25 +110,24 @@ class ApiTool(HomeAgentTool):
         elif self.annotations.destructive or self._tool.name in _RESTARTS:
             reasons = (RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE,)
             action = ActionClass.SENSITIVE
-        outside = self.annotations.open_world or self._tool.integration in _OTHERS_WORDS
-        if self._tool.name in _WHOLE_HOUSE:  # titles, or a state that is prose
-            outside = outside or any(
-                may_be_of_others(state, DOMAINS.get(state.domain, UNKNOWN).others_attributes)
-                for state in hass.states.async_all()
-                if is_exposed(hass, state.entity_id)
-            )
         return Plan(
             action=action,
             targets=tuple(dict.fromkeys(entity_ids_in(hass, args))),
             reasons=reasons,
             subject=self.title or self.name,
-            outside=outside,
+            outside=self.annotations.open_world or self._tool.integration in _OTHERS_WORDS,
             version=self._version,
         )
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Call the tool for the turn's user. Raises `ToolRefusal` with the error that it reports."""
+        if self._tool.name in _WHOLE_HOUSE:  # titles, or a state that is prose
+            reader = await async_reader(hass, turn.user)
+            for state in hass.states.async_all():
+                if is_exposed(hass, state.entity_id):
+                    others = DOMAINS.get(state.domain, UNKNOWN).others_attributes
+                    turn.record.taints |= reader.taints_of(state, others)
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
         context = self._instance.llm_context
         asks = replace(context, context=turn.context, language=turn.language, device_id=turn.device_id)
@@ -154,6 +154,12 @@ class ApiIntent(ApiTool):
     def judges_calls(self) -> bool:  # type: ignore[override]
         """Return whether the intent is one of Home Assistant's; an owner's intent script has no annotations."""
         return not self.annotations.open_world
+
+    @property
+    @override
+    def fails_in_own_words(self) -> bool:  # type: ignore[override]
+        """Return whether its handler reaches no device: what a timer cannot do is said by Home Assistant."""
+        return self._tool.intent_type in TIMERS | CHANGES_NOTHING
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
@@ -208,7 +214,14 @@ class ApiList(ApiTool):
         if found is None or not is_exposed(hass, found.entity_id) or not may_know(hass, turn.user, found.entity_id):
             raise no_match({self._parameter: asked})
         plan = await super().plan(hass, args, turn)
-        return replace(plan, targets=(found.entity_id, *plan.targets))
+        return replace(plan, targets=(found.entity_id, *plan.targets), outside=self.annotations.open_world)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return what the tool reads; a list that only the home writes is no text from outside."""
+        if (state := hass.states.get(plan.targets[0])) is not None:
+            turn.record.taints |= (await async_reader(hass, turn.user)).taints_of(state)
+        return await super().run(hass, args, plan, turn)
 
 
 class ApiScript(ApiTool):
@@ -286,6 +299,8 @@ class ApiAction(ApiTool):
 
 class ApiRemoteTool(ApiTool):
     """A tool of Home Assistant's MCP integration: of its annotations only `read_only` is believed."""
+
+    is_named_elsewhere = True
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
         """Keep `read_only` of the annotations."""

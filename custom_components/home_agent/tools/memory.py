@@ -12,10 +12,11 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
+from ..home.foreign import async_reader
 from ..languages.data import code_of
 from ..memory.memories import Memories
 from ..memory.recall import PATIENCE
-from ..memory.record import MAX_CONTENT, TAINTED as TAINTS, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
+from ..memory.record import MAX_CONTENT, Draft, Memory, MemorySource, MemoryType, Scope, cleaned, marked
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.encoding import dump, plain_text
@@ -149,7 +150,7 @@ class StoreMemory(MemoryTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Return whether it was stored, merged or replaces others. Raises `ToolRefusal` with the reason if not."""
-        taints = sorted(turn.record.taints)
+        author, taints = await self._memories.async_provenance(turn, None)
         draft = Draft(
             content=args["content"],
             type=args["type"],
@@ -158,7 +159,8 @@ class StoreMemory(MemoryTool):
             importance=SAID_IMPORTANCE,
             language=code_of(turn.language),
             source_conversation_id=turn.conversation_id,
-            metadata={TAINTS: [*taints]} if taints else {},
+            author=author,
+            metadata=marked({}, taints),
         )
         [added] = await self._memories.async_add([draft])
         if (memory := added.memory) is None:
@@ -227,7 +229,7 @@ class RecallMemory(MemoryTool):
             )
             known = [item.memory for item in found]
         rows: list[JsonValueType] = []
-        room = MAX_CHARACTERS
+        room, reader = MAX_CHARACTERS, await async_reader(hass, turn.user)
         for memory in known[:MAX_RECALLED]:
             row: JsonObjectType = {
                 "id": memory.id[:SHORT_ID],
@@ -241,7 +243,7 @@ class RecallMemory(MemoryTool):
             if room < 0:
                 break
             rows.append(row)
-            turn.record.taints |= set(memory.tainted)  # text from outside stays that in memory
+            turn.record.taints |= memory.taints_of(reader)
         if rows:
             self._last.note(turn, known[: len(rows)])
         result: JsonObjectType = {"memories": rows}

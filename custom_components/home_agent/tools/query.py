@@ -11,6 +11,7 @@ import probatio
 
 from ..home.domains.read_only import FORECAST
 from ..home.exposure import may_tell
+from ..home.foreign import async_reader
 from ..home.snapshot import Home
 from ..home.states import (
     Knows,
@@ -24,7 +25,6 @@ from ..home.states import (
     json_safe,
     key_attributes,
     local_time,
-    may_be_of_others,
 )
 from ..home.targets import Targets
 from ..policy.tool import HomeAgentTool
@@ -146,17 +146,18 @@ class HaQuery(HomeAgentTool):
         states = [state for entity_id in plan.targets if (state := hass.states.get(entity_id)) is not None]
         if not states:
             raise ToolRefusal("The entity no longer exists.")
+        reader = await async_reader(hass, turn.user)
         if (history := args.get("history")) is not None:
             past = await async_history(hass, states, history["duration"], history["aggregate"])
             if has_prose(past):
-                turn.record.taints.add(self.name)
+                turn.record.taints.update(state.entity_id for state in states if not reader.is_own(state))
             return past
         wanted = () if len(states) > MAX_DETAILED else None
         if wanted is None and args["attributes"]:
             wanted = args["attributes"]
         listed = {entity_id for call in plan.effects for entity_id in call.entity_ids}  # with items or events
-        if any(may_be_of_others(state, None if state.entity_id in listed else wanted) for state in states):
-            turn.record.taints.add(self.name)
+        for state in states:
+            turn.record.taints |= reader.taints_of(state, None if state.entity_id in listed else wanted)
         details: dict[str, JsonObjectType] = {}
         for call in cast(Sequence[ServiceCall], plan.effects):
             response = await hass.services.async_call(

@@ -107,6 +107,8 @@ class NoteKind(EffectKind[NoteWritten]):
         match moment:
             case Moment.ASKED:
                 return f"write “{text}” into the {note}"
+            case Moment.PAST:
+                return f"wrote “{text}” into the {note}"
             case Moment.DONE:
                 return f"The {note} says “{text}”."
             case Moment.UNDONE:

@@ -54,7 +54,7 @@ async def test_it_is_asked_run_verified_kept_over_a_restart_and_undone(
     [action] = await actions(hass)
     assert (action["outcome"], action["undone"]) == ({"note:diary": "reached"}, None)
     told = speech(await say(hass, "what did you do?", "c2", context=admin))
-    assert "write “Tuesday too” into the diary" in told
+    assert "wrote “Tuesday too” into the diary" in told
 
     assert speech(await say(hass, "undo", "c2", context=admin)) == "Write “Monday was fine” into the diary?"
     assert speech(await say(hass, "yes", "c2", context=admin)) == "Done. The diary says “Monday was fine”."

@@ -179,7 +179,7 @@ tools:
         ),
     ),
     ("tools: []", "Doors has no tools."),
-    ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '<stream end>'"),
+    ("tools: [", "Line 1 of tools.yaml: expected the node content, but found '‹stream end›'"),
 ])  # fmt: skip
 async def test_an_invalid_one_is_refused_alone(hass: HomeAssistant, act: Run, tools: str, reason: str) -> None:
     write(hass, tools)

@@ -28,7 +28,9 @@ class Moment(StrEnum):
     """When an effect is described."""
 
     ASKED = "asked"
-    """In a question, or in a list of what was done: "turn on Bed Light"."""
+    """In a question, or in a list of what will be done: "turn on Bed Light"."""
+    PAST = "past"
+    """In a list of what was done: "turned on Bed Light"."""
     DONE = "done"
     """After a yes, as a sentence."""
     UNDONE = "undone"

@@ -12,6 +12,7 @@ from ...home.taught_names import aliases_of, has_alias, set_alias, taught_names_
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
+from ...support.quoting import short_name
 from ...turn.plan import NAMING, Effect
 from ...turn.proposal import ProposalStatus
 from .effect import Before, EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
@@ -55,11 +56,20 @@ class NameChange(Effect):
 
 
 _TEXTS: Mapping[str, Mapping[Moment, str]] = {
-    ADD_NAME: {Moment.ASKED: "confirm_add_name", Moment.DONE: "name_taught", Moment.UNDONE: "undo_add_name"},
-    REMOVE_NAME: {Moment.ASKED: "confirm_remove_name", Moment.UNDONE: "undo_remove_name"},
-    PROPOSE_NAME: {Moment.ASKED: "confirm_propose_name", Moment.DONE: "name_proposed"},
-    WITHDRAW_NAME: {Moment.ASKED: "confirm_withdraw_name", Moment.UNDONE: "undo_withdraw_name"},
-}
+    ADD_NAME: {
+        Moment.ASKED: "confirm_add_name", Moment.PAST: "done_add_name",
+        Moment.DONE: "name_taught", Moment.UNDONE: "undo_add_name",
+    },
+    REMOVE_NAME: {
+        Moment.ASKED: "confirm_remove_name", Moment.PAST: "done_remove_name", Moment.UNDONE: "undo_remove_name",
+    },
+    PROPOSE_NAME: {
+        Moment.ASKED: "confirm_propose_name", Moment.PAST: "done_propose_name", Moment.DONE: "name_proposed",
+    },
+    WITHDRAW_NAME: {
+        Moment.ASKED: "confirm_withdraw_name", Moment.PAST: "done_withdraw_name", Moment.UNDONE: "undo_withdraw_name",
+    },
+}  # fmt: skip
 """By service, the translation keys of its sentences."""
 
 
@@ -144,7 +154,7 @@ class NameChangeKind(EffectKind[NameChange]):
     async def async_describe(self, hass: HomeAssistant, language: str, effect: NameChange, moment: Moment) -> str:
         if (key := _TEXTS[effect.service].get(moment)) is None:
             return ""
-        target = " ".join((title_of(hass, effect.target) or effect.target).split())[:MAX_NAME]
+        target = short_name(title_of(hass, effect.target) or effect.target, MAX_NAME)
         return await async_text(hass, language, key, target=target, name=f"“{cut(effect.name)}”")
 
 

@@ -55,20 +55,51 @@ from .wording import NoWordsError, async_details, async_phrase, async_word, capi
 _COLOUR = frozenset({*COLOURS, "color_mode"})
 _PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
 """An item of a list that needs no quotation marks."""
-_GENERIC = {
-    "turn_on": ("confirm_turn_on", "confirm_turn_on_it"),
-    "turn_off": ("confirm_turn_off", "confirm_turn_off_it"),
-    "toggle": ("confirm_toggle", "confirm_toggle_it"),
+_VERBS = {
+    **{service: service for service in ("turn_on", "turn_off", "toggle", "lock", "unlock", "open", "close", "stop")},
+    **{service: service for service in ("start", "press", "dock")},
+    **{f"{verb}_{thing}": verb for verb in ("open", "close", "stop") for thing in ("cover", "valve")},
+    **dict.fromkeys(("set_cover_position", "set_valve_position", "volume_set", "select_option"), "set"),
+    "alarm_disarm": "disarm", "return_to_base": "dock", "start_mowing": "start", "media_play": "play",
+    "media_pause": "pause", "media_stop": "stop",
+}  # fmt: skip
+"""By service, what people call what it does; others have Home Assistant's own name."""
+_SETS = "set_"
+"""How the names of all services begin that set something."""
+WORDS: Mapping[str, tuple[str, str]] = {
+    "turn_on": ("confirm_turn_on", "done_turn_on"),
+    "turn_off": ("confirm_turn_off", "done_turn_off"),
+    "toggle": ("confirm_toggle", "done_toggle"),
+    "lock": ("confirm_lock", "done_lock"),
+    "unlock": ("confirm_unlock", "done_unlock"),
+    "open": ("confirm_open", "done_open"),
+    "close": ("confirm_close", "done_close"),
+    "stop": ("confirm_stop", "done_stop"),
+    "start": ("confirm_start", "done_start"),
+    "dock": ("confirm_dock", "done_dock"),
+    "play": ("confirm_play", "done_play"),
+    "pause": ("confirm_pause", "done_pause"),
+    "press": ("confirm_press", "done_press"),
+    "set": ("confirm_set", "done_set"),
+    "disarm": ("confirm_disarm", "done_disarm"),
+    "run_script": ("confirm_run_script", "done_run_script"),
+    "run_automation": ("confirm_run_automation", "done_run_automation"),
+    "add_item": ("confirm_add_item", "done_add_item"),
+    "remove_item": ("confirm_remove_item", "done_remove_item"),
+    "service": ("confirm_service", "done_service"),
 }
-"""Actions for all domains; Home Assistant calls them "Generic turn off" and the like."""
-_PHRASES = {
-    "unlock": ("confirm_unlock", "confirm_unlock_it"),
-    "alarm_disarm": ("confirm_disarm", "confirm_disarm_it"),
-    "open": ("confirm_open", "confirm_open_it"),
-    "open_cover": ("confirm_open", "confirm_open_it"),
-    "open_valve": ("confirm_open", "confirm_open_it"),
+"""By what people call it: the phrase that asks, and the one that tells that it was done."""
+_IT = {
+    "turn_on": "confirm_turn_on_it",
+    "turn_off": "confirm_turn_off_it",
+    "toggle": "confirm_toggle_it",
+    "lock": "confirm_lock_it",
+    "unlock": "confirm_unlock_it",
+    "open": "confirm_open_it",
+    "close": "confirm_close_it",
+    "disarm": "confirm_disarm_it",
 }
-"""What a service is called in a question, and for the one thing that was just named; others by Home Assistant's own name."""
+"""Of those that are also said of the one thing that was just named."""
 
 
 @dataclass(eq=False)
@@ -264,25 +295,23 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         self, hass: HomeAssistant, language: str, effect: ServiceCall, moment: Moment, *, names: str = ""
     ) -> str:
         """Return a call in words, with `names` for entities that are not named; after it the states say what became of it."""
-        if moment is not Moment.ASKED:
+        if moment not in (Moment.ASKED, Moment.PAST):
             return ""
-        if item := _removed(effect):
-            return await async_phrase(hass, language, "confirm_remove_item", effect.entity_ids, names=names, item=item)
+        ids, tense = effect.entity_ids, int(moment is Moment.PAST)
+        for listing in (TodoServices.REMOVE_ITEM, TodoServices.ADD_ITEM):
+            if item := _listed(effect, listing):
+                return await async_phrase(hass, language, WORDS[listing][tense], ids, names=names, item=item)
         details = await async_details(hass, language, _told_data(effect))
-        phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN and (effect.entity_ids or names) else _PHRASES
         if started := _starting(effect):
-            return await async_phrase(hass, language, started, effect.entity_ids, details, quotes=True)
-        if effect.service in phrases:
-            key, _ = phrases[effect.service]
-            return await async_phrase(hass, language, key, effect.entity_ids, details, names=names)
+            return await async_phrase(hass, language, WORDS[started][tense], ids, details, quotes=True)
+        if (verb := verb_of(effect.action)) and (ids or names):
+            return await async_phrase(hass, language, WORDS[verb][tense], ids, details, names=names)
         path = f"services.{effect.service}.name"
         action = await async_own_text(hass, language, "services", effect.domain, path)
         action = action or effect.service.replace("_", " ")
         if not effect.entity_ids and not names:
             return action + details
-        return await async_phrase(
-            hass, language, "confirm_service", effect.entity_ids, details, names=names, action=action
-        )
+        return await async_phrase(hass, language, WORDS["service"][tense], ids, details, names=names, action=action)
 
     @override
     async def async_describe_inside(
@@ -301,10 +330,10 @@ class ServiceCallKind(EffectKind[ServiceCall]):
 
     @override
     async def async_describe_it(self, hass: HomeAssistant, language: str, effect: ServiceCall) -> str:
-        phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN else _PHRASES
-        if effect.service not in phrases or effect.data or _starting(effect):
+        verb = verb_of(effect.action)
+        if verb not in _IT or effect.data or _starting(effect):
             return ""
-        return await async_text(hass, language, phrases[effect.service][1])
+        return await async_text(hass, language, _IT[verb])
 
     @override
     async def async_describe_plainly(self, hass: HomeAssistant, language: str, effect: ServiceCall) -> str:
@@ -332,7 +361,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
     async def async_already(
         self, hass: HomeAssistant, language: str, effect: ServiceCall, states: Sequence[State]
     ) -> Sequence[str] | None:
-        if not (item := _removed(effect)):
+        if not (item := _listed(effect, TodoServices.REMOVE_ITEM)):
             return None
         return [await async_text(hass, language, "confirm_not_listed", item=item, name=name_of(one)) for one in states]
 
@@ -438,13 +467,13 @@ def _covered(expected: Expectation | None) -> frozenset[str]:
 
 
 def _starting(call: ServiceCall) -> str:
-    """Return the key of the phrase for scripts or automations that are run; "" for other calls."""
+    """Return what is done with scripts or automations that are run; "" for other calls."""
     if not call.entity_ids:
         return ""
     if _run_of(call) is not None:
-        return "confirm_run_automation"
+        return "run_automation"
     scripts = (entity_id.partition(".")[0] == SCRIPT for entity_id in call.entity_ids)
-    return "confirm_run_script" if call.service == SERVICE_TURN_ON and all(scripts) else ""
+    return "run_script" if call.service == SERVICE_TURN_ON and all(scripts) else ""
 
 
 def _told_data(call: ServiceCall) -> Mapping[str, object]:
@@ -453,9 +482,17 @@ def _told_data(call: ServiceCall) -> Mapping[str, object]:
     return data if _run_of(call) is None else {key: value for key, value in data.items() if value is not False}
 
 
-def _removed(call: ServiceCall) -> str:
-    """Return the item that a call removes from a list; "" for other calls."""
-    if (call.domain, call.service) != (TODO_DOMAIN, TodoServices.REMOVE_ITEM):
+def verb_of(action: str) -> str:
+    """Return what people call what a service does; "" if it has only Home Assistant's own name, or is another integration's."""
+    domain, _, service = action.partition(".")
+    if domain not in DOMAINS and domain != HOMEASSISTANT_DOMAIN:
+        return ""
+    return _VERBS.get(service) or ("set" if service.startswith(_SETS) else "")
+
+
+def _listed(call: ServiceCall, service: str) -> str:
+    """Return the item that a call of a service adds to a list or removes from it, and nothing else; "" for other calls."""
+    if (call.domain, call.service) != (TODO_DOMAIN, service) or call.data.keys() != {ATTR_ITEM}:
         return ""
     items = call.data.get(ATTR_ITEM)
     item = ", ".join(map(str, items)) if isinstance(items, list) else str(items or "")

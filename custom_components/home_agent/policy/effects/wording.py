@@ -12,6 +12,7 @@ from ...languages.data import ENGLISH
 from ...languages.phrases import MASK
 from ...support.localize import async_has_text, async_own_text, async_text
 from ...support.masking import SECRET
+from ...support.quoting import one_line, short_name
 
 _ON_THE_WAY = frozenset({"locking", "unlocking", "opening", "closing", "arming", "disarming", "pending"})
 """States that Home Assistant's words tell with a verb of their own in some languages."""
@@ -77,6 +78,13 @@ async def async_more(hass: HomeAssistant, language: str, said: Sequence[str], to
     if total > len(said):
         parts.append(await async_text(hass, language, "confirm_more_names", count=str(total - len(said))))
     return ", ".join(parts)
+
+
+async def async_joined(hass: HomeAssistant, language: str, said: Sequence[str]) -> str:
+    """Return phrases in a row: "open Garage, lock Front Door and close Hall Window"."""
+    if len(said) < 2:
+        return "".join(said)
+    return await async_text(hass, language, "confirm_and", first=", ".join(said[:-1]), last=said[-1])
 
 
 async def async_phrase(
@@ -147,14 +155,13 @@ def _plain(key: object, value: object) -> object:
 
 
 def cut(text: str, most: int = MAX_VALUE) -> str:
-    """Return a text as one short line that neither asks nor quotes, and how many characters are left out."""
-    line = " ".join(text.split()).translate({ord(mark): None for mark in '?？؟“”"„'})
-    return f"{line[:most]}… (+{len(line) - most})" if len(line) > most else line
+    """Return a foreign text as one short line that neither asks nor quotes, and how many characters are left out."""
+    return one_line(text, most)
 
 
 def name_of(state: State) -> str:
     """Return the name of an entity, on one short line."""
-    return " ".join(state.name.split())[:MAX_NAME]
+    return short_name(state.name, MAX_NAME)
 
 
 def capitalised(text: str) -> str:

@@ -16,6 +16,7 @@ import probatio
 from yarl import URL
 
 from ...home.exposure import check_permission
+from ...home.foreign import async_reader
 from ...policy.tool import HomeAgentTool
 from ...support.auth import Auth, ClientCredentials, OAuthClient, basic, bearer
 from ...support.errors import CustomToolError, ToolRefusal
@@ -129,7 +130,7 @@ class CustomTool(HomeAgentTool):
         read_only = reads if definition.read_only is None else definition.read_only
         destructive = destroys if definition.destructive is None else definition.destructive
         self.name = definition.name
-        self.title = definition.title
+        self.title = self.source = definition.title
         self.version = definition.version
         self.description = definition.description
         self.examples = definition.examples
@@ -463,6 +464,6 @@ class TemplateTool(CustomTool):
         values = Values(args)
         result = self._template.value(values)
         self.check_reached(values, plan)
-        if values.of_others:
-            turn.record.taints.add(self.name)
+        reader = await async_reader(hass, turn.user)
+        turn.record.taints |= {taint for state in values.seen for taint in reader.taints_of(state)}
         return bounded(self._tool_context.secrets.mask.json(result))

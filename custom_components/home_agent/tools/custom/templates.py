@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any, cast
 
-from homeassistant.core import HomeAssistant, valid_entity_id
+from homeassistant.core import HomeAssistant, State, valid_entity_id
 from homeassistant.helpers.template import Template, TemplateEnvironment
 from homeassistant.helpers.template.render_info import RenderInfo, render_info_cv
 from homeassistant.util.json import JsonValueType
@@ -30,7 +30,6 @@ from jinja2 import (
 from jinja2.runtime import Context
 
 from ...home.exposure import is_exposed
-from ...home.states import may_be_of_others
 from ...support.encoding import Encode, plain
 from ...support.errors import CustomToolError, ToolRefusal
 from ...support.masking import Secrets
@@ -49,7 +48,7 @@ class Values:
     arguments: Mapping[str, object]
     entities: set[str] = field(default_factory=set)
     """Entities that arguments made a template read, without those that the owner wrote into it."""
-    of_others: bool = False  # a template read an entity with text of people outside the home
+    seen: list[State] = field(default_factory=list)  # all states that templates read
 
 
 class Templates:
@@ -138,7 +137,7 @@ class Templates:
                 states.async_all(None if info.all_states else info.domains) if info.all_states or info.domains else []
             )
             seen += [state for entity_id in info.entities if (state := states.get(entity_id)) is not None]
-            values.of_others = values.of_others or any(map(may_be_of_others, seen))
+            values.seen += seen
             if led_to := {domain for domain in info.domains if not _names(text.source, domain)}:
                 raise ToolRefusal(f"The tool's template may not list all of {', '.join(sorted(led_to))}.")
             led_to = {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}

@@ -50,6 +50,7 @@ MAX_NAMED = 10  # tools that are named in the log as left out
 class McpTool(HomeAgentTool):
     """Calls its server under our policy: results are text from outside, and calls that do not only read need a yes."""
 
+    is_named_elsewhere = True
     parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
     """Any arguments: `plan` checks their names by the server's schema, the server the rest."""
 
@@ -64,6 +65,7 @@ class McpTool(HomeAgentTool):
         self.wire_parameters = schema
         self.remote = remote
         self.server = server
+        self.source = server.config.title
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
