@@ -7,6 +7,7 @@ from typing import Any
 
 from home_assistant_intents import ErrorKey
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.components.humidifier import ATTR_HUMIDITY, ATTR_MAX_HUMIDITY, ATTR_MIN_HUMIDITY
 from homeassistant.components.light import ATTR_BRIGHTNESS, ATTR_MAX_COLOR_TEMP_KELVIN, ATTR_MIN_COLOR_TEMP_KELVIN
 from homeassistant.const import ATTR_TEMPERATURE, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
@@ -338,6 +339,12 @@ def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | 
             if now == 0 and change < 0:
                 return None
             values[slot] = max(1, min(100, round(now + change)))  # 0 is off
+        elif slot == ATTR_HUMIDITY:
+            now = state.attributes.get(ATTR_HUMIDITY)
+            if not isinstance(now, (int, float)):
+                return None
+            least, most = (state.attributes.get(key) for key in (ATTR_MIN_HUMIDITY, ATTR_MAX_HUMIDITY))
+            values[slot] = int(max(least or 0, min(100 if most is None else most, now + change)))
         else:
             now = state.attributes.get(ATTR_TEMPERATURE)
             if not isinstance(now, (int, float)):

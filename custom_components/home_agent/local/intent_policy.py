@@ -17,6 +17,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..languages.data import data_of
+from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_altered, is_asking, is_question
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
@@ -358,7 +359,7 @@ async def _async_handle_intents(
 ) -> tuple[Ruling, intent.IntentResponse | None]:
     """Let Home Assistant recognise the sentence, and handle what may be handled; return how that was decided, and its response."""
     rulings: list[Ruling] = [NotMine()]
-    turn = sentence.turn
+    turn, mood = sentence.turn, mood_of(sentence.turn.text, sentence.language.code)
 
     def keep_off(result: RecognizeResult) -> bool:
         """Decide between recognising and handling; Home Assistant waits for nothing in between."""
@@ -366,7 +367,8 @@ async def _async_handle_intents(
         waits = asks_later and name == intent.INTENT_GET_STATE
         said = tuple(entity.text_clean for entity in result.entities_list if entity.name in ("name", "area", "floor"))
         only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language, said)  # "kettle on?"
-        if waits or name in sentence.stage.value or (not is_custom and only_asks):
+        is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
+        if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
             rulings.append(NotMine(asks_later=waits))
             return True
         recognised = Recognised(name=name, slots={entity.name: entity.value for entity in result.entities_list})

@@ -10,6 +10,7 @@ from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .learned import async_answer_learned
 from .lists import add_items, read_list
+from .moods import answer_mood, answer_wish
 from .questions import answer_question
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
@@ -56,19 +57,21 @@ READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
     Reader(answer_strictly),
+    Reader(answer_mood),
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain),
+    Reader(answer_wish),
     Reader(refuse_group),
     Reader(add_items),
     Reader(answer_learned),
     Reader(answer_by_route),
     Reader(answer_strictly_as_question, _UNANSWERED),
-    Reader(answer_question, _UNANSWERED),
+    Reader(answer_question, _UNANSWERED, of_talk=True),
     Reader(read_list, _UNANSWERED),
     Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
-    Reader(answer_thanks, _UNANSWERED, of_hidden=True),
+    Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True),
     Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
     Reader(explain_fields, _ALONE, of_hidden=True),
     Reader(answer_fuzzily, _UNANSWERED, of_hidden=True),
-    Reader(explain, _ALONE, of_hidden=True),
+    Reader(explain, _ALONE, of_hidden=True, of_talk=True),
 )
