@@ -144,6 +144,15 @@ class ListWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonWords:
+    """How a command goes on with why it is given."""
+
+    joins: Sequence[str] = ()
+    begins: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MoodWords:
     """How it is said that a room or a sound is too bright, that it is so, and that it is to be otherwise."""
 
@@ -275,6 +284,7 @@ class LanguageData:
     times: Mapping[str, Any] = field(default_factory=dict)
     questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
+    reasons: ReasonWords = ReasonWords()
     moods: MoodWords = MoodWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)

@@ -18,7 +18,7 @@ import probatio
 
 from ..languages.data import data_of
 from ..languages.moods import MoodKind, mood_of
-from ..languages.phrases import is_altered, is_asking, is_question
+from ..languages.phrases import is_altered, is_asking, is_order, is_question
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -368,6 +368,7 @@ async def _async_handle_intents(
         said = tuple(entity.text_clean for entity in result.entities_list if entity.name in ("name", "area", "floor"))
         only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language, said)  # "kettle on?"
         is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
+        is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
         if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
             rulings.append(NotMine(asks_later=waits))
             return True

@@ -18,12 +18,14 @@ from homeassistant.helpers import intent
 
 from ..languages.data import data_of
 from ..languages.moods import Mood, MoodKind, mood_of
+from ..languages.reasons import reasons_in
 from ..policy.confirmation import NeedsConfirmation
 from ..support.localize import async_text
 from ..support.text import words_of
 from .frames import async_do, frames_of
 from .intent_policy import wait_along
 from .reading import Said, SentenceReading, Understood, Wish
+from .reasons import async_says_why
 from .sentences import Ask, Done, NotMine, Refused, Result, Sentence, Stage, spoken
 from .things import StateOf, Things
 from .which import async_ask_which
@@ -48,7 +50,7 @@ type _Steps = Callable[[Sequence[State]], Sequence[Wish]]
 
 async def answer_mood(sentence: Sentence) -> Result:
     """Do the opposite of what a sentence complains of; a remark is left to a model, or answered with nothing done."""
-    mood = mood_of(sentence.turn.text, sentence.language.code)
+    mood = await _async_mood(sentence)
     if mood is None or mood.kind is MoodKind.WISH:
         return NotMine()
     if mood.kind is MoodKind.COMPLAINT and mood.is_plain:
@@ -58,6 +60,17 @@ async def answer_mood(sentence: Sentence) -> Result:
     elif sentence.stage is Stage.NO_MODEL and mood.is_plain:
         return Done(said=spoken(sentence.turn, await _async_say(sentence, "local_remark")))
     return NotMine(is_talk=True)
+
+
+async def _async_mood(sentence: Sentence) -> Mood | None:
+    """Return what a sentence says of a quality; what it says as a reason is left out."""
+    code = sentence.language.code
+    mood = mood_of(sentence.turn.text, code)
+    for reasoned in reasons_in(sentence.turn.text, code) if mood is not None else ():
+        first = mood_of(reasoned.command, code)
+        if first is not None and first.kind is MoodKind.COMPLAINT and await async_says_why(sentence, reasoned):
+            return first
+    return mood
 
 
 async def answer_wish(sentence: Sentence) -> Result:

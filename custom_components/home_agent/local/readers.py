@@ -12,6 +12,7 @@ from .learned import async_answer_learned
 from .lists import add_items, read_list
 from .moods import answer_mood, answer_wish
 from .questions import answer_question
+from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -61,6 +62,7 @@ READERS = (
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain),
     Reader(answer_wish),
+    Reader(answer_reasoned),
     Reader(refuse_group),
     Reader(add_items),
     Reader(answer_learned),
