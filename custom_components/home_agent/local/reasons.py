@@ -4,10 +4,11 @@ from functools import partial
 
 from ..languages.phrases import is_order
 from ..languages.reasons import Reasoned, reasons_in
+from .coverage import LeftOut
 from .frames import answer_by_brain
 from .intent_policy import answer_strictly
 from .reading import Said, SentenceReading
-from .sentences import Done, LeftOut, NotMine, Refused, Result, Sentence
+from .sentences import Done, NotMine, Refused, Result, Sentence
 from .things import ARTICLE, StateOf, Things
 
 
@@ -21,7 +22,7 @@ async def answer_reasoned(sentence: Sentence) -> Result:
             result = await read(alone)
             if isinstance(result, Done | Refused):
                 return result
-            if isinstance(result, LeftOut) or result.mismatch is not None:
+            if isinstance(result, LeftOut) or (isinstance(result, NotMine) and result.mismatch is not None):
                 break
     return NotMine()
 
