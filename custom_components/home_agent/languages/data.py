@@ -144,6 +144,21 @@ class ListWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningWords:
+    """How commands for later are spoken of; `vague`, `clock` and `lists` are regular expressions."""
+
+    vague: Sequence[str] = ()
+    clock: Sequence[str] = ()
+    lists: Sequence[str] = ()
+    cancels: Sequence[str] = ()
+    drops: Sequence[str] = ()
+    weak: Sequence[str] = ()
+    plans: Sequence[str] = ()
+    last: Sequence[str] = ()
+    all: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonWords:
     """How a command goes on with why it is given."""
 
@@ -284,6 +299,7 @@ class LanguageData:
     times: Mapping[str, Any] = field(default_factory=dict)
     questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
+    planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
     moods: MoodWords = MoodWords()
     memory: MemoryWords = MemoryWords()

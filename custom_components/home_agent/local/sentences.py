@@ -334,6 +334,19 @@ async def async_answer(
     return await _async_told(hass, turn, result)
 
 
+async def async_answer_as(
+    hass: HomeAssistant,
+    turn: Turn,
+    user_input: ConversationInput,
+    chat_log: ChatLog,
+    means: Means,
+    read: Callable[[Sentence], Awaitable[Result]],
+) -> Answer | None:
+    """Return the answer of one reader, None if it has none."""
+    sentence = await async_hear(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
+    return await _async_told(hass, turn, await read(sentence))
+
+
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:
     """Return the answer that tells what came of a sentence; None if no reader has an outcome."""
     match result:
