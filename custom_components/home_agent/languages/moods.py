@@ -14,7 +14,7 @@ from .data import code_of, data_of
 from .phrases import is_altered, is_asking, is_order
 
 _MAX_WORDS = 30  # a longer sentence tells a story
-_PARTS = re.compile(r"[,;:.!?–—]+\s+")
+_PARTS = re.compile(r"[,;:.!?–—]\s+")
 
 OPPOSITES: Mapping[str, str] = {
     "bright": "dark", "warm": "cold", "loud": "quiet", "humid": "dry", "draughty": "stuffy",
