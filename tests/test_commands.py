@@ -85,9 +85,9 @@ async def test_a_command_takes_the_rest_to_its_agent(hass: HomeAssistant, llm_se
 @pytest.mark.parametrize(("said", "who", "heard"), [
     ("/secure arm", "Security", "arm"), ("/Secure_Action arm", "Security", "arm"),
     ("/secure_action_now arm", "Long", "arm"), ("/kids /secure unlock", "Kids", "/secure unlock"),
-    ("/kidsroom light", "First", "/kidsroom light"), ("/unknown light", "First", "/unknown light"),
+
     ("what is /kids for?", "First", "what is /kids for?"), ("/ kids", "First", "/ kids"),
-    ("/kids-2 light", "First", "/kids-2 light"),
+
 ])  # fmt: skip
 async def test_command_words(hass: HomeAssistant, llm_server: LLMServer, said: str, who: str, heard: str) -> None:
     await world(hass, llm_server)
@@ -130,6 +130,33 @@ async def test_help_lists_the_commands(hass: HomeAssistant, llm_server: LLMServe
     german = speech(await say(hass, "/help", language="de", agent_id="conversation.kids"))
     assert german.splitlines()[0] == "Beginne deine Nachricht mit einem Befehl, um einen anderen Agenten zu erreichen:"
     assert not llm_server.requests
+
+
+@pytest.mark.parametrize("said", ["/nonsense", "/nonsense turn on the light", " /Nonsense"])
+async def test_an_unknown_command_is_answered_with_those_that_there_are(
+    hass: HomeAssistant, llm_server: LLMServer, said: str
+) -> None:
+    await world(hass, llm_server)
+    told = speech(await say(hass, said)).splitlines()
+    assert told[0].casefold() == "there is no command /nonsense."
+    assert "- /kids: Kids. Short answers for children." in told
+    assert not llm_server.requests
+
+
+@pytest.mark.parametrize("said", ["/kidsroom light", "/kids-2 light", "/unknown light"])
+async def test_a_command_is_a_whole_word(hass: HomeAssistant, llm_server: LLMServer, said: str) -> None:
+    await world(hass, llm_server)
+    assert speech(await say(hass, said)).startswith(f"There is no command {said.split(maxsplit=1)[0]}.")
+    assert not llm_server.requests
+
+
+@pytest.mark.parametrize("said", ["/ what is this", "//", "/etc/passwd is a file", "7/8 of it"])
+async def test_what_only_looks_like_a_command_goes_to_the_model(
+    hass: HomeAssistant, llm_server: LLMServer, said: str
+) -> None:
+    await world(hass, llm_server)
+    llm_server.respond(lambda _: text("I see."))
+    assert speech(await say(hass, said)) == "I see."
 
 
 async def test_a_command_without_text_explains_itself(hass: HomeAssistant, llm_server: LLMServer) -> None:

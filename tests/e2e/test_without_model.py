@@ -198,22 +198,21 @@ async def test_a_later_command_stays_local_when_a_model_is_added(own_hass: Hass,
 
 NOT_UNDERSTOOD = "I didn't understand that. "
 NOT_UNDERSTOOD_DE = "Das habe ich nicht verstanden. "
-MEANT = "Several things could be meant: "
+MEANT = "Which one: "
 WINDOWS = "Hall Window, Kitchen Window, Living Room Window"
 SENTENCES = (
-    ("en", "and the living room?", "I found Living Room, but I didn't understand what to do with it."),
+    ("en", "and the living room?", "What should I do with Living Room?"),
     ("en", "make it brighter", NOT_UNDERSTOOD),
     ("en", "is it on?", NOT_UNDERSTOOD),
-    ("en", "lights in the kitchen and the bedroom", f"{MEANT}Bed Light, Kitchen Lights."),
+    ("en", "lights in the kitchen and the bedroom", f"{MEANT}Bed Light, Kitchen Lights?"),
     ("en", "close all the windows", f"I can't do that for all of them yet: {WINDOWS}."),
-    ("en", "it's too dark in here", NOT_UNDERSTOOD),
     ("en", "good night", NOT_UNDERSTOOD),
     ("en", "pause the music", f"{MEANT}Bedroom, "),
     ("en", "set the temperature of hvac to 90", "Hvac can only be set to values from 7 to 35."),
     ("en", "what is the weather", "Sorry, I am not aware of any weather"),
     ("de", "Was steht auf der Einkaufsliste?", NOT_UNDERSTOOD_DE),
     ("de", "Und im Bedroom?", NOT_UNDERSTOOD_DE),
-    ("de", "Ist ein Fenster offen?", f"Das habe ich nicht ganz verstanden: {WINDOWS} würde fehlen."),
+    ("de", "Ist ein Fenster offen?", f"Ich bin nicht sicher, welche du meinst. {WINDOWS}?"),
     ("de", "Stelle HVAC auf 90 Grad", "Hvac lässt sich nur auf Werte von 7 bis 35 einstellen"),
 )
 

@@ -118,7 +118,7 @@ async def test_what_covers_all_is_done(hass: HomeAssistant, language: str, sente
     result = await say(hass, sentence, language=language)
     await hass.async_block_till_done()
     assert "left out" not in speech(result)
-    assert "würde fehlen" not in speech(result)
+    assert "nicht sicher" not in speech(result)
     if "media player" not in sentence:
         assert result.response.error_code is None
     assert sorted(item for item in lights if hass.states.get(item) != before[item]) == sorted(changed)

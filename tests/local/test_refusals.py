@@ -67,8 +67,8 @@ async def test_a_room_does_not_tell_what_is_hidden(hass: HomeAssistant, limited:
 @pytest.mark.parametrize(("language", "sentence", "answer"), [
     ("en", "open the front door", "Sorry, I can't open 'Front Door' (a lock); that action doesn't apply."),
     ("en", "close bed light", "Sorry, I can't close 'Bed Light' (a light); that action doesn't apply."),
-    ("de", "schalte Front Door aus", "Ich habe Front Door gefunden, aber nicht verstanden, was ich damit tun soll."),
-    ("fr", "éteins Front Door", "J'ai trouvé Front Door, mais je n'ai pas compris ce que je dois en faire."),
+    ("de", "schalte Front Door aus", "Was soll ich mit Front Door machen?"),
+    ("fr", "éteins Front Door", "Que dois-je faire avec Front Door\xa0?"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("home_agent")
 async def test_what_does_not_fit_a_thing_is_no_unknown_name(

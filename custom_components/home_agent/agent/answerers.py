@@ -17,6 +17,7 @@ from ..client.endpoint import Endpoint, mask_for
 from ..languages.phrases import SelfQuestion, asked_of, is_order
 from ..local import about, sentences
 from ..local.learned import async_observe
+from ..local.planned import async_take_back
 from ..policy import undo
 from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
@@ -302,8 +303,12 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         )
     asked = asked_of(turn.text, turn.language) if answer is None else None
     if asked is SelfQuestion.UNDO:
+        answer = await sentences.async_answer_as(
+            hass, turn, exchange.user_input, chat_log, runtime.means, async_take_back
+        )
+    if asked is SelfQuestion.UNDO and answer is None:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
-    elif asked is not None:
+    elif asked is not None and answer is None:
         answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
     if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)

@@ -42,9 +42,10 @@ class SlashCommand:
     """A command that was said, and what stands behind it."""
 
     name: str
-    profile: Profile | None  # none: `/help`
+    profile: Profile | None  # none: `/help`, and what no agent has
     text: str
     by_rule: bool = False  # whether no command was said, but a rule of the owner's chose the agent
+    is_known: bool = True  # false: no agent has it
 
 
 @dataclass(eq=False)
@@ -96,12 +97,13 @@ class Commands:
         self._limited: dict[tuple[str, str], Profile] = {}
 
     def find(self, text: str) -> SlashCommand | None:
-        """Return the command with which a text begins, None where it begins with none."""
+        """Return the command with which a text begins, also one that no agent has; None where it begins with none."""
         said = text.strip()
         for name in self._longest_first if said.startswith("/") else ():
             if said[1 : len(name) + 1].casefold() == name and not said[len(name) + 1 :][:1].strip():
                 return SlashCommand(name, self._by_name.get(name), said[len(name) + 1 :].strip())
-        return None
+        first = said.split(maxsplit=1)[0] if said.startswith("/") else ""
+        return SlashCommand(first[1:], None, "", is_known=False) if _COMMAND.fullmatch(first[1:]) else None
 
     def route(
         self, confirmations: Confirmations, user_input: ConversationInput, conversation_id: str, profile: Profile
@@ -165,6 +167,8 @@ class Commands:
         profile = command.profile
         if profile is None:
             lines = [await async_text(hass, turn.speaks, "command_help")]
+            if not command.is_known:
+                lines.insert(0, await async_text(hass, turn.speaks, "command_unknown", command=f"/{command.name}"))
             for one in {profile.subentry_id: profile for profile in self._by_name.values()}.values():
                 names = ", ".join(f"/{name}" for name, of in self._by_name.items() if of is one)
                 lines.append(f"- {names}: {' '.join([f'{one.name}.', *one.description.split()])}")

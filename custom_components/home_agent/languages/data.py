@@ -144,6 +144,52 @@ class ListWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningWords:
+    """How commands for later are spoken of; `vague`, `clock` and `lists` are regular expressions."""
+
+    vague: Sequence[str] = ()
+    clock: Sequence[str] = ()
+    lists: Sequence[str] = ()
+    cancels: Sequence[str] = ()
+    drops: Sequence[str] = ()
+    weak: Sequence[str] = ()
+    plans: Sequence[str] = ()
+    last: Sequence[str] = ()
+    all: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonWords:
+    """How a command goes on with why it is given."""
+
+    joins: Sequence[str] = ()
+    begins: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoodWords:
+    """How it is said that a room or a sound is too bright, that it is so, and that it is to be otherwise."""
+
+    qualities: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    extreme: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    too: Sequence[str] = ()
+    enough: Sequence[str] = ()
+    so: Sequence[str] = ()
+    negations: Sequence[str] = ()
+    less: Sequence[str] = ()
+    stronger: Sequence[str] = ()
+    copulas: Sequence[str] = ()
+    degrees: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    wishes: Sequence[str] = ()
+    asks: Sequence[str] = ()
+    commands: Mapping[str, str] = field(default_factory=dict)
+    things: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionWords:
     """How the state of things is asked for."""
 
@@ -254,6 +300,9 @@ class LanguageData:
     times: Mapping[str, Any] = field(default_factory=dict)
     questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
+    planning: PlanningWords = PlanningWords()
+    reasons: ReasonWords = ReasonWords()
+    moods: MoodWords = MoodWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)
     prompt: PromptWords | None = None

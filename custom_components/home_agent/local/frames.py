@@ -1,12 +1,14 @@
 """What a sentence was understood to want, as intents: done together or not at all, and told in Home Assistant's words."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 import time
 from typing import Any
 
 from home_assistant_intents import ErrorKey
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.components.humidifier import ATTR_HUMIDITY, ATTR_MAX_HUMIDITY, ATTR_MIN_HUMIDITY
 from homeassistant.components.light import ATTR_BRIGHTNESS, ATTR_MAX_COLOR_TEMP_KELVIN, ATTR_MIN_COLOR_TEMP_KELVIN
 from homeassistant.const import ATTR_TEMPERATURE, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
@@ -14,7 +16,8 @@ from homeassistant.helpers import intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.actions import is_open, members
-from ..policy.confirmation import NeedsConfirmation
+from ..policy.confirmation import AlreadySo, NeedsConfirmation
+from ..policy.effects.wording import NoWordsError, async_plain_state
 from ..policy.intents import Mismatch, Recognised, async_handle, is_able, mismatch_of, nothing_there, plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
@@ -52,7 +55,8 @@ class Frame:
 async def async_carry_out(sentence: Sentence, frames: Sequence[Frame]) -> Done | Refused | LeftOut | NotMine:
     """Do what a sentence was understood to want, all of it or nothing.
 
-    If that leaves out something that was said, or is about nothing that the user may know of, the chat log is as it was.
+    What is so already is told beside what is done. If that leaves out something that was said, or is about nothing that the user may
+    know of, the chat log is as it was.
     """
     touched: list[str] = []
     for frame in frames:
@@ -63,18 +67,16 @@ async def async_carry_out(sentence: Sentence, frames: Sequence[Frame]) -> Done |
         touched += plan.targets if isinstance(plan, Plan) else ()
     if (left_out := sentence.coverage.of_action([frame.recognised for frame in frames], touched)) is not None:
         return replace(left_out, recognised=frames[-1].recognised)
-    if (against := _against(sentence, frames)) is not None:
-        if isinstance(against, NotMine):
-            return against
-        if against.is_hidden:
-            is_named = "name" in against.recognised.slots
-            mismatch = None if is_named else nothing_there(sentence.hass, against.recognised)
-            return NotMine(recognised=against.recognised, mismatch=mismatch, refused=against)
-        report(sentence, against.recognised, against.error, time.perf_counter())
-        return against
+    against, already = _against(sentence, frames)
+    if against is not None:
+        return against if isinstance(against, NotMine) else _refused(sentence, against)
     before = len(sentence.chat_log.content)
+    so = [await async_refuse(sentence.hass, sentence.turn, error) for error in already.values()]
     responses: list[intent.IntentResponse] = []
-    for frame in frames:
+    problem: Refused | LeftOut | None = None
+    for number, frame in enumerate(frames):
+        if number in already:
+            continue
         response, problem = await _async_handle(sentence, frame)
         responses.append(response)
         if frame.intent == intent.INTENT_GET_STATE:
@@ -87,31 +89,49 @@ async def async_carry_out(sentence: Sentence, frames: Sequence[Frame]) -> Done |
         return left_out or NotMine(recognised=frame.recognised, refused=refused)
     if refused is not None:
         return refused
-    told = dict.fromkeys(speech_of(response).rstrip(".") for response in responses)
+    response = (responses or so)[-1]
+    told = dict.fromkeys(speech_of(each).rstrip(".") for each in (*responses, *so))
     response.async_set_speech(". ".join(filter(None, told)))  # the last one decides whether it failed
-    response.success_results = [target for each in responses for target in each.success_results]
+    response.success_results = [target for each in (*responses, *so) for target in each.success_results]
     return Done(said=response)
 
 
-def _against(sentence: Sentence, frames: Sequence[Frame]) -> Refused | NotMine | None:
-    """Return what speaks against one of the frames. If one of them has to be asked about, the others wait with it."""
+def _refused(sentence: Sentence, against: Refused) -> Refused | NotMine:
+    """Return a refusal; what the user may know nothing of is not there for them."""
+    if against.is_hidden:
+        is_named = "name" in against.recognised.slots
+        mismatch = None if is_named else nothing_there(sentence.hass, against.recognised)
+        return NotMine(recognised=against.recognised, mismatch=mismatch, refused=against)
+    report(sentence, against.recognised, against.error, time.perf_counter())
+    return against
+
+
+def _against(sentence: Sentence, frames: Sequence[Frame]) -> tuple[Refused | NotMine | None, Mapping[int, AlreadySo]]:
+    """Return what speaks against one of the frames, and which of several are so already, by their numbers.
+
+    If one of them has to be asked about, the others wait with it.
+    """
     asks: Refused | None = None
-    for frame in frames:
+    already: dict[int, AlreadySo] = {}
+    for number, frame in enumerate(frames):
         ruling = judge_intent(sentence, frame.recognised, is_covered=True)
         if isinstance(ruling, Allowed):
             ruling.drop()
             if ruling.is_other:
-                return NotMine(recognised=ruling.recognised)
+                return NotMine(recognised=ruling.recognised), {}
         elif isinstance(ruling, Refused) and isinstance(ruling.error, NeedsConfirmation):
             asks = ruling
+        elif isinstance(ruling, Refused) and isinstance(ruling.error, AlreadySo) and len(frames) > 1:
+            already[number] = ruling.error
         elif isinstance(ruling, Refused | NotMine):
-            return ruling
+            return ruling, {}
         else:
-            return NotMine(recognised=ruling.recognised)
+            return NotMine(recognised=ruling.recognised), {}
     if asks is not None:
-        for frame in frames:
-            wait_along(sentence, frame.recognised)
-    return asks
+        for number, frame in enumerate(frames):
+            if number not in already:
+                wait_along(sentence, frame.recognised)
+    return asks, already
 
 
 async def _async_handle(sentence: Sentence, frame: Frame) -> tuple[intent.IntentResponse, Refused | LeftOut | None]:
@@ -257,12 +277,23 @@ async def async_do(sentence: Sentence, understood: Understood, started: float) -
     result = await async_carry_out(sentence, [frame for own in frames for frame in own])
     if not isinstance(result, Done | Refused):  # the next one goes on from what Home Assistant's sentences made of it
         return NotMine(note=note("not_covered"))
-    left = [target for wish in understood.wishes for target in wish.targets if _is_left(sentence, wish, target)]
-    if left and isinstance(result, Done) and not result.has_failed and isinstance(result.said, intent.IntentResponse):
-        names = ", ".join(_word(sentence, "name", target) for target in dict.fromkeys(left))
-        more = await async_text(hass, turn.language, "group_left_out", target=names)
-        result.said.async_set_speech(". ".join(filter(None, (speech_of(result.said).rstrip(" ."), more))))
+    undone = [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own]
+    if isinstance(result, Done) and not result.has_failed and isinstance(result.said, intent.IntentResponse):
+        more = await _async_undone(sentence, undone, understood.wishes)
+        result.said.async_set_speech(". ".join(filter(None, (speech_of(result.said).rstrip(" ."), *more))))
     return replace(result, note=found)
+
+
+async def _async_undone(sentence: Sentence, undone: Sequence[Wish], wishes: Sequence[Wish]) -> list[str]:
+    """Return what is told of what was left out: how things are to which nothing could be done, and groups that were spared."""
+    hass, language = sentence.hass, sentence.turn.language
+    told: list[str] = []
+    for state in (hass.states.get(target) for wish in undone for target in wish.targets):
+        with suppress(NoWordsError):
+            told += [(await async_plain_state(hass, language, state)).rstrip(".")] if state is not None else []
+    left = [target for wish in wishes for target in wish.targets if _is_left(sentence, wish, target)]
+    names = ", ".join(_word(sentence, "name", target) for target in dict.fromkeys(left))
+    return [*told, *([await async_text(hass, language, "group_left_out", target=names)] if left else [])]
 
 
 def _unable(sentence: Sentence, wishes: Sequence[Wish]) -> Mismatch | None:
@@ -338,6 +369,12 @@ def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | 
             if now == 0 and change < 0:
                 return None
             values[slot] = max(1, min(100, round(now + change)))  # 0 is off
+        elif slot == ATTR_HUMIDITY:
+            now = state.attributes.get(ATTR_HUMIDITY)
+            if not isinstance(now, (int, float)):
+                return None
+            least, most = (state.attributes.get(key) for key in (ATTR_MIN_HUMIDITY, ATTR_MAX_HUMIDITY))
+            values[slot] = int(max(least or 0, min(100 if most is None else most, now + change)))
         else:
             now = state.attributes.get(ATTR_TEMPERATURE)
             if not isinstance(now, (int, float)):

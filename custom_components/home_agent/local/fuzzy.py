@@ -13,7 +13,7 @@ from homeassistant.helpers import area_registry as ar, intent
 
 from ..home.domains import SWITCHED
 from ..home.exposure import may_know
-from ..languages.phrases import is_altered, is_question, is_remark
+from ..languages.phrases import is_altered, is_order, is_question, is_remark
 from ..languages.phrasings import COMMANDS, phrasings_of
 from ..policy.intents import QUESTIONS
 from ..support.bounds import in_slices
@@ -71,6 +71,8 @@ async def _async_by_recogniser(sentence: Sentence, known: str) -> Result:
     asks = is_question(turn.text, turn.language, tuple(named))
     if asks and not all(frame.intent in QUESTIONS for frame in frames):
         return NotMine()
+    if is_order(turn.text, turn.language, named) and any(frame.intent in QUESTIONS for frame in frames):
+        return NotMine()  # "unlock the door, someone is there"
     is_other = _is_of_something_else(sentence, frames) or _is_something_else(sentence, frames)
     if is_other and not _is_named(sentence, frames):
         return NotMine()

@@ -18,7 +18,9 @@ import probatio
 
 from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
-from ..languages.phrases import is_altered, is_asking, is_question
+from ..languages.moods import MoodKind, mood_of
+from ..languages.phrases import is_altered, is_asking, is_order, is_question
+from ..languages.planning import is_put_off
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -46,6 +48,7 @@ from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
 from .coverage import LeftOut
+from .planned import note_planned
 from .refusals import async_name_reason
 from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, leave_for_later, speech_of, spoken
 
@@ -335,6 +338,7 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
         else:
             ruling, response = await _async_handle_intents(sentence, asks_later=asks_later, cleared=command)
             leave_for_later(sentence.hass, sentence.turn, command)
+            note_planned(sentence, command)
     result: Result = NotMine()
     if isinstance(ruling, Allowed):
         result = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
@@ -364,7 +368,7 @@ async def _async_handle_intents(
 ) -> tuple[Ruling, intent.IntentResponse | None]:
     """Let Home Assistant recognise the sentence, and handle what may be handled; return how that was decided, and its response."""
     rulings: list[Ruling] = [NotMine()]
-    turn = sentence.turn
+    turn, mood = sentence.turn, mood_of(sentence.turn.text, sentence.language.code)
 
     def keep_off(result: RecognizeResult) -> bool:
         """Decide between recognising and handling; Home Assistant waits for nothing in between."""
@@ -372,7 +376,10 @@ async def _async_handle_intents(
         waits = asks_later and name == intent.INTENT_GET_STATE
         said = tuple(entity.text_clean for entity in result.entities_list if entity.name in ("name", "area", "floor"))
         only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language, said)  # "kettle on?"
-        if waits or name in sentence.stage.value or (not is_custom and only_asks):
+        is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
+        is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
+        is_told |= name not in CHANGES_NOTHING and name not in TIMERS and is_put_off(turn.text, turn.language, said)
+        if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
             rulings.append(NotMine(asks_later=waits))
             return True
         recognised = Recognised(name=name, slots={entity.name: entity.value for entity in result.entities_list})

@@ -10,7 +10,10 @@ from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .learned import async_answer_learned
 from .lists import add_items, read_list
+from .moods import answer_mood, answer_wish
+from .planned import answer_planned, answer_when
 from .questions import answer_question
+from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -55,20 +58,25 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
+    Reader(answer_planned),
     Reader(answer_strictly),
+    Reader(answer_mood),
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain),
+    Reader(answer_wish),
+    Reader(answer_reasoned),
     Reader(refuse_group),
     Reader(add_items),
     Reader(answer_learned),
     Reader(answer_by_route),
     Reader(answer_strictly_as_question, _UNANSWERED),
-    Reader(answer_question, _UNANSWERED),
+    Reader(answer_question, _UNANSWERED, of_talk=True),
     Reader(read_list, _UNANSWERED),
     Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
-    Reader(answer_thanks, _UNANSWERED, of_hidden=True),
+    Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True),
+    Reader(answer_when, _ALONE),
     Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
     Reader(explain_fields, _ALONE, of_hidden=True),
     Reader(answer_fuzzily, _UNANSWERED, of_hidden=True),
-    Reader(explain, _ALONE, of_hidden=True),
+    Reader(explain, _ALONE, of_hidden=True, of_talk=True),
 )

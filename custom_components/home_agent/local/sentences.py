@@ -171,6 +171,7 @@ class NotMine:
     asks_later: bool = False  # whether it is answered as a question only if it is no command
     nearest: NearestSentence | None = None
     note: Note | None = None
+    is_talk: bool = False  # whether it asks for nothing: no reader that acts is asked after this one
 
     @property
     def is_hidden(self) -> bool:
@@ -202,6 +203,11 @@ class Sentence:
     def is_hidden(self) -> bool:
         """Return whether it is about something of which the user may know nothing."""
         return any(isinstance(each, NotMine) and each.is_hidden for each in self.earlier)
+
+    @property
+    def is_talk(self) -> bool:
+        """Return whether it was found to ask for nothing."""
+        return any(isinstance(each, NotMine) and each.is_talk for each in self.earlier)
 
     @property
     def mismatch(self) -> Mismatch | None:
@@ -245,6 +251,8 @@ class Reader:
     stages: frozenset[Stage] = frozenset(Stage)
     of_hidden: bool = False
     """Whether it is also asked when the sentence is about something of which the user may know nothing."""
+    of_talk: bool = False
+    """Whether it is also asked when the sentence was found to ask for nothing: it never acts."""
     after_question: bool = False
     """Whether it is only asked when the user was just asked which of some things is meant."""
 
@@ -302,6 +310,8 @@ async def async_answer(
         for reader in means.readers:
             if stage not in reader.stages or (sentence.is_hidden and not reader.of_hidden):
                 continue
+            if sentence.is_talk and not reader.of_talk:
+                continue
             if reader.after_question and (sentence.before is None or not sentence.before.candidates):
                 continue
             result = await reader.read(sentence)
@@ -322,6 +332,19 @@ async def async_answer(
     # what a model is about to do is not known here: then nothing goes on from before it
     means.said.remember(turn, chat_log, about, text=text)
     return await _async_told(hass, turn, result)
+
+
+async def async_answer_as(
+    hass: HomeAssistant,
+    turn: Turn,
+    user_input: ConversationInput,
+    chat_log: ChatLog,
+    means: Means,
+    read: Callable[[Sentence], Awaitable[Result]],
+) -> Answer | None:
+    """Return the answer of one reader, None if it has none."""
+    sentence = await async_hear(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
+    return await _async_told(hass, turn, await read(sentence))
 
 
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:

@@ -1,0 +1,169 @@
+"""Commands that wait for a timer of Home Assistant's: what is waiting is told, and cancelled.
+
+A user hears of their own ones and cancels these; a satellite, which has no user, those that were said to satellites.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from homeassistant.components.intent.const import TIMER_DATA
+from homeassistant.components.intent.timers import TimerInfo, TimerManager
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+
+from ..languages.data import data_of
+from ..languages.phrases import ReplyKind, read_answer
+from ..languages.planning import PlanningKind, planning_of, put_off_in
+from ..languages.vocabulary import keys_of
+from ..policy.intents import Recognised
+from ..support.const import DOMAIN
+from ..support.errors import ToolError
+from ..support.localize import async_text
+from ..support.text import words_of
+from ..turn.plan import ActionClass, Plan
+from ..turn.turn import Turn, zone_of_turn
+from .parts import understand
+from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
+
+PLANNED: HassKey[dict[str, Planned]] = HassKey(f"{DOMAIN}_planned")
+"""By the id of its timer: who left a command for later. Kept until Home Assistant ends, as its timers are."""
+_CANCEL = "HassCancelTimer"
+_MOST = 5  # commands of one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Who left a command for later, and with which message of which conversation."""
+
+    user_id: str | None
+    conversation_id: str
+    message: int
+
+
+def note_planned(sentence: Sentence, command: str) -> None:
+    """Keep who said a command for which a timer has just been set."""
+    hass, turn = sentence.hass, sentence.turn
+    planned, timers = hass.data.setdefault(PLANNED, {}), _timers(hass)
+    waiting = {timer.id for timer in timers}
+    for gone in planned.keys() - waiting:
+        del planned[gone]
+    new = [timer.id for timer in timers if timer.id not in planned and timer.conversation_command == command]
+    for timer_id in new[-1:]:
+        user_id = turn.user.id if turn.user is not None else None
+        planned[timer_id] = Planned(user_id, turn.conversation_id, message_number(sentence.chat_log))
+
+
+async def answer_planned(sentence: Sentence) -> Result:
+    """Tell which commands wait, or cancel them."""
+    turn, waiting = sentence.turn, _visible(sentence.hass, sentence.turn)
+    planning, just = planning_of(turn.text, turn.language), _just_said(sentence, waiting)
+    names = _names(sentence, planning.words) if planning is not None else []
+    cancels = planning is not None and planning.kind is PlanningKind.CANCEL
+    denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO
+    if just and (denies or (cancels and planning is not None and not planning.is_all and not names)):
+        return await _async_cancel(sentence, just)
+    if planning is None or (not waiting and sentence.stage is Stage.BEFORE_MODEL):
+        return NotMine()
+    if planning.kind is PlanningKind.LIST:
+        return await _async_told(sentence, "planned_list" if waiting else "planned_none", waiting)
+    if not names and not planning.is_sure:
+        return NotMine()
+    if not waiting:
+        return NotMine() if names else await _async_told(sentence, "planned_nothing", ())
+    meant = _meant(sentence, names, waiting)
+    if len(meant) > 1 and not planning.is_all:
+        return await _async_told(sentence, "planned_which", meant)
+    return await _async_cancel(sentence, meant) if meant else NotMine()
+
+
+async def answer_when(sentence: Sentence) -> Result:
+    """Ask when a command is to be done that says only that it is for later, and say that times of day are not known."""
+    for put_off in put_off_in(sentence.turn.text, sentence.language.code):
+        now = sentence.saying(put_off.text)
+        if (await sentence.means.brain.async_read(understand, now)).wishes:
+            key = "local_no_times" if put_off.is_clock else "local_when"
+            text = await async_text(sentence.hass, sentence.turn.language, key)
+            return Done(said=spoken(sentence.turn, text))
+    return NotMine()
+
+
+def _timers(hass: HomeAssistant) -> list[TimerInfo]:
+    """Return the timers that end with a command, in the order in which they were set."""
+    manager: TimerManager | None = hass.data.get(TIMER_DATA)
+    return [timer for timer in [*manager.timers.values()] if timer.conversation_command] if manager else []
+
+
+def _visible(hass: HomeAssistant, turn: Turn) -> list[TimerInfo]:
+    """Return the commands that wait and that the speaker may know of."""
+    planned, user = hass.data.get(PLANNED, {}), turn.user
+    found: list[TimerInfo] = []
+    for timer in _timers(hass):
+        known = planned.get(timer.id)
+        owner = known.user_id if known is not None else None
+        is_own = owner == user.id if user is not None else owner is None
+        is_shared = user is not None and user.is_admin and owner is None
+        if (is_own or is_shared) and (not turn.within or timer.conversation_agent_id == turn.agent_id):
+            found.append(timer)
+    return found
+
+
+def _just_said(sentence: Sentence, waiting: Sequence[TimerInfo]) -> list[TimerInfo]:
+    """Return what the message before this one, in this conversation, left for later."""
+    planned, number = sentence.hass.data.get(PLANNED, {}), message_number(sentence.chat_log)
+    place = sentence.turn.conversation_id, number - 1
+    known = ((timer, planned.get(timer.id)) for timer in waiting)
+    return [timer for timer, one in known if one is not None and (one.conversation_id, one.message) == place]
+
+
+def _names(sentence: Sentence, words: Sequence[str]) -> list[str]:
+    """Return those of some words that name something."""
+    data = data_of(sentence.language.code)
+    nothing = {
+        word for text in (*data.harmless, *data.courtesies, *data.prepositions, *data.no) for word in words_of(text)
+    }
+    return [word for word in words if word not in nothing]
+
+
+def _meant(sentence: Sentence, names: Sequence[str], waiting: Sequence[TimerInfo]) -> list[TimerInfo]:
+    """Return which commands are meant: those that share most words with what is named, all where nothing is."""
+    base = sentence.language.base
+    said = [keys_of(base, word) for word in names]
+    scores: dict[str, int] = {}
+    for timer in waiting:
+        keys = {key for word in words_of(timer.conversation_command or "") for key in keys_of(base, word)}
+        scores[timer.id] = sum(not keys.isdisjoint(each) for each in said)
+    best = max(scores.values())
+    return [timer for timer in waiting if scores[timer.id] == best] if best or not said else []
+
+
+async def async_take_back(sentence: Sentence) -> Result:
+    """Cancel what the message before this one left for later: nothing was done that could be undone."""
+    just = _just_said(sentence, _visible(sentence.hass, sentence.turn))
+    return await _async_cancel(sentence, just) if just else NotMine()
+
+
+async def _async_cancel(sentence: Sentence, timers: Sequence[TimerInfo]) -> Done | Refused:
+    try:
+        sentence.means.policy.authorize(sentence.turn, Plan(action=ActionClass.WRITE))
+    except ToolError as err:
+        return Refused(error=err, recognised=Recognised(name=_CANCEL, slots={}))
+    told = await _async_told(sentence, "planned_cancelled", timers)
+    manager: TimerManager = sentence.hass.data[TIMER_DATA]
+    for timer in timers:
+        if timer.id in manager.timers:  # it may have ended while the words were looked up
+            manager.cancel_timer(timer.id)
+    return told
+
+
+async def _async_told(sentence: Sentence, key: str, timers: Sequence[TimerInfo]) -> Done:
+    zone = zone_of_turn()
+    told: list[str] = []
+    for timer in sorted(timers, key=lambda timer: timer.seconds_left)[:_MOST]:
+        when = (dt_util.utcnow() + timedelta(seconds=timer.seconds_left)).astimezone(zone)
+        told.append(f"{timer.conversation_command} ({when:%H:%M})")
+    items = ", ".join([*told, *(["…"] if len(timers) > _MOST else [])])
+    placeholders = {"items": items} if timers else {}
+    text = await async_text(sentence.hass, sentence.turn.language, key, **placeholders)
+    return Done(said=spoken(sentence.turn, text))
