@@ -98,14 +98,16 @@ class HassProcess:
         host: str = "127.0.0.1",
         port: int = 0,
         inherited: Sequence[int] = (),
+        program: Sequence[str | Path] = (),
     ) -> None:
         """Prepare the folder; what is in it from an earlier run is kept. Only this machine reaches the default `host`.
 
-        `inherited` are open files that the process holds as long as it lives, a lock for one.
+        `inherited` are open files that the process holds as long as it lives, a lock for one. `program` is run instead of `hass`.
         """
         self.folder = folder
         self.port = port or free_port()
         self._inherited = inherited
+        self._program = program or (Path(sys.executable).with_name("hass"),)
         self._token = secrets.token_hex()
         self._process: asyncio.subprocess.Process | None = None
         self._log = folder / "hass.out"
@@ -134,10 +136,9 @@ class HassProcess:
 
     async def start(self) -> None:
         """Start Home Assistant and wait until its web server answers; it is then still setting up integrations."""
-        hass = Path(sys.executable).with_name("hass")
         with self._log.open("ab") as out:
             self._process = await asyncio.create_subprocess_exec(
-                *(hass, "-c", self.folder, "--log-no-color", "--skip-pip"),
+                *(*self._program, "-c", self.folder, "--log-no-color", "--skip-pip"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
