@@ -121,7 +121,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
-    policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all)
+    policy = policy_from_options(hass, entry.options, journal.async_add, rules, offered.async_all, journal.async_flush)
     custom = offered.custom
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
     routes.async_offer(agents_as_routes)

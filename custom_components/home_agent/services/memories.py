@@ -15,7 +15,7 @@ from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySour
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
-from .call import ServiceAction, async_may_see_all, invalid, runtime_of
+from .call import ServiceAction, async_may_see_all, async_stored, invalid, runtime_of
 
 HOME = "home"  # the owner of memories that are not one user's
 MAX_LISTED = 10_000  # memories of one response
@@ -138,12 +138,13 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     )
     if (memory := added.memory) is None:
         raise invalid(MEMORY_REFUSALS[added.reason or "unwritable"], limit=str(MAX_CONTENT))
-    return {
+    done: JsonObjectType = {
         "outcome": added.outcome,
         **_memory_row(memory, await _async_names(call.hass)),
         "replaced": [item.id for item in added.replaced],
         "dropped": [item.id for item in added.dropped],
     }
+    return await async_stored(call, done, memories)
 
 
 async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
@@ -159,13 +160,14 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
         expires_at = call.data["expires_at"]
         changes["expires_at"] = dt_util.as_utc(expires_at) if expires_at else None
     memory = await memories.async_update(memory_id, **changes)
-    return _memory_row(memory, await _async_names(call.hass))
+    return await async_stored(call, _memory_row(memory, await _async_names(call.hass)), memories)
 
 
 async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
     """Delete memories by id, also while memory is off; return their number."""
     memories, scope = await _async_scope(call, also_off=True)
-    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))}
+    deleted = await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))
+    return await async_stored(call, {"deleted": deleted}, memories)
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
@@ -178,7 +180,7 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
         owner = await _async_owner(call, scope)
     elif owner is None:  # a voice device writes for the home
         owner = scope.owner
-    return {"deleted": await memories.async_clear(owner)}
+    return await async_stored(call, {"deleted": await memories.async_clear(owner)}, memories)
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
@@ -202,7 +204,7 @@ async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Me
     memories = runtime_of(call.hass).memories
     if (turn := current_turn.get(None)) is not None:
         if (scope := memories.scope_of(turn)) is None:
-            raise invalid("memory_off")
+            raise invalid("reloading" if memories.is_away else "memory_off")
         await memories.async_load()
         return memories, scope
     if not (memories.settings.enabled or also_off):

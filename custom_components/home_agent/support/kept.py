@@ -83,7 +83,7 @@ class Kept[Row]:
         own: Callable[[], JsonObjectType] | None = getattr(row, "as_dict", None)
         return own() if own else as_row(row)
 
-    def is_stored(self, row: Row) -> bool:
+    def is_written(self, row: Row) -> bool:
         """Return whether a row is written; others are in memory only."""
         return True
 
@@ -116,7 +116,7 @@ class Kept[Row]:
 
     def content(self) -> Content:
         """Return what is written. Called in a worker thread: rows are never changed, only replaced."""
-        return {self.items: [self.written(row) for row in list(self._rows.values()) if self.is_stored(row)]}
+        return {self.items: [self.written(row) for row in list(self._rows.values()) if self.is_written(row)]}
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -131,13 +131,10 @@ class Kept[Row]:
         Later, what is in memory stays, but for a file that could not be used: that is read again. Rows of users who were deleted
         meanwhile are dropped.
         """
-        earlier = self._file
-        await self.async_close()
-        self._file = self._new_file(entry_id, report)  # which reports anew what still holds
-        if earlier is None or not earlier.is_usable:
-            self._is_loaded = False
-        elif not earlier.is_written:
-            await self._file.async_write()
+        if self._file is not None and self._file.is_usable:
+            await self._file.async_open(report)
+        else:
+            self._file, self._is_loaded = self._new_file(entry_id, report), False
         if self._is_loaded:
             for user_id in await self._async_deleted_users(self._rows.values()):
                 await self.async_forget_user(user_id)
@@ -174,16 +171,14 @@ class Kept[Row]:
         if self._forget(deleted):
             await file.async_write()
 
-    async def async_write(self) -> None:
-        """Write now, so that what was dropped is off the disk. Never raises for a disk that is full."""
+    async def async_write(self) -> bool:
+        """Write now, so that what was dropped is off the disk, and return whether the disk has it. Never raises for a full disk."""
         await self.async_load()
-        if self._file is not None:
-            await self._file.async_write()
+        return self._file is not None and await self._file.async_write()
 
-    async def async_flush(self) -> None:
-        """Write what is not yet written."""
-        if self._file is not None and not self._file.is_written:
-            await self._file.async_write()
+    async def async_flush(self) -> bool:
+        """Write what is not yet written, and return whether the disk has it: to be awaited before a person is told that it is done."""
+        return self._file is not None and await self._file.async_flush()
 
     async def async_close(self) -> None:
         """Write what is not yet written; a turn that still runs may add rows all the same."""
@@ -226,9 +221,9 @@ class Kept[Row]:
         return self._file is not None and self._file.is_usable
 
     @property
-    def is_failing(self) -> bool:
-        """Whether the last write failed, so that a restart would undo the change; it is tried again."""
-        return self._file is not None and self._file.is_failing
+    def is_stored(self) -> bool:
+        """Whether a restart keeps what was changed and written last; a write that failed is tried again."""
+        return self.is_usable and self._file is not None and not self._file.is_failing
 
     @callback
     def async_listen(self, listener: ChangeListener[Row]) -> CALLBACK_TYPE:
@@ -253,6 +248,12 @@ class Kept[Row]:
         self._changed([Change(self._rows.pop(key), None) for key in dict.fromkeys(keys) if key in self._rows])
 
     @callback
+    def async_touch(self) -> None:
+        """Write after the delay what a kind keeps beside its rows."""
+        if self._file is not None and self._is_loaded:
+            self._file.async_changed()
+
+    @callback
     def clear(self) -> None:
         """Drop all rows."""
         self.drop(self._rows.values())
@@ -262,9 +263,9 @@ class Kept[Row]:
             return
         changes = self._settled(changes)
         rows = (row for change in changes for row in (change.before, change.after) if row is not None)
-        is_due = any(map(self.is_stored, rows))
-        if is_due and self._file is not None and self._is_loaded:  # else it is written when it has been read
-            self._file.async_changed()
+        is_due = any(map(self.is_written, rows))
+        if is_due:  # before the file was read, it is written with it
+            self.async_touch()
         self._tell(changes)
 
     def _settled(self, changes: Sequence[Change[Row]]) -> Sequence[Change[Row]]:

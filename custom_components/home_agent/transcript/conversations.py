@@ -291,7 +291,7 @@ class Conversations(Kept[Conversation]):
         return row.written
 
     @override
-    def is_stored(self, row: Conversation) -> bool:
+    def is_written(self, row: Conversation) -> bool:
         return row.persists
 
     @override
