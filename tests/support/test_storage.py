@@ -23,6 +23,7 @@ from tests.stored import hass_storage  # noqa: F401
 
 FILES = ("conversations", "journal", "models", "knowledge")
 NEWER = json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {"threads": ["hello"]}})
+A_LITTLE_NEWER = json.dumps({"version": 1, "minor_version": 99, "key": "k", "data": {"threads": ["hello"]}})
 
 
 @pytest.fixture
@@ -90,7 +91,9 @@ async def test_all_comes_back(hass: HomeAssistant, entry: MockConfigEntry, file:
     assert not told(hass)
 
 
-@pytest.mark.parametrize("content", [pytest.param(NEWER, id="newer"), pytest.param(None, id="unreadable")])
+@pytest.mark.parametrize("content", [
+    pytest.param(NEWER, id="newer"), pytest.param(A_LITTLE_NEWER, id="a little newer"), pytest.param(None, id="unreadable"),
+])  # fmt: skip
 async def test_file_that_may_not_be_replaced_is_left_as_it_is(
     hass: HomeAssistant,
     entry: MockConfigEntry,

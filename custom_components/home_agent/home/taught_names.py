@@ -76,6 +76,7 @@ class TaughtNames(Proposed[TaughtName]):
     file = "taught_names"
     row = TaughtName
     items = "names"
+    most_read = 2_000
     most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
     def __init__(self, hass: HomeAssistant) -> None:

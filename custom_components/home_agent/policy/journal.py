@@ -210,6 +210,7 @@ class ActionJournal(Kept[JournalEntry]):
 
     file = "journal"
     items = "actions"
+    most_read = MAX_ACTIONS
     of_entry = True
     delay = SAVE_DELAY
 

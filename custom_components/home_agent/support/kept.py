@@ -20,7 +20,7 @@ from homeassistant.util.json import JsonObjectType
 from .bounds import without_surplus
 from .const import LOGGER
 from .errors import where_of
-from .rows import as_row, from_row
+from .rows import LONGEST, as_row, from_row
 from .storage import SAVE_DELAY, Content, Report, StoredFile
 
 
@@ -55,6 +55,10 @@ class Kept[Row]:
     """Whether the file is read with the first `async_load` and not with the set-up."""
     most: ClassVar[int | None] = None
     """How many rows are kept; beyond that, the oldest rows go, of the owner who has most. None: no bound of this form."""
+    most_read: ClassVar[int] = 50_000
+    """How many rows of a file are read, the last ones: more than are ever kept were not written by us."""
+    longest: ClassVar[int] = LONGEST
+    """Characters of the longest text of a row; a row with a longer one is left out."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty; `async_open` reads the file."""
@@ -76,7 +80,7 @@ class Kept[Row]:
 
     def read(self, data: Mapping[str, Any]) -> Row:
         """Return a row of the file. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data."""
-        return cast(Row, from_row(self.row, data))
+        return cast(Row, from_row(self.row, data, longest=self.longest))
 
     def written(self, row: Row) -> JsonObjectType:
         """Return the form of a row in the file, by its own `as_dict` if it has one. Called in a worker thread."""
@@ -112,7 +116,7 @@ class Kept[Row]:
 
     async def async_read(self, file: StoredFile) -> Iterable[Row]:
         """Return the rows of the file. Never raises."""
-        return await file.async_load_items(self.items, self.read)
+        return await file.async_load_items(self.items, self.read, self.most_read)
 
     def content(self) -> Content:
         """Return what is written. Called in a worker thread: rows are never changed, only replaced."""

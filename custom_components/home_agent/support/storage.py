@@ -121,11 +121,13 @@ class StoredFile:
             await self._async_set_aside(type(err).__name__)  # not its text, which can be what a user said
         return None
 
-    async def async_load_items[Item](self, key: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-        """Return the items of the list under a key. Never raises.
+    async def async_load_items[Item](
+        self, key: str, read: Callable[[Mapping[str, Any]], Item], most: int
+    ) -> list[Item]:
+        """Return the items of the list under a key, of more than `most` the last ones. Never raises.
 
-        An item for which `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` is left out, and a copy of
-        the file is kept. If all of them are left out, the file is set aside.
+        An item for which `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` is left out. A copy of the
+        file is kept if any is. If all of them are left out, the file is set aside.
         """
         lost = 0
 
@@ -134,7 +136,7 @@ class StoredFile:
             if not isinstance(items := content[key], list):
                 raise TypeError(key)
             found: list[Item] = []
-            for item in items:
+            for item in items[-most:]:
                 try:
                     found.append(read(item))
                 except KeyError, TypeError, ValueError, AttributeError:
