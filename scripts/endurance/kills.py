@@ -24,7 +24,6 @@ from tests.e2e.house import add_home_agent, furnish
 from tests.llm_replies import JSON
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
-KILLS, HOMES = 300, 2
 CLIENTS = 6
 SHORTEST, LONGEST = 0.3, 3.0  # seconds from the first request to the kill
 MOST = 60  # of what is kept of one kind at a time; beyond that, clients rather forget
@@ -357,7 +356,7 @@ async def _again_and_again(home: Home, kills: int, report: Report, left: Callabl
     await home.look_again()
 
 
-async def kill_often(kills: int = KILLS, homes: int = HOMES, seed: int = 0) -> Report:
+async def kill_often(kills: int, homes: int, seed: int) -> Report:
     """Kill homes so often, several at once; print and return the figures."""
     report, server = Report(), LLMServer()
     await server.start()
