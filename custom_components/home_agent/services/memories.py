@@ -84,9 +84,13 @@ async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
     kind = MemoryType(call.data["type"]) if "type" in call.data else None
     owner = await _async_owner(call, scope)
     known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
-    known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
-    return {"memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]], "count": len(known)}
+
+    def rows() -> list[JsonValueType]:  # thousands would block the loop
+        newest = sorted(known, key=lambda memory: memory.extracted_at, reverse=True)
+        return [_memory_row(memory, names) for memory in newest[: call.data["limit"]]]
+
+    return {"memories": await call.hass.async_add_executor_job(rows), "count": len(known)}
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
@@ -187,12 +191,13 @@ async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
     """Return all fields of memories, also of replaced ones, oldest first."""
     memories, scope = await _async_scope(call)
     found = memories.of(scope, owner=await _async_owner(call, scope), with_history=True)
-    found.sort(key=lambda memory: memory.extracted_at)
-    return {
-        "exported_at": dt_util.utcnow().isoformat(),
-        "count": len(found),
-        "memories": [cast(JsonValueType, memory.as_dict()) for memory in found],
-    }
+
+    def rows() -> list[JsonValueType]:  # thousands would block the loop
+        oldest = sorted(found, key=lambda memory: memory.extracted_at)
+        return [cast(JsonValueType, memory.as_dict()) for memory in oldest]
+
+    exported = await call.hass.async_add_executor_job(rows)
+    return {"exported_at": dt_util.utcnow().isoformat(), "count": len(exported), "memories": exported}
 
 
 async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
