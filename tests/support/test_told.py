@@ -205,22 +205,34 @@ async def test_a_proposed_name_that_was_declined(hass: HomeAssistant, entry: Moc
     assert '"declined"' in stored(hass, "taught_names")
 
 
-async def test_many_at_once_are_not_written_one_by_one(
-    hass: HomeAssistant, entry: MockConfigEntry, admin: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[str] = []
-    write = file_util.AtomicWriter
-
-    def counted(path: str, **options: Any) -> Any:
-        written.append(path)
-        return write(path, **options)
-
-    monkeypatch.setattr(file_util, "AtomicWriter", counted)
+async def test_many_at_once_are_on_the_disk(hass: HomeAssistant, entry: MockConfigEntry, admin: Context) -> None:
     adding = [act(hass, "add_memory", admin, content=f"Shelf {number} holds box {number}") for number in range(100)]
     added = await asyncio.gather(*adding)
     content = stored(hass, "memories")
     assert all(row["memory_id"] in content for row in added)
-    assert len([path for path in written if path.endswith("memories")]) < 20
+
+
+async def test_who_asks_while_a_write_runs_shares_the_next(hass: HomeAssistant, house: None) -> None:
+    Path(hass.config.path(".storage")).mkdir(exist_ok=True)
+    rows: list[int] = []
+    written: list[int] = []
+
+    def content() -> dict[str, Any]:
+        written.append(len(rows))
+        return {"rows": [*rows]}
+
+    async def add(number: int) -> bool:
+        rows.append(number)
+        return await file.async_write()
+
+    file = StoredFile(hass, "test", content, lambda *_: None)
+    first = hass.async_create_task(add(0))
+    await asyncio.sleep(0)  # it waits for the disk now
+    assert await asyncio.gather(*(add(number) for number in range(1, 101))) == [True] * 100
+    assert await first
+    assert len(written) <= 2
+    assert json.loads(stored(hass, "test"))["data"] == {"rows": [*range(101)]}
+    await file.async_close()
 
 
 def memory(hass: HomeAssistant, admin: Context) -> Awaitable[dict[str, Any]]:
