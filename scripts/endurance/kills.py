@@ -36,7 +36,7 @@ THINGS = {
 AREA = "Office"
 SAID = "make it "
 """How a sentence begins that only the model understands."""
-_SYLLABLES = ("zo", "ba", "ri", "lum", "ke", "fan", "du", "pi", "ska", "mo", "tre", "vul")
+_SYLLABLES = ("zo", "ba", "ri", "lum", "ke", "fan", "du", "pi", "ska", "mo", "tra", "vul")
 
 
 @dataclass(slots=True)
