@@ -16,6 +16,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.support.const import ENTRY_VERSION
 from tests.house import act, agent, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
@@ -116,7 +117,7 @@ async def test_a_stored_explanation_of_commands_becomes_the_description(
     data = entry.subentries["profile-2"].data
     assert data.get("description", "") == description
     assert "command_description" not in data
-    assert entry.minor_version == 3
+    assert entry.version == ENTRY_VERSION
     told = speech(await say(hass, "/help"))
     assert " ".join(["- /kids: Kids.", *description.split()]) in told.splitlines()
 

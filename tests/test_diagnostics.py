@@ -52,7 +52,7 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["exposed_entities"] == len(EXPOSED)
     assert told["openai_version"]
-    assert told["entry"] == {"state": "loaded", "version": 1, "minor_version": 3}
+    assert told["entry"] == {"state": "loaded", "version": 2, "minor_version": 1}
     assert told["options"] == {
         "always_confirm": 1,
         "never_offer": 1,

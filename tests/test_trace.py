@@ -9,12 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MOST = {
-    "turn on the kitchen lights": (0, {"files": 29, "functions": 185, "pairs": 45}),
+    "turn on the kitchen lights": (0, {"files": 30, "functions": 198, "pairs": 48}),
     "I would love to have the living room ceiling light on , as it is getting late": (
-        2, {"files": 58, "functions": 390, "pairs": 106},
+        2, {"files": 59, "functions": 401, "pairs": 109},
     ),
 }  # fmt: skip
-"""Sentences with the requests to the model that they take, and what one warm turn may pass through, hardly more than now: what a reader would have to open."""
+"""Sentences with the requests to the model that they take, and what one warm turn may pass through, hardly more than now: what a reader would have to open.
+
+The journal is on the disk before the answer, so its write is a part of the way."""
 
 
 @pytest.mark.one_release

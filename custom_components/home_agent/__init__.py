@@ -16,7 +16,7 @@ from .services import async_register_services
 from .settings.memory import MemorySettings
 from .settings.profile import migrated_options, migrated_settings, with_one_description
 from .settings.search import RetrievalSettings
-from .support.const import SUBENTRY_PROFILE
+from .support.const import ENTRY_VERSION, SUBENTRY_PROFILE
 from .support.issues import async_clear
 from .support.kept import kept_things
 from .support.storage import async_sweep
@@ -40,15 +40,18 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 
 async def async_migrate_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
-    """Migrate data of an earlier version. Return False for a later major version."""
-    if entry.version > 1:
+    """Migrate data of an earlier version. Return False for a later major version, which Home Assistant shows.
+
+    A key that changes its name or meaning is a major version: a release before it would go on without the setting.
+    """
+    if entry.version > ENTRY_VERSION:
         return False
-    if entry.minor_version < 3:
+    if entry.version == 1:
         for profile in entry.get_subentries_of_type(SUBENTRY_PROFILE):
             data = migrated_settings(profile.data) if entry.minor_version < 2 else profile.data
             hass.config_entries.async_update_subentry(entry, profile, data=with_one_description(data))
         options = migrated_options(entry.options) if entry.minor_version < 2 else entry.options
-        hass.config_entries.async_update_entry(entry, options=options, minor_version=3)
+        hass.config_entries.async_update_entry(entry, options=options, version=ENTRY_VERSION, minor_version=1)
     return True
 
 

@@ -23,7 +23,14 @@ from .flows.mcp_server import McpServerFlow
 from .flows.model_server import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
-from .support.const import DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER, SUBENTRY_PROFILE
+from .support.const import (
+    DOMAIN,
+    ENTRY_VERSION,
+    SUBENTRY_CUSTOM_TOOL,
+    SUBENTRY_LLM,
+    SUBENTRY_MCP_SERVER,
+    SUBENTRY_PROFILE,
+)
 
 DEFAULT_NAME = "Home Agent"
 
@@ -31,8 +38,7 @@ DEFAULT_NAME = "Home Agent"
 class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAIN):
     """Set up the one entry."""
 
-    VERSION = 1
-    MINOR_VERSION = 3
+    VERSION = ENTRY_VERSION
 
     _name: str
     _failed_id: str  # the endpoint to reauthenticate

@@ -187,6 +187,12 @@ class House:
                     return f"{area_name(area % areas)} {AREA[index].device}", entity_id
         return self.lamp()
 
+    def still_fan(self, number: int) -> str:
+        """Return the name of a fan, which is off now; another area with another number."""
+        area = number % (self.size // len(AREA))
+        self._set(self.entities[area * len(AREA) + len(AREA) - 1][1], "off")
+        return f"{area_name(area)} {AREA[-1].device}"
+
     def hide_needle(self, needle: str = NEEDLE, offset: int = 0) -> tuple[str, str]:
         """Give the thermometer of an area in the middle of the house a state of its own; return area and entity id."""
         areas = self.size // len(AREA)

@@ -128,6 +128,29 @@ async def test_answers_are_cut(server: RestServer, http: Http, sent: Any, timeou
         await http.async_send(get(server, timeout=timeout))
 
 
+@pytest.mark.parametrize("coding", [web.ContentCoding.gzip, web.ContentCoding.deflate])
+async def test_an_answer_that_was_packed_unasked_is_read(
+    server: RestServer, http: Http, coding: web.ContentCoding
+) -> None:
+    async def packed(request: web.Request) -> web.StreamResponse:
+        response = web.Response(body=b"0" * 10_000)
+        response.enable_compression(coding)
+        return response
+
+    server.answers["/v1"] = packed
+    assert (await http.async_send(get(server))).body == b"0" * 10_000
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+async def test_an_answer_that_cannot_be_unpacked_is_none(server: RestServer, http: Http, encoding: str) -> None:
+    async def broken(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=b"plain", headers={"Content-Encoding": encoding})
+
+    server.answers["/v1"] = broken
+    with pytest.raises(RequestFailed, match="no valid HTTP answer"):
+        await http.async_send(get(server))
+
+
 async def test_a_write_that_was_cut_off_leaves_a_doubt(server: RestServer, http: Http) -> None:
     server.answers["/v1"] = drip
     with pytest.raises(RequestFailed, match="had an effect is unknown"):

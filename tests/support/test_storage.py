@@ -1,8 +1,7 @@
 """The files in Home Assistant's storage: whatever is wrong with one, the assistant is there, and the owner learns of it."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-import errno
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from homeassistant.helpers import issue_registry as ir
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.client.endpoint import ModelFacts
+from custom_components.home_agent.client.endpoint import SAVE_DELAY as LONGEST_DELAY, ModelFacts
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble, async_sweep
@@ -24,6 +23,7 @@ from tests.stored import hass_storage  # noqa: F401
 
 FILES = ("conversations", "journal", "models", "knowledge")
 NEWER = json.dumps({"version": 9, "minor_version": 1, "key": "k", "data": {"threads": ["hello"]}})
+A_LITTLE_NEWER = json.dumps({"version": 1, "minor_version": 99, "key": "k", "data": {"threads": ["hello"]}})
 
 
 @pytest.fixture
@@ -31,22 +31,6 @@ def storage(hass: HomeAssistant) -> Path:
     folder = Path(hass.config.path(".storage"))
     folder.mkdir(exist_ok=True)
     return folder
-
-
-@pytest.fixture
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
-    """Return what fills the disk while it is entered: the one failure that no test can make happen."""
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    @contextmanager
-    def fill() -> Iterator[None]:
-        with monkeypatch.context() as patched:
-            patched.setattr("homeassistant.util.file.AtomicWriter", full)
-            yield
-
-    return fill
 
 
 async def use_all(hass: HomeAssistant, entry: MockConfigEntry, server: LLMServer) -> None:
@@ -107,7 +91,9 @@ async def test_all_comes_back(hass: HomeAssistant, entry: MockConfigEntry, file:
     assert not told(hass)
 
 
-@pytest.mark.parametrize("content", [pytest.param(NEWER, id="newer"), pytest.param(None, id="unreadable")])
+@pytest.mark.parametrize("content", [
+    pytest.param(NEWER, id="newer"), pytest.param(A_LITTLE_NEWER, id="a little newer"), pytest.param(None, id="unreadable"),
+])  # fmt: skip
 async def test_file_that_may_not_be_replaced_is_left_as_it_is(
     hass: HomeAssistant,
     entry: MockConfigEntry,
@@ -235,7 +221,7 @@ async def test_full_disk_is_told_until_there_is_room(
     await loaded_again(hass, entry)
     with full_disk():
         await use_all(hass, entry, llm_server)
-        freezer.tick(SAVE_DELAY + RETRY_DELAY)
+        freezer.tick(LONGEST_DELAY + 1)
         async_fire_time_changed(hass)
         await hass.async_block_till_done()
         issue = ir.async_get(hass).async_get_issue(DOMAIN, f"{Trouble.UNWRITABLE}_{file.name}")

@@ -13,6 +13,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
+from tests.stored import hass_storage  # noqa: F401
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 CONVERSATIONS = 5

@@ -116,7 +116,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry, confi
         for key, config in configuration.models.items()
     }
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, configuration)
-    policy = policy_from_options(hass, entry.options, journal.async_add, configuration.rules, offered.async_all)
+    policy = policy_from_options(
+        hass, entry.options, journal.async_add, configuration.rules, offered.async_all, journal.async_flush
+    )
     custom = offered.custom
     routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
     routes.async_offer(agents_as_routes)

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, override
 
 from homeassistant.config_entries import ConfigEntry
@@ -82,7 +83,7 @@ class ModelStatistics(Kept[NamedFacts]):
 def _read(content: Content) -> dict[str, ModelFacts]:
     """Return the facts in the file; what is no fact is left out. Raises `ValueError` if none is one."""
     found: dict[str, ModelFacts] = {}
-    for key, item in content.items():
+    for key, item in islice(content.items(), max(0, len(content) - MAX_MODELS), None):
         match item:
             case {"factor": float(factor), "window": None} if 0.1 < factor < 10:
                 found[key] = ModelFacts(factor)

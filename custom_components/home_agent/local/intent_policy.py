@@ -32,6 +32,7 @@ from ..policy.intents import (
     Recognised,
     as_said,
     async_handle,
+    forget_timers,
     is_of_owner,
     mismatch_of,
     pinned,
@@ -145,6 +146,7 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
     `is_covered`: the intent touches all that was said, or the owner wrote the sentence. `cleared`: a command that may be done later.
     """
     meant = as_said(sentence.hass, sentence.turn, recognised)
+    forget_timers(sentence.hass, meant.name)
     try:
         plan = plan_of(sentence.hass, sentence.turn, meant)
         if (command := recognised.slots.get(COMMAND)) and command != cleared:

@@ -153,6 +153,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
 
     file = "learned_phrases"
     items = "phrases"
+    most_read = 2_000
     most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
     def __init__(self, hass: HomeAssistant) -> None:

@@ -59,7 +59,7 @@ class Memories(Kept[Memory]):
         self._used: dict[str, Memory] = {}  # by id, those that hold
         self._recall = Recall(hass, self._used)
         self._deleted_users = set[str]()  # while Home Assistant runs: what they had begun to say is not remembered
-        self._changing = asyncio.Lock()  # held by additions, changes and deletions until they are written
+        self._changing = asyncio.Lock()  # held by additions, changes and deletions; many that wait are written at once
         self.settings = MemorySettings()
 
     @override
@@ -99,6 +99,11 @@ class Memories(Kept[Memory]):
         return self._recall.collections
 
     # With the entry
+
+    @property
+    def is_away(self) -> bool:
+        """Whether no entry uses them, as between the two halves of a reload."""
+        return self._recall.means is None
 
     @callback
     def async_use(self, means: MemoryMeans) -> None:
@@ -161,7 +166,7 @@ class Memories(Kept[Memory]):
 
     def scope_of(self, turn: Turn) -> Scope | None:
         """Return whose memories a turn may read and write, None if it may neither."""
-        if self._recall.means is None or not self.settings.enabled or not turn.remembers:
+        if self.is_away or not self.settings.enabled or not turn.remembers:
             return None
         above: Turn | None = turn
         while above is not None:  # the rules of the turns that led here hold as well
@@ -278,7 +283,7 @@ class Memories(Kept[Memory]):
         await self.async_load()
         async with self._changing:
             added = [await self._async_add(draft) for draft in drafts]
-            await self._async_write(any(item.outcome != "refused" for item in added))
+        await self._async_write(any(item.outcome != "refused" for item in added))
         return added
 
     async def _async_add(self, draft: Draft) -> Added:
@@ -339,7 +344,7 @@ class Memories(Kept[Memory]):
             if "expires_at" in changes:
                 changes["is_transient"] = changes["expires_at"] is not None
             memory = await self._async_put(replace(memory, **changes))
-            await self._async_write(True)
+        await self._async_write(True)
         return memory
 
     async def async_delete(self, ids: Iterable[str]) -> int:
@@ -348,7 +353,7 @@ class Memories(Kept[Memory]):
         async with self._changing:
             known = [memory_id for memory_id in dict.fromkeys(ids) if memory_id in self._rows]
             await self._async_drop(known)
-            await self._async_write(bool(known))
+        await self._async_write(bool(known))
         return len(known)
 
     async def async_clear(self, owner: str | None) -> int:
@@ -358,7 +363,7 @@ class Memories(Kept[Memory]):
             gone = [memory for memory in self._rows.values() if owner in (ALL, memory.owner)]
             count = sum(memory.id in self._used for memory in gone)
             await self._async_drop([memory.id for memory in gone])
-            await self._async_write(bool(gone))
+        await self._async_write(bool(gone))
         return count
 
     async def async_tidy(self) -> int:
@@ -372,7 +377,7 @@ class Memories(Kept[Memory]):
             )
             gone += [memory.id for memory in history[: max(0, len(history) - self.settings.max_memories)]]
             await self._async_drop(gone)
-            await self._async_write(bool(gone))
+        await self._async_write(bool(gone))
         if gone:
             LOGGER.debug("%d memories have expired", len(gone))
         self._recall.async_sync()

@@ -13,11 +13,12 @@ from typing import Any
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.climate.const import ClimateEntityFeature
+from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.light.const import COLOR_MODES_BRIGHTNESS, COLOR_MODES_COLOR, ColorMode
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature
 from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
 from homeassistant.const import ATTR_ENTITY_ID, ENTITY_MATCH_ALL
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, intent
 from homeassistant.helpers.script import Script
@@ -426,10 +427,19 @@ def _calls(
         )
 
 
+@callback
+def forget_timers(hass: HomeAssistant, name: str) -> None:
+    """Let go of timers that are over before an intent starts another: Home Assistant keeps them, with the turns that started them."""
+    if name == intent.INTENT_START_TIMER and (timers := hass.data.get(TIMER_DATA)) is not None:
+        for timer_id in [timer_id for timer_id, task in timers.timer_tasks.items() if task.done()]:
+            del timers.timer_tasks[timer_id]
+
+
 async def async_handle(
     hass: HomeAssistant, turn: Turn, name: str, slots: Mapping[str, Any], *, text: str | None, platform: str = ASSISTANT
 ) -> intent.IntentResponse:
     """Have Home Assistant handle an intent for a turn; `slots` in its form. Raises `intent.IntentError`."""
+    forget_timers(hass, name)
     return await intent.async_handle(
         hass,
         platform,

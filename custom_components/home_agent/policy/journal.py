@@ -26,6 +26,7 @@ from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.kept import Kept
 from ..support.masking import SECRET
 from ..support.rows import as_row, from_row
+from ..support.storage import Content
 from ..turn.events import ACTION_EXECUTED
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Outcome, Turn
@@ -210,12 +211,15 @@ class ActionJournal(Kept[JournalEntry]):
 
     file = "journal"
     items = "actions"
+    most_read = MAX_ACTIONS
     of_entry = True
     delay = SAVE_DELAY
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
         super().__init__(hass)
+        self._forms: dict[str, tuple[JournalEntry, JsonObjectType]] = {}
+        """By id, what was written of an entry: an answer waits for the write, and most of hundreds are as they were."""
         self._followed: dict[str, Following] = {}
         """By action id, what is still watched."""
         self._undo_listeners: list[Callable[[JournalEntry], None]] = []
@@ -223,6 +227,15 @@ class ActionJournal(Kept[JournalEntry]):
     @override
     def read(self, data: Mapping[str, Any]) -> JournalEntry:
         return JournalEntry.from_dict(data)
+
+    @override
+    def content(self) -> Content:
+        rows = [*self._rows.values()]
+        known = {row.id: self._forms.get(row.id) for row in rows}
+        self._forms = {
+            row.id: form if (form := known[row.id]) and form[0] is row else (row, row.as_dict()) for row in rows
+        }
+        return {self.items: [form for _, form in self._forms.values()]}
 
     @override
     def owner(self, row: JournalEntry) -> str | None:

@@ -301,6 +301,7 @@ class Policy:
             )
             async_record(hass, turn, record, result if error is None else error)
             events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
+        await self.writes.async_stored()  # also what was undone, or done by a call that failed
         return llm.ToolResult(
             data={"success": error is None, "result": result, "error": error}, error=error is not None
         )
@@ -391,10 +392,11 @@ def policy_from_options(
     note: NoteWrite | None = None,
     rules: Rules | None = None,
     offered: ToolSource | None = None,
+    stored: Callable[[], Awaitable[object]] | None = None,
 ) -> Policy:
     """Return the policy of an entry's options."""
     confirmations = Confirmations(hass, int(options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), options.get(CONF_PINS))
-    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), note=note)
+    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), note=note, stored=stored)
     return Policy(hass, rules or rules_from_options(options), confirmations, writes, offered)
 
 

@@ -11,7 +11,9 @@ from typing import Any
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 
 from ..support import issues
+from ..support.localize import async_text
 from ..turn.proposal import Proposal, ProposalStatus, Proposed
+from .tool import NOT_STORED
 
 MAX_WAITING = 50
 """Proposals of one kind that wait: as many as an administrator reads."""
@@ -85,7 +87,7 @@ class Proposals:
     ) -> tuple[int, str | None]:
         """Approve and decline rows that wait as they were shown; others are left.
 
-        Return how many were decided on, and why not all could be approved: nothing is declined then. One administrator
+        Return how many were decided on, and why not all could be approved (nothing is declined then) or stored. One administrator
         after the other decides.
         """
         async with self._deciding:
@@ -97,4 +99,6 @@ class Proposals:
             declined = [row for row in kind.waiting() if row in decline]
             if declined:
                 kind.decline(declined)
-            return len(approved) + len(declined), None
+            is_stored = await kind.kept.async_flush()
+            fault = None if is_stored else await async_text(self._hass, self._hass.config.language, NOT_STORED)
+            return len(approved) + len(declined), fault

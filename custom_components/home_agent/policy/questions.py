@@ -35,6 +35,7 @@ from .effects.wording import (
     cut,
     name_of,
 )
+from .tool import NOT_STORED, ON_DISK
 from .write import HAPPENED
 
 _CODE = "services.unlock.fields.code.name"
@@ -248,6 +249,8 @@ async def async_result(
             await async_text(hass, language, sentence, texts=await async_quoted(hass, language, texts))
             for sentence, texts in one.call.tool.done_with(one.call.plan, one.result).items()
         ]
+    if any(one.result.get(ON_DISK) is False for one in done):
+        said.append(await async_text(hass, language, NOT_STORED))
     if missed:
         target = ", ".join(await _async_all(hass, await async_spoken(hass, language), missed))
         said.append(await async_text(hass, language, "local_not_followed", target=target))

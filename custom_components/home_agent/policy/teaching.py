@@ -45,7 +45,7 @@ from .effects.name_change import ADD_NAME, NAME_CHANGES, PROPOSE_NAME, REMOVE_NA
 from .naming import async_names_another_kind, has_wrong_letters, is_guarded, looks_like, reads_like_a_command
 from .policy import Policy
 from .proposals import ProposalKind, has_room
-from .tool import HomeAgentTool
+from .tool import NOT_STORED, HomeAgentTool, noted
 from .write import EffectTool
 
 NAME = "teach_name"
@@ -123,8 +123,10 @@ class TeachName(HomeAgentTool):
         await NAME_CHANGES.async_execute(hass, change, change.target, turn.context)
         told: JsonObjectType = {"target": change.target, "name": change.name}
         if change.service == PROPOSE_NAME:
-            return {**told, "status": ProposalStatus.PROPOSED.value, "note": PROPOSED}
-        return {**told, "status": TAUGHT}
+            told |= {"status": ProposalStatus.PROPOSED.value, "note": PROPOSED}
+        else:
+            told["status"] = TAUGHT
+        return noted(told, taught_names_of(hass))
 
     async def _async_check(self, hass: HomeAssistant, targets: Targets, target: str, name: str, turn: Turn) -> None:
         """Raise `ToolError` where a thing cannot have a name, or not this one."""
@@ -222,7 +224,10 @@ async def async_answer_teaching(
         if result.error:
             return Answer(text=await async_text(hass, turn.speaks, "confirm_failed"), done=False)
         change = NameChange(service=ADD_NAME if has_alias(hass, target, name) else PROPOSE_NAME, data=arguments)
-        return Answer(text=await NAME_CHANGES.async_describe(hass, turn.speaks, change, Moment.DONE))
+        told = [await NAME_CHANGES.async_describe(hass, turn.speaks, change, Moment.DONE)]
+        if not taught_names_of(hass).is_stored:
+            told.append(await async_text(hass, turn.speaks, NOT_STORED))
+        return Answer(text=" ".join(told))
     return None
 
 

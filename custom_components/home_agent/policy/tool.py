@@ -12,9 +12,20 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..support.const import DOMAIN
 from ..support.errors import DidNotRun
+from ..support.kept import Kept
 from ..support.localize import async_text
 from ..turn.plan import Plan
 from ..turn.turn import Outcome, Turn
+
+ON_DISK = "on_disk"
+NOT_STORED = "not_stored"
+"""The sentence for people that a change is not on the disk."""
+
+
+def noted(result: JsonObjectType, kept: Kept[Any]) -> JsonObjectType:
+    """Return the result of a change of what is kept, with a note if it is not on the disk."""
+    note = "A restart would undo this: writing to disk fails, and is tried again. Tell the user."
+    return result if kept.is_stored else result | {ON_DISK: False, "note": f"{result.get('note', '')} {note}".strip()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

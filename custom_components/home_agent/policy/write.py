@@ -5,7 +5,7 @@ tool returns is waited for, up to the limit.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 import time
@@ -265,6 +265,12 @@ class Writes:
 
     seconds: float = DEFAULT_SECONDS  # the time that entities have to follow; 0 turns verification off
     note: NoteWrite | None = None
+    stored: Callable[[], Awaitable[object]] | None = None  # returns when what was noted is on the disk
+
+    async def async_stored(self) -> None:
+        """Return when what was noted is on the disk: a person is told of it next."""
+        if self.stored is not None:
+            await self.stored()
 
     async def async_run(
         self, hass: HomeAssistant, turn: Turn, tool: HomeAgentTool, args: dict[str, Any], plan: Plan
@@ -339,6 +345,7 @@ class Write:
         record = self._turn.record
         record.acted = record.acted or not outcomes or not HAPPENED.isdisjoint(outcomes.values())
         self._end(outcomes, success=True)
+        await self._writes.async_stored()
         return outcomes
 
     @callback

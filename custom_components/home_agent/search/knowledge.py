@@ -62,6 +62,7 @@ class AddedDocuments(Kept[AddedDocument]):
     file = "knowledge"
     row = AddedDocument
     items = "documents"
+    longest = 250_000
     reads_late = True
 
     def __init__(self, hass: HomeAssistant) -> None:

@@ -29,6 +29,7 @@ from .call import (
     ServiceAction,
     async_channels,
     async_may_see_all,
+    async_stored,
     async_turn,
     async_user,
     invalid,
@@ -177,10 +178,11 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
     own = None if await async_may_see_all(call) else call.context.user_id
     runtime, conversation_id = runtime_of(call.hass), call.data.get("conversation_id")
-    return {
+    done: JsonObjectType = {
         "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
         "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
     }
+    return await async_stored(call, done, runtime.conversations)
 
 
 async def _async_reload_context(call: ServiceCall) -> None:

@@ -5,15 +5,19 @@ from typing import Any, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
-from homeassistant.exceptions import ServiceValidationError
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import VolSchemaType
+from homeassistant.util.json import JsonObjectType
 import probatio
 
 from ..agent.runtime import HomeAgentConfigEntry, RuntimeData
 from ..policy.channels import async_reaches_others, is_channel
+from ..policy.tool import NOT_STORED, ON_DISK
 from ..settings.profile import Profile
 from ..support.const import DOMAIN
+from ..support.kept import Kept
+from ..support.localize import async_text
 from ..turn.turn import Turn, current_turn
 
 CONFIRM_VIA = {probatio.Optional("confirm_via"): probatio.All(cv.ensure_list_csv, [cv.string])}
@@ -30,16 +34,26 @@ class ServiceAction(NamedTuple):
 
 
 def runtime_of(hass: HomeAssistant) -> RuntimeData:
-    """Return the loaded entry's runtime data. Raises `ServiceValidationError` if it is not loaded."""
+    """Return the loaded entry's runtime data. Raises `ServiceValidationError` if it is not loaded, or just being loaded."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     if not entries:
-        raise invalid("not_loaded")
+        is_busy = any(entry.setup_lock.locked() for entry in hass.config_entries.async_entries(DOMAIN))
+        raise invalid("reloading" if is_busy else "not_loaded")
     return entries[0].runtime_data
 
 
 def invalid(key: str, **placeholders: str) -> ServiceValidationError:
     """Return the error for wrong input, with the sentence `key`."""
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
+
+
+async def async_stored(call: ServiceCall, done: JsonObjectType, kept: Kept[Any]) -> ServiceResponse:
+    """Return what was done once it is on the disk; with a note if the disk cannot be written, or raise that without a response."""
+    if await kept.async_flush() and kept.is_stored:
+        return done
+    if not call.return_response:
+        raise HomeAssistantError(translation_domain=DOMAIN, translation_key=NOT_STORED)
+    return {**done, ON_DISK: False, "note": await async_text(call.hass, call.hass.config.language, NOT_STORED)}
 
 
 async def async_user(call: ServiceCall) -> User | None:

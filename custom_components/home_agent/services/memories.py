@@ -15,7 +15,7 @@ from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySour
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
-from .call import ServiceAction, async_may_see_all, invalid, runtime_of
+from .call import ServiceAction, async_may_see_all, async_stored, invalid, runtime_of
 
 HOME = "home"  # the owner of memories that are not one user's
 MAX_LISTED = 10_000  # memories of one response
@@ -84,9 +84,13 @@ async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
     kind = MemoryType(call.data["type"]) if "type" in call.data else None
     owner = await _async_owner(call, scope)
     known = memories.of(scope, type=kind, owner=owner, with_history=call.data["history"])
-    known.sort(key=lambda memory: memory.extracted_at, reverse=True)
     names = await _async_names(call.hass)
-    return {"memories": [_memory_row(memory, names) for memory in known[: call.data["limit"]]], "count": len(known)}
+
+    def rows() -> list[JsonValueType]:  # thousands would block the loop
+        newest = sorted(known, key=lambda memory: memory.extracted_at, reverse=True)
+        return [_memory_row(memory, names) for memory in newest[: call.data["limit"]]]
+
+    return {"memories": await call.hass.async_add_executor_job(rows), "count": len(known)}
 
 
 async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
@@ -138,12 +142,13 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     )
     if (memory := added.memory) is None:
         raise invalid(MEMORY_REFUSALS[added.reason or "unwritable"], limit=str(MAX_CONTENT))
-    return {
+    done: JsonObjectType = {
         "outcome": added.outcome,
         **_memory_row(memory, await _async_names(call.hass)),
         "replaced": [item.id for item in added.replaced],
         "dropped": [item.id for item in added.dropped],
     }
+    return await async_stored(call, done, memories)
 
 
 async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
@@ -162,13 +167,14 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
         expires_at = call.data["expires_at"]
         changes["expires_at"] = dt_util.as_utc(expires_at) if expires_at else None
     memory = await memories.async_update(memory_id, **changes)
-    return _memory_row(memory, await _async_names(call.hass))
+    return await async_stored(call, _memory_row(memory, await _async_names(call.hass)), memories)
 
 
 async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
     """Delete memories by id, also while memory is off; return their number."""
     memories, scope = await _async_scope(call, also_off=True)
-    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))}
+    deleted = await memories.async_delete(_known_ids(memories, scope, call.data["memory_id"]))
+    return await async_stored(call, {"deleted": deleted}, memories)
 
 
 async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
@@ -181,19 +187,20 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
         owner = await _async_owner(call, scope)
     elif owner is None:  # a voice device writes for the home
         owner = scope.owner
-    return {"deleted": await memories.async_clear(owner)}
+    return await async_stored(call, {"deleted": await memories.async_clear(owner)}, memories)
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
     """Return all fields of memories, also of replaced ones, oldest first."""
     memories, scope = await _async_scope(call)
     found = memories.of(scope, owner=await _async_owner(call, scope), with_history=True)
-    found.sort(key=lambda memory: memory.extracted_at)
-    return {
-        "exported_at": dt_util.utcnow().isoformat(),
-        "count": len(found),
-        "memories": [cast(JsonValueType, memory.as_dict()) for memory in found],
-    }
+
+    def rows() -> list[JsonValueType]:  # thousands would block the loop
+        oldest = sorted(found, key=lambda memory: memory.extracted_at)
+        return [cast(JsonValueType, memory.as_dict()) for memory in oldest]
+
+    exported = await call.hass.async_add_executor_job(rows)
+    return {"exported_at": dt_util.utcnow().isoformat(), "count": len(exported), "memories": exported}
 
 
 async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
@@ -205,7 +212,7 @@ async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Me
     memories = runtime_of(call.hass).memories
     if (turn := current_turn.get(None)) is not None:
         if (scope := memories.scope_of(turn)) is None:
-            raise invalid("memory_off")
+            raise invalid("reloading" if memories.is_away else "memory_off")
         await memories.async_load()
         return memories, scope
     if not (memories.settings.enabled or also_off):

@@ -7,13 +7,14 @@ import time
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import ServiceCall, ServiceResponse
 from homeassistant.helpers import config_validation as cv
+from homeassistant.util.json import JsonObjectType
 import probatio
 
 from ..search.files import path_within
 from ..search.passages import COLLECTION, AddedDocument
 from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError
-from .call import ServiceAction, invalid, runtime_of
+from .call import ServiceAction, async_stored, invalid, runtime_of
 
 MAX_TEXT = 200_000  # characters; what is longer is a file
 MAX_TITLE = 200  # characters
@@ -76,15 +77,17 @@ async def _async_add_document(call: ServiceCall) -> ServiceResponse:
         passages = await knowledge.async_add(entry)
     except KnowledgeError as err:  # an error of the input
         raise invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
-    return {"document": entry.key, "collection": entry.collection, "passages": len(passages)}
+    done: JsonObjectType = {"document": entry.key, "collection": entry.collection, "passages": len(passages)}
+    return await async_stored(call, done, knowledge.added)
 
 
 async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
     """Remove an added document; return its number of passages."""
     try:
-        return {"passages": await runtime_of(call.hass).knowledge.async_remove(call.data["document"])}
+        passages = await (knowledge := runtime_of(call.hass).knowledge).async_remove(call.data["document"])
     except KnowledgeError as err:
         raise invalid("knowledge_no_document", path=call.data["document"]) from err
+    return await async_stored(call, {"passages": passages}, knowledge.added)
 
 
 def _since(began: float) -> int:

@@ -13,7 +13,7 @@ from ..policy.channels import async_put_outside
 from ..policy.teaching import ForgetName
 from ..support.text import phrase
 from ..turn.proposal import ProposalStatus
-from .call import ServiceAction, async_may_see_all, async_turn, async_user, invalid, runtime_of
+from .call import ServiceAction, async_may_see_all, async_stored, async_turn, async_user, invalid, runtime_of
 
 FORGET_NAME_SCHEMA = probatio.Schema({probatio.Required("name"): cv.string})
 FORGET_PHRASE_SCHEMA = probatio.Schema({probatio.Required("phrase"): cv.string})
@@ -58,7 +58,7 @@ async def _async_forget_taught_name(call: ServiceCall) -> ServiceResponse:
             raise invalid("tool_refused", detail=str(result.data["error"]))
     if turn.record.request_id is not None:
         return await async_put_outside(hass, runtime.policy, turn)
-    return {"forgotten": [_taught_name(hass, row) for row in found]}
+    return await async_stored(call, {"forgotten": [_taught_name(hass, row) for row in found]}, names)
 
 
 async def _async_list_learned_phrases(call: ServiceCall) -> ServiceResponse:
@@ -96,8 +96,9 @@ async def _async_forget_learned_phrase(call: ServiceCall) -> ServiceResponse:
     ]
     if not found:
         raise invalid("learned_phrase_not_found", phrase=wanted)
-    learned_phrases_of(call.hass).async_forget(found)
-    return {"forgotten": [_learned_phrase(row) for row in found]}
+    phrases = learned_phrases_of(call.hass)
+    phrases.async_forget(found)
+    return await async_stored(call, {"forgotten": [_learned_phrase(row) for row in found]}, phrases)
 
 
 ACTIONS = (

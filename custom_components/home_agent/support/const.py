@@ -3,6 +3,8 @@
 import logging
 
 DOMAIN = "home_agent"
+ENTRY_VERSION = 2
+"""Of the form of the entry. A key that changes its name or meaning raises it: a release before would go on without the setting."""
 LOGGER = logging.getLogger("custom_components.home_agent")
 AUDIT = LOGGER.getChild("audit")
 """One line for each tool call; with a level of its own where the administrator wants them."""

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 import socket
 from typing import Self, override
+import zlib
 
 import aiohttp
 from aiohttp import hdrs
@@ -150,6 +151,7 @@ _REFUSALS = frozenset({401, 402, 403, 429})
 """Key, credit or rate limit: failures of the host rather than of the model's arguments."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD = frozenset({307, 308})
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 _OF_A_BODY = frozenset({hdrs.CONTENT_TYPE, hdrs.CONTENT_LENGTH})
 
 
@@ -305,6 +307,7 @@ class Http:
                 middlewares=(_once,),
                 timeout=aiohttp.ClientTimeout(),  # every request has its own
                 headers={hdrs.ACCEPT_ENCODING: "identity"},
+                auto_decompress=False,  # it would unpack in the event loop, without a limit
             )
         return self._sessions[verify_ssl]
 
@@ -315,8 +318,12 @@ async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) ->
     if (response.content_length or 0) <= limit:
         try:
             body = b"".join([chunk async for chunk in bounded(response.content.iter_any(), limit)])
+            if (encoding := response.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()) not in ("", "identity"):
+                body = await asyncio.get_running_loop().run_in_executor(None, _unpacked, body, encoding, limit)
         except BodyTooLong:
-            pass  # refused below, like one with a long Content-Length
+            body = None  # refused below, like one with a long Content-Length
+        except zlib.error as err:
+            raise RequestFailed(f"{request.host} gave no valid HTTP answer.{_doubt(request)}") from err
         except (aiohttp.ClientError, OSError) as err:
             raise _failure(request, err) from None
     if body is None:
@@ -325,6 +332,22 @@ async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) ->
             f"The answer of {request.host} is longer than {limit} bytes and was not read.{_doubt(request)}"
         )
     return HttpResponse(status=response.status, content_type=response.content_type, charset=response.charset, body=body)
+
+
+def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
+    """Return a body that was packed although we ask for none. Raises `BodyTooLong` above `most` bytes, and `zlib.error`.
+
+    Called in a worker thread: a few kilobytes may hold many megabytes.
+    """
+    if encoding not in _PACKED:
+        raise zlib.error(encoding)
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # either header
+    found = unpacking.decompress(body, most + 1)
+    if len(found) > most:
+        raise BodyTooLong
+    if body and not unpacking.eof:
+        raise zlib.error("incomplete")
+    return found
 
 
 def _redirected(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpRequest:

@@ -20,7 +20,7 @@ from homeassistant.util.json import JsonObjectType
 from .bounds import without_surplus
 from .const import LOGGER
 from .errors import where_of
-from .rows import as_row, from_row
+from .rows import LONGEST, as_row, from_row
 from .storage import SAVE_DELAY, Content, Report, StoredFile
 
 
@@ -55,6 +55,10 @@ class Kept[Row]:
     """Whether the file is read with the first `async_load` and not with the set-up."""
     most: ClassVar[int | None] = None
     """How many rows are kept; beyond that, the oldest rows go, of the owner who has most. None: no bound of this form."""
+    most_read: ClassVar[int] = 50_000
+    """How many rows of a file are read, the last ones: more than are ever kept were not written by us."""
+    longest: ClassVar[int] = LONGEST
+    """Characters of the longest text of a row; a row with a longer one is left out."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty; `async_open` reads the file."""
@@ -76,14 +80,14 @@ class Kept[Row]:
 
     def read(self, data: Mapping[str, Any]) -> Row:
         """Return a row of the file. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data."""
-        return cast(Row, from_row(self.row, data))
+        return cast(Row, from_row(self.row, data, longest=self.longest))
 
     def written(self, row: Row) -> JsonObjectType:
         """Return the form of a row in the file, by its own `as_dict` if it has one. Called in a worker thread."""
         own: Callable[[], JsonObjectType] | None = getattr(row, "as_dict", None)
         return own() if own else as_row(row)
 
-    def is_stored(self, row: Row) -> bool:
+    def is_written(self, row: Row) -> bool:
         """Return whether a row is written; others are in memory only."""
         return True
 
@@ -112,11 +116,11 @@ class Kept[Row]:
 
     async def async_read(self, file: StoredFile) -> Iterable[Row]:
         """Return the rows of the file. Never raises."""
-        return await file.async_load_items(self.items, self.read)
+        return await file.async_load_items(self.items, self.read, self.most_read)
 
     def content(self) -> Content:
         """Return what is written. Called in a worker thread: rows are never changed, only replaced."""
-        return {self.items: [self.written(row) for row in list(self._rows.values()) if self.is_stored(row)]}
+        return {self.items: [self.written(row) for row in list(self._rows.values()) if self.is_written(row)]}
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -131,13 +135,10 @@ class Kept[Row]:
         Later, what is in memory stays, but for a file that could not be used: that is read again. Rows of users who were deleted
         meanwhile are dropped.
         """
-        earlier = self._file
-        await self.async_close()
-        self._file = self._new_file(entry_id, report)  # which reports anew what still holds
-        if earlier is None or not earlier.is_usable:
-            self._is_loaded = False
-        elif not earlier.is_written:
-            await self._file.async_write()
+        if self._file is not None and self._file.is_usable:
+            await self._file.async_open(report)
+        else:
+            self._file, self._is_loaded = self._new_file(entry_id, report), False
         if self._is_loaded:
             for user_id in await self._async_deleted_users(self._rows.values()):
                 await self.async_forget_user(user_id)
@@ -174,16 +175,14 @@ class Kept[Row]:
         if self._forget(deleted):
             await file.async_write()
 
-    async def async_write(self) -> None:
-        """Write now, so that what was dropped is off the disk. Never raises for a disk that is full."""
+    async def async_write(self) -> bool:
+        """Write now, so that what was dropped is off the disk, and return whether the disk has it. Never raises for a full disk."""
         await self.async_load()
-        if self._file is not None:
-            await self._file.async_write()
+        return self._file is not None and await self._file.async_write()
 
-    async def async_flush(self) -> None:
-        """Write what is not yet written."""
-        if self._file is not None and not self._file.is_written:
-            await self._file.async_write()
+    async def async_flush(self) -> bool:
+        """Write what is not yet written, and return whether the disk has it: to be awaited before a person is told that it is done."""
+        return self._file is not None and await self._file.async_flush()
 
     async def async_close(self) -> None:
         """Write what is not yet written; a turn that still runs may add rows all the same."""
@@ -226,9 +225,9 @@ class Kept[Row]:
         return self._file is not None and self._file.is_usable
 
     @property
-    def is_failing(self) -> bool:
-        """Whether the last write failed, so that a restart would undo the change; it is tried again."""
-        return self._file is not None and self._file.is_failing
+    def is_stored(self) -> bool:
+        """Whether a restart keeps what was changed and written last; a write that failed is tried again."""
+        return self.is_usable and self._file is not None and not self._file.is_failing
 
     @callback
     def async_listen(self, listener: ChangeListener[Row]) -> CALLBACK_TYPE:
@@ -253,6 +252,12 @@ class Kept[Row]:
         self._changed([Change(self._rows.pop(key), None) for key in dict.fromkeys(keys) if key in self._rows])
 
     @callback
+    def async_touch(self) -> None:
+        """Write after the delay what a kind keeps beside its rows."""
+        if self._file is not None and self._is_loaded:
+            self._file.async_changed()
+
+    @callback
     def clear(self) -> None:
         """Drop all rows."""
         self.drop(self._rows.values())
@@ -262,9 +267,9 @@ class Kept[Row]:
             return
         changes = self._settled(changes)
         rows = (row for change in changes for row in (change.before, change.after) if row is not None)
-        is_due = any(map(self.is_stored, rows))
-        if is_due and self._file is not None and self._is_loaded:  # else it is written when it has been read
-            self._file.async_changed()
+        is_due = any(map(self.is_written, rows))
+        if is_due:  # before the file was read, it is written with it
+            self.async_touch()
         self._tell(changes)
 
     def _settled(self, changes: Sequence[Change[Row]]) -> Sequence[Change[Row]]:

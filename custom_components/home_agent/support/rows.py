@@ -10,6 +10,9 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
+LONGEST = 10_000
+"""Characters of a text in a row, if its kind says nothing else; what is longer was not written by us."""
+
 
 def as_row(item: Any) -> JsonObjectType:
     """Return the fields of a dataclass, times as ISO strings; a dataclass in a tuple is written by its `as_dict`."""
@@ -29,17 +32,17 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else value.as_dict()
 
 
-def from_row[Row](kind: type[Row], data: Mapping[str, Any], **read: Any) -> Row:
+def from_row[Row](kind: type[Row], data: Mapping[str, Any], *, longest: int = LONGEST, **read: Any) -> Row:
     """Return the dataclass that a row is; a field with a default may be missing, those in `read` were read already.
 
-    Times have to have a zone. Raises `KeyError`, `TypeError` or `ValueError` for invalid data.
+    Times have to have a zone, texts at most `longest` characters. Raises `KeyError`, `TypeError` or `ValueError` for invalid data.
     """
     if not isinstance(data, dict) or not data:
         raise TypeError(type(data).__name__)
     given = dict(read)
     for name, hint, has_default in _fields_of(cast(Hashable, kind)):
         if name not in given and (name in data or not has_default):
-            given[name] = _valued(hint, data[name])
+            given[name] = _valued(hint, data[name], longest)
     return kind(**given)
 
 
@@ -54,9 +57,9 @@ def _fields_of(kind: Hashable) -> Sequence[tuple[str, Any, bool]]:
     ]
 
 
-def _valued(hint: Any, value: Any) -> Any:
+def _valued(hint: Any, value: Any, longest: int) -> Any:
     if type(None) in (options := get_args(hint)):
-        return None if value is None else _valued(options[0], value)
+        return None if value is None else _valued(options[0], value, longest)
     kind = get_origin(hint) or hint
     if issubclass(kind, datetime):
         if (moment := dt_util.parse_datetime(value, raise_on_error=True)).tzinfo is None:
@@ -65,9 +68,11 @@ def _valued(hint: Any, value: Any) -> Any:
     if kind is tuple:
         if not isinstance(value, list):
             raise TypeError(type(value).__name__)
-        return tuple(_valued(options[0], item) for item in value)
+        return tuple(_valued(options[0], item, longest) for item in value)
     if issubclass(kind, Enum):
         return kind(value)
     if not isinstance(value, (int, float) if kind is float else kind):
         raise TypeError(type(value).__name__)
+    if isinstance(value, str) and len(value) > longest:
+        raise ValueError(len(value))
     return value

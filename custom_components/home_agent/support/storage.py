@@ -1,7 +1,7 @@
 """Files in Home Assistant's storage: reading never raises, a file is written whole or not at all, and troubles are reported.
 
-They hold what people said and added. So a file that cannot be used is kept, a deletion is written at once, and a write that
-failed is tried again.
+They hold what people said and added. So a file that cannot be used is kept, what a person was told is done is written before
+it is told, and a write that failed is tried again (docs/decisions/0055-what-was-told-is-on-the-disk.md).
 """
 
 import asyncio
@@ -22,12 +22,14 @@ from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.storage import STORAGE_DIR, Store, UnsupportedStorageVersionError
 from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 
 from .const import DOMAIN, LOGGER
 
 SAVE_DELAY = 10  # seconds
 BEGINNING = 512  # bytes of a file that say whose it is
-RETRY_DELAY = 300  # seconds until a file that could not be written is tried again
+RETRY_DELAY = 30  # seconds until a file that could not be written is tried again; the next change tries sooner
+PATIENCE = 5  # seconds that an answer waits for the disk
 
 type Content = dict[str, Any]
 type Stamp = tuple[int, int]
@@ -57,7 +59,11 @@ class _VersionedStore(Store[Content]):
 
     migrate: Migrate | None = None
 
-    async def _async_migrate_func(self, old_version: int, _minor_version: int, content: Content) -> Content:
+    async def _async_migrate_func(self, old_version: int, minor_version: int, content: Content) -> Content:
+        if (
+            old_version == self.version and minor_version > self.minor_version
+        ):  # else it would be written without what we do not know
+            raise UnsupportedStorageVersionError(self.key, old_version, self.version)
         if self.migrate is None:
             raise NotImplementedError
         return await self.hass.async_add_executor_job(self.migrate, old_version, content)
@@ -84,13 +90,16 @@ class StoredFile:
         self._report = report
         self._delay = delay
         self._timer: CALLBACK_TYPE | None = None
-        self._forget_end: CALLBACK_TYPE | None = None
+        self._due = 0.0  # when the timer ends, in the time of the loop
         self._writing = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None  # the write that waits for the one that runs
         self._changes = self._written = 0
+        self._is_open = True
+        self._is_slow = False  # an answer waited in vain for the write that still runs
         self.is_usable = True
         """Whether it could be read; otherwise it is not written either."""
         self.is_failing = False
-        """Whether the last write failed; it is tried again."""
+        """Whether the last write failed, or takes too long; it is tried again."""
 
     async def async_load[Found](self, read: Callable[[Content], Found]) -> Found | None:
         """Return what `read` makes of the content in a worker thread; None if there is no file, or none that can be read.
@@ -112,11 +121,13 @@ class StoredFile:
             await self._async_set_aside(type(err).__name__)  # not its text, which can be what a user said
         return None
 
-    async def async_load_items[Item](self, key: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-        """Return the items of the list under a key. Never raises.
+    async def async_load_items[Item](
+        self, key: str, read: Callable[[Mapping[str, Any]], Item], most: int
+    ) -> list[Item]:
+        """Return the items of the list under a key, of more than `most` the last ones. Never raises.
 
-        An item for which `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` is left out, and a copy of
-        the file is kept. If all of them are left out, the file is set aside.
+        An item for which `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` is left out. A copy of the
+        file is kept if any is. If all of them are left out, the file is set aside.
         """
         lost = 0
 
@@ -125,7 +136,7 @@ class StoredFile:
             if not isinstance(items := content[key], list):
                 raise TypeError(key)
             found: list[Item] = []
-            for item in items:
+            for item in items[-most:]:
                 try:
                     found.append(read(item))
                 except KeyError, TypeError, ValueError, AttributeError:
@@ -148,21 +159,49 @@ class StoredFile:
 
     @callback
     def async_changed(self) -> None:
-        """Write after the delay."""
+        """Write after the delay; after `async_close` with the next `async_write` or `async_open`."""
         self._changes += 1
-        if self.is_usable and self._timer is None:
+        if self.is_usable and self._is_open:
+            _unwritten(self._hass).add(self)
             self._write_in(self._delay)
 
-    async def async_write(self) -> None:
-        """Write now. Never raises for a disk that is full."""
+    async def async_write(self) -> bool:
+        """Write now, and return whether the disk has it. Never raises for a disk that is full, and waits no longer than `PATIENCE`."""
         self._changes += 1
-        await self._async_write()
+        return await self.async_flush()
+
+    async def async_flush(self) -> bool:
+        """Write what is not yet written, and return whether the disk has all changes up to this call.
+
+        All who call while a write runs share the one after it.
+        """
+        if self._written >= (changes := self._changes):
+            return True
+        if not self.is_usable or self._is_slow:
+            return False
+        if self._is_open:
+            _unwritten(self._hass).add(self)
+        if self._next is None:
+            self._next = self._hass.async_create_task(
+                self._async_write_next(), f"write {self._store.key}", eager_start=False
+            )
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.shield(self._next)
+        except TimeoutError:
+            self._is_slow = True
+            self._tell(True)
+        return self._written >= changes
+
+    async def async_open(self, report: Report) -> None:
+        """Belong to an entry again: write what was changed since `async_close`, and report to the new entry."""
+        self._report, self._is_open, self.is_failing = report, True, False
+        await self.async_flush()
 
     async def async_close(self) -> None:
-        """Write what is not yet written, and stop all timers."""
-        self._cancel()
-        if not self.is_written:
-            await self._async_write()
+        """Write what is not yet written. Later changes wait for `async_write` or `async_open`."""
+        self._is_open = False
+        await self.async_flush()
         self._cancel()
 
     async def async_remove(self) -> None:
@@ -172,29 +211,39 @@ class StoredFile:
             self._cancel()
             await self._store.async_remove()
 
-    async def _async_write(self, _now: datetime | None = None) -> None:
-        """Write, and check that the disk has it: the store only logs most troubles."""
+    async def _async_write_next(self) -> None:
+        """Write as soon as no other write runs."""
         async with self._writing:
-            if self._timer is not None:
-                self._timer()
-                self._timer = None
-            if not self.is_usable:
-                return
-            changes = self._changes
-            content, before = await self._hass.async_add_executor_job(lambda: (self._content(), self._stamp()))
-            stopping = self._hass.is_stopping  # the store writes it at the end then, or there is no time to look at it
-            try:
-                await self._store.async_save(content)
-            except OSError as err:
-                LOGGER.error("%s cannot be written: %s", self._store.key, err)
-            failing = not stopping and not await self._async_is_written(content, before)
-            if failing != self.is_failing:
-                self.is_failing = failing
-                self._report(Trouble.UNWRITABLE, self._store.key, failing)
-            if failing:
-                self._write_in(RETRY_DELAY)
-            else:
-                self._written = changes
+            self._next = None  # what changes from now on is for another one
+            await self._async_write()
+
+    async def _async_write(self) -> None:
+        """Write, and check that the disk has it: the store only logs most troubles."""
+        self._stop_timer()
+        if not self.is_usable:
+            return
+        changes = self._changes
+        content, before = await self._hass.async_add_executor_job(lambda: (self._content(), self._stamp()))
+        stopping = self._hass.is_stopping  # the store writes it at the end then, or there is no time to look at it
+        try:
+            await self._store.async_save(content)
+        except OSError as err:
+            LOGGER.error("%s cannot be written: %s", self._store.key, err)
+        failing = not stopping and not await self._async_is_written(content, before)
+        self._is_slow = False
+        self._tell(failing)
+        if not failing:
+            self._written = changes
+        if self.is_written:
+            _unwritten(self._hass).discard(self)
+        elif self._is_open:
+            self._write_in(RETRY_DELAY if failing else self._delay)
+
+    def _tell(self, failing: bool) -> None:
+        """Report that it cannot be written, or that it can again."""
+        if failing != self.is_failing:
+            self.is_failing = failing
+            self._report(Trouble.UNWRITABLE, self._store.key, failing)
 
     async def _async_is_written(self, content: Content, before: Stamp | None) -> bool:
         """Return whether the disk has the content; a file that was written is another one than before."""
@@ -217,22 +266,27 @@ class StoredFile:
         return found.st_ino, found.st_mtime_ns
 
     def _write_in(self, seconds: float) -> None:
-        """Write later, or when Home Assistant stops: the store itself gives up what it could not write once."""
+        """Write after so many seconds, unless it is written sooner."""
 
-        async def write_at_the_end(_event: Event) -> None:
-            self._forget_end = None
-            if not self.is_written:
-                await self._async_write()
+        async def write(_now: datetime) -> None:
+            self._timer = None
+            await self.async_flush()
 
-        job = HassJob(self._async_write, f"write {self._store.key}", cancel_on_shutdown=True)
-        self._timer = async_call_later(self._hass, seconds, job)
-        if self._forget_end is None:
-            self._forget_end = self._hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_at_the_end)
+        due = self._hass.loop.time() + seconds
+        if self._timer is None or due < self._due:
+            self._stop_timer()
+            self._due = due
+            job = HassJob(write, f"write {self._store.key}", cancel_on_shutdown=True)
+            self._timer = async_call_later(self._hass, seconds, job)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer()
+            self._timer = None
 
     def _cancel(self) -> None:
-        for cancel in filter(None, (self._timer, self._forget_end)):
-            cancel()
-        self._timer = self._forget_end = None
+        self._stop_timer()
+        _unwritten(self._hass).discard(self)
 
     def _give_up(self, trouble: Trouble, name: str | None = None) -> None:
         """Tell of a file that cannot be read, and write none in its place unless it was set aside."""
@@ -263,6 +317,22 @@ class StoredFile:
             return
         LOGGER.debug("%s is not what was written: %s", self._store.key, error)
         self._give_up(Trouble.BROKEN, Path(aside).name)
+
+
+_UNWRITTEN: HassKey[set[StoredFile]] = HassKey("home_agent_unwritten")
+
+
+def _unwritten(hass: HomeAssistant) -> set[StoredFile]:
+    """Return the files that are written when Home Assistant stops: the store itself gives up what it could not write once."""
+    if _UNWRITTEN not in hass.data:
+        files = hass.data[_UNWRITTEN] = set[StoredFile]()
+
+        async def write_all(_event: Event) -> None:
+            for file in [*files]:
+                await file.async_flush()
+
+        hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_all)
+    return hass.data[_UNWRITTEN]
 
 
 async def async_sweep(hass: HomeAssistant) -> None:

@@ -16,8 +16,17 @@ from ..home.foreign import async_reader
 from ..languages.data import code_of
 from ..memory.memories import Memories
 from ..memory.recall import PATIENCE
-from ..memory.record import MAX_CONTENT, Draft, Memory, MemorySource, MemoryType, Scope, cleaned, marked
-from ..policy.tool import HomeAgentTool
+from ..memory.record import (
+    MAX_CONTENT,
+    Draft,
+    Memory,
+    MemorySource,
+    MemoryType,
+    Scope,
+    cleaned,
+    marked,
+)
+from ..policy.tool import HomeAgentTool, noted
 from ..settings.profile import Profile
 from ..support.encoding import dump, plain_text
 from ..support.errors import ToolRefusal
@@ -37,6 +46,8 @@ _ID = re.compile(rf"[0-9a-f]{{{SHORT_ID}}}[0-9a-f-]*", re.IGNORECASE)
 EVERYTHING = ("*", "all", "everything")
 
 HIDDEN_VALUE = "It holds {found} where you were not told the real value. Nothing was stored."
+OFF = "Nothing is remembered here: memory is off. Nothing was done."
+RELOADING = "Nothing was done: Home Agent is being reloaded. Call this again in a moment."
 UNWRITABLE = "Nothing was stored: writing failed. Tell the user."
 NOT_STORED = {"full": "Nothing was stored: memory is full of what users asked to keep. Forget something first."}
 """By the reason of a refusal."""
@@ -95,14 +106,9 @@ class MemoryTool(HomeAgentTool):
     async def async_scope(self, turn: Turn) -> Scope:
         """Return the scope of memories that the turn may read and write, once loaded. Raises `ToolRefusal` without one."""
         if (scope := self._memories.scope_of(turn)) is None:
-            raise ToolRefusal("Nothing is remembered here: memory is off. Nothing was done.")
+            raise ToolRefusal(RELOADING if self._memories.is_away else OFF)
         await self._memories.async_load()
         return scope
-
-    def noted(self, result: JsonObjectType) -> JsonObjectType:
-        """Return the result of a change, with a note if it could not be written to disk."""
-        note = "A restart would undo this: writing to disk fails, and is tried again. Tell the user."
-        return result | ({"note": note} if self._memories.is_failing else {})
 
 
 def _type(value: object) -> MemoryType:
@@ -175,7 +181,7 @@ class StoreMemory(MemoryTool):
                 result[key] = [other.content for other in others]
         if memory.expires_at is not None:
             result["until"] = memory.expires_at.date().isoformat()
-        return self.noted(result)
+        return noted(result, self._memories)
 
     @override
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
@@ -288,7 +294,7 @@ class ForgetMemory(MemoryTool):
         """Delete the memories and return their texts."""
         count = await self._memories.async_delete(plan.version.split())
         result: JsonObjectType = {"forgotten": [*plan.texts[:MAX_TOLD]]}
-        return self.noted(result | ({"count": count} if count > MAX_TOLD else {}))
+        return noted(result | ({"count": count} if count > MAX_TOLD else {}), self._memories)
 
     @override
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:

@@ -260,6 +260,7 @@ class Conversations(Kept[Conversation]):
 
     file = "conversations"
     items = "conversations"
+    most_read = MAX_CONVERSATIONS
     of_entry = True
     delay = SAVE_DELAY
 
@@ -283,7 +284,7 @@ class Conversations(Kept[Conversation]):
     @override
     async def async_read(self, file: StoredFile) -> list[Conversation]:
         read = partial(Conversation.from_dict, now=dt_util.utcnow())
-        found = await file.async_load_items(self.items, read)
+        found = await file.async_load_items(self.items, read, self.most_read)
         return sorted((item for item in found if item.messages), key=lambda item: item.last_at)
 
     @override
@@ -291,7 +292,7 @@ class Conversations(Kept[Conversation]):
         return row.written
 
     @override
-    def is_stored(self, row: Conversation) -> bool:
+    def is_written(self, row: Conversation) -> bool:
         return row.persists
 
     @override

@@ -107,6 +107,7 @@ class NameChangeKind(EffectKind[NameChange]):
             if effect.service == REMOVE_NAME:
                 set_alias(hass, target, name, there=False)
             names.async_forget(target, name)
+        await names.async_flush()
 
     @override
     def is_so(self, hass: HomeAssistant, effect: NameChange, subject: str) -> bool:
