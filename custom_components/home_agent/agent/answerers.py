@@ -238,7 +238,7 @@ async def _async_result(exchange: Exchange) -> conversation.ConversationResult:
         response = answer.response or intent.IntentResponse(language=turn.speaks)
         if answer.response is not None and turn.spoken:
             text = speakable_text(text)
-        text = shown(text)
+        text = shown(text, tells_addresses=bool(turn.record.taints))
         if answer.done:
             response.async_set_speech(text)
         else:
