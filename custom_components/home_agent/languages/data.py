@@ -221,6 +221,8 @@ class LanguageData:
     asks_back: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    repeats: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hesitations: Sequence[str] = ()
     pin_words: Sequence[str] = ()
     remark: str = ""
     orders: Sequence[str] = ()
@@ -363,7 +365,8 @@ def number_words(language: str) -> Mapping[str, int]:
     """
     if (code := code_of(language)) != language:
         return number_words(code)
-    words = {} if code == ENGLISH else dict(number_words(ENGLISH))
+    english = {} if code == ENGLISH else number_words(ENGLISH)
+    words = {word: number for word, number in english.items() if len(word) > 1}
     spelled: dict[int, set[str]] = {}
     with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)
@@ -393,7 +396,8 @@ def digit_words(language: str) -> Mapping[str, str]:
     """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
     code = code_of(language)
     data = data_of(code)
-    words = {} if code == ENGLISH else dict(digit_words(ENGLISH))
+    english = {} if code == ENGLISH else digit_words(ENGLISH)
+    words = {word: digit for word, digit in english.items() if len(word) > 1}  # "o" is "or" in some languages
     answers = {fold(normalized(word)) for listed in (data.yes, data.no, data.courtesies) for word in listed}
     with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)
