@@ -36,8 +36,8 @@ class Digits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Words:
     numbers: Mapping[str, int]
-    heads: frozenset[str]
-    """The first two letters of each number: a word with others is none."""
+    starts: frozenset[str]
+    """What numbers and repeats begin with, of every length: any other word is none."""
     repeats: Mapping[str, int]
     """What says how often the next digit is: "double" is 2; words written together."""
     zeros: frozenset[str]
@@ -68,7 +68,7 @@ def _words_of(code: str) -> _Words:
     }
     return _Words(
         numbers=numbers,
-        heads=frozenset(word[:2] for word in (*numbers, *repeats)),
+        starts=frozenset(word[:end] for word in (*numbers, *repeats) for end in range(1, len(word) + 1)),
         repeats=repeats,
         zeros=zeros,
         beside=frozenset(beside) - {""},
@@ -138,32 +138,53 @@ def _number_at(parts: Sequence[re.Match[str]], keys: Sequence[str], place: int, 
     key = keys[place]
     if key == " ":
         return 1, [written_digits(parts[place][0])]
-    if len(key) > 1 and key[:2] not in words.heads and key.isascii():
+    if len(key) > 1 and key[:2] not in words.starts:
         return 0, []
     if (repeated := _repeated_at(parts, keys, place, words))[0]:
         return repeated
-    for count in range(min(_MOST_PARTS, len(parts) - place), 0, -1):
+    for count in range(_reach(keys, place, _MOST_PARTS, words), 0, -1):
         if (number := words.numbers.get("".join(keys[place : place + count]))) is not None:
             if 0 < number < 100 and place + count < len(parts) and words.numbers.get(keys[place + count]) == -100:
                 return count + 1, [str(number * 100)]
             return count, [str(number)]
     if (sign := unicodedata.numeric(key, -1) if len(key) == 1 else -1) in range(11):
         return 1, [str(int(sign))]  # of any script, in any language
-    left, found = key[:_LONGEST_WORD], list[str]()
-    while left:
-        piece = next((left[:size] for size in range(len(left), 1, -1) if left[:size] in words.numbers), "")
-        if not piece:
-            return 0, []
-        found.append(str(words.numbers[piece]))
-        left = left[len(piece) :]
+    found = _pieces(key[:_LONGEST_WORD], words)
     return (1, found) if found else (0, [])
+
+
+def _reach(keys: Sequence[str], place: int, most: int, words: _Words) -> int:
+    """Return how many words from here on, at most, can be one number or repeat, as far as their letters go."""
+    together = ""
+    for count, key in enumerate(keys[place : place + most]):
+        together += key
+        if together not in words.starts:
+            return count
+    return min(most, len(keys) - place)
+
+
+def _pieces(key: str, words: _Words) -> list[str]:
+    """Return the numbers that a word is put together of, none if it is not: "vierunddreißigzwölf"."""
+    found, begin = list[str](), 0
+    while begin < len(key):
+        end = begin + 1
+        best = 0
+        while end <= len(key) and key[begin:end] in words.starts:
+            if end > begin + 1 and key[begin:end] in words.numbers:
+                best = end
+            end += 1
+        if not best:
+            return []
+        found.append(str(words.numbers[key[begin:best]]))
+        begin = best
+    return found
 
 
 def _repeated_at(
     parts: Sequence[re.Match[str]], keys: Sequence[str], place: int, words: _Words
 ) -> tuple[int, list[str]]:
     """Return how many words from here on are a digit that is said to come several times, and it so often; (0, []) for none."""
-    for count in range(min(3, len(parts) - place), 0, -1):
+    for count in range(_reach(keys, place, 3, words), 0, -1):
         together = "".join(keys[place : place + count])
         if (times := words.repeats.get(together)) is None:
             continue
@@ -195,8 +216,11 @@ def _digit_at(parts: Sequence[re.Match[str]], keys: Sequence[str], place: int, w
 
 def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
     """Add a number to a run: in words, what follows a whole thousand or hundred belongs to it, a hundred to what it counts."""
+    if not spoken:
+        run.append(number)
+        return
     value = int(number.value) if len(number.value) < 5 else 10_000
-    before = int(run[-1].value) if spoken and run and len(run[-1].value) < 5 else 0
+    before = int(run[-1].value) if run and len(run[-1].value) < 5 else 0
     total = 0
     if value < 0:
         total = before * 100 if 0 < before < 100 else before + 100
@@ -207,6 +231,4 @@ def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
     if total and before:
         run[-1] = replace(run[-1], end=number.end, value=str(total))
     else:
-        run.append(
-            replace(number, value=str(total or value) if value < 10_000 and spoken else number.value.lstrip("-"))
-        )
+        run.append(replace(number, value=str(total or value) if value < 10_000 else number.value.lstrip("-")))
