@@ -38,7 +38,7 @@ async def test_above_the_limit_nothing_is_read(
     assert answers[0] == "Fine."
     assert answers[-1] != "Fine."
     result = await say(hass, "the year was 1999", context=context)  # no PIN: it would be kept if it was read
-    log = str(hass.data[DATA_CHAT_LOGS][result.conversation_id].content)
+    log = str(hass.data[DATA_CHAT_LOGS][str(result.conversation_id)].content)
     assert "1999" not in log
     assert MASK in log
 

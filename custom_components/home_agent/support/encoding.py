@@ -37,6 +37,30 @@ def dump(value: Any) -> bytes:
         return json.dumps(value, default=_default, separators=(",", ":")).encode()
 
 
+_INVISIBLE = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+_MARKUP = re.compile(
+    rf"[<＜﹤](?=[\s{_INVISIBLE}]{{0,3}}[|｜]"  # <|im_end|>, <｜User｜>
+    rf"|[{_INVISIBLE}]{{0,3}}/?[^\W\d][\w.:▁{_INVISIBLE}-]{{0,60}}(?:[ =|][^<>＜＞\n]{{0,80}})?/?[>＞﹥])"  # </house>, <s>, <function=x>
+    r"|\[(?=(?-i:/?[A-Z][A-Z_]{2,40})\]|\|)"  # [INST], [|system|]
+    r"|\](?=~!?b[\[\]]|<\])"  # ]~b]
+    r"|#(?=#{1,2} {0,2}(?:human|user|assistant|system|instruction|input|response)s?:)",
+    re.IGNORECASE,
+)
+"""What the template of a chat puts between messages, of any family of models, and what our own parts stand in."""
+_LOOKS_LIKE = {"<": "‹", "＜": "‹", "﹤": "‹", "[": "❲", "]": "❳", "#": "♯"}
+
+
+def inert(text: str) -> str:
+    """Return a text for a model in which nothing ends a message or a part of one; other signs stay as they are."""
+    return _MARKUP.sub(lambda sign: _LOOKS_LIKE[sign[0]], text)
+
+
+def inert_json(value: Any) -> str:
+    """Return JSON of any value, for a model: no text in it ends a message or the tag around it, and it reads as the same value."""
+    text = dump(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+    return _MARKUP.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
 def _default(value: Any) -> Any:
     try:
         return json_encoder_default(value)
