@@ -17,6 +17,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads_object
 from unicode_rbnf import RbnfEngine
 
+from ..support.const import LOGGER
 from ..support.text import fold, is_unspaced, normalized
 
 ENGLISH = "en"
@@ -265,6 +266,8 @@ _SECTIONS: Mapping[str, type[Any]] = {
     **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
     "prompt": PromptWords,
 }
+_BROKEN: set[str] = set()
+"""Codes of the languages whose file does not fit, which was logged."""
 LOADED: set[str] = set()
 """Codes of the languages whose data was read ahead."""
 
@@ -317,6 +320,17 @@ def all_data() -> dict[str, LanguageData]:
 
 
 def _read(code: str) -> LanguageData:
+    """Return a file; empty, with one line in the log, where it does not fit: the other languages are not to be lost with it."""
+    try:
+        return _data_from(code)
+    except (OSError, TypeError, ValueError) as err:
+        if code not in _BROKEN:
+            LOGGER.error("The words of the language %s cannot be read, and it is left out: %s", code, err)
+        _BROKEN.add(code)
+        return _EMPTY
+
+
+def _data_from(code: str) -> LanguageData:
     raw = json_loads_object((_FOLDER / f"{code}.json").read_bytes())
     known: dict[str, Any] = {
         key: _SECTIONS[key](**value) if key in _SECTIONS and isinstance(value, dict) else value
