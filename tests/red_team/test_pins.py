@@ -23,9 +23,9 @@ SPOKEN: list[tuple[str, str, str]] = [
     ("eins drei doppel vier", "de", "1344"), ("doppelnull vier zwo", "de", "0042"), ("zweimal die vier dann eins drei", "de", "4413"),
     ("dreimal sieben null", "de", "7770"), ("dreizehn vierundvierzig", "de", "1344"), ("eins, äh, drei, vier, nochmal vier", "de", "1344"),
     ("zwei nullen vier zwei", "de", "0042"), ("un trois deux fois quatre", "fr", "1344"), ("double zéro quarante-deux", "fr", "0042"),
-    ("euh un, trois, quatre, encore quatre", "fr", "1344"), ("treize quarante-quatre", "fr", "1344"), ("doble cero cuarenta y dos", "es", "0042"),
+    ("euh un, trois, quatre, encore quatre", "fr", "1344"), ("treize quarante-quatre", "fr", "1344"), ("doble cero cuarenta y dos", "es", "0042"),  # codespell:ignore doble
     ("uno tres dos veces cuatro", "es", "1344"), ("trece cuarenta y cuatro", "es", "1344"), ("doppio zero quarantadue", "it", "0042"),
-    ("uno tre due volte quattro", "it", "1344"), ("tredici quarantaquattro", "it", "1344"), ("een drie dubbel vier", "nl", "1344"),
+    ("uno tre due volte quattro", "it", "1344"), ("tredici quarantaquattro", "it", "1344"), ("een drie dubbel vier", "nl", "1344"),  # codespell:ignore tre
     ("drie keer zeven nul", "nl", "7770"), ("dertien vierenveertig", "nl", "1344"), ("dwa zera cztery dwa", "pl", "0042"),
     ("jeden trzy dwa razy cztery", "pl", "1344"), ("trzynaście czterdzieści cztery", "pl", "1344"), ("podwójne zero cztery dwa", "pl", "0042"),
 ]  # fmt: skip

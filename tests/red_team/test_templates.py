@@ -187,7 +187,7 @@ PLACES = {
 PURE = {
     "acos", "add", "apply", "as_datetime", "as_function", "as_local", "as_timedelta", "as_timestamp", "asin", "atan", "atan2",
     "average", "base64_decode", "base64_encode", "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "clamp", "combine", "contains",
-    "cos", "datetime", "difference", "e", "flatten", "float", "from_hex", "from_json", "iif", "int", "intersect", "is_defined",
+    "cos", "datetime", "difference", "e", "flatten", "float", "from_hex", "from_json", "iif", "int", "intersect", "is_defined",  # codespell:ignore iif
     "is_number", "list", "log", "match", "max", "md5", "median", "merge_response", "min", "multiply", "now", "ord", "ordinal",
     "pack", "pi", "random", "regex_findall", "regex_findall_index", "regex_match", "regex_replace", "regex_search", "relative_time", "remap", "round",
     "search", "set", "sha1", "sha256", "sha512", "shuffle", "sin", "slugify", "sqrt", "statistical_mode", "string_like", "strptime",

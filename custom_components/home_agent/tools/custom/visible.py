@@ -1,7 +1,7 @@
 """What the owner's templates read of the home: exposed entities only, and those that the owner wrote into the template.
 
-A template that names an entity has it by its owner's choice. Whatever else it goes through (all states, a domain, an area, a
-label, a device, an integration, Repairs) has exposed entities in it, and a single one that arguments lead to is noted, so that the
+A template that names an entity has it by its owner's choice. All else that it goes through (all states, a domain, an area, a
+label, a device, an integration, Repairs) has only exposed entities in it, and a single one that arguments lead to is noted, so that the
 call is refused for one that is not exposed.
 """
 
@@ -53,7 +53,7 @@ def _note(entity_ids: Iterable[str]) -> None:
         cast(set[str], info.entities).update(entity_ids)
 
 
-class Told:
+class Permitted:
     """Decides what templates may read, for the user of the running turn."""
 
     def __init__(self, hass: HomeAssistant, is_written: IsWritten) -> None:
@@ -112,7 +112,7 @@ class ToldStates:
     unsafe_callable = alters_data = False
     """What Jinja asks of all that is called; else these would be domains."""
 
-    def __init__(self, told: Told, states: Any, domain: str = "") -> None:
+    def __init__(self, told: Permitted, states: Any, domain: str = "") -> None:
         """Wrap Home Assistant's own object."""
         self._told = told
         self._states = states
@@ -143,7 +143,7 @@ class ToldStates:
 
 def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsWritten) -> None:
     """Let the functions of templates tell of what is exposed, besides what the owner wrote into the template."""
-    told = Told(hass, is_written)
+    told = Permitted(hass, is_written)
     environment.globals["states"] = ToldStates(told, environment.globals["states"])
     guards: tuple[tuple[tuple[str, ...], Callable[[TemplateFunction], TemplateFunction]], ...] = (
         (ABOUT_ENTITIES, _noting),
