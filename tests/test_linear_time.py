@@ -56,7 +56,16 @@ from custom_components.home_agent.home import (
     telling_names,
 )
 from custom_components.home_agent.home.domains import SWITCHED
-from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
+from custom_components.home_agent.languages import (
+    claims,
+    concepts,
+    data,
+    digits,
+    personal_data,
+    phrases,
+    phrasings,
+    vocabulary,
+)
 from custom_components.home_agent.local import (
     arguments as said_arguments,
     coverage,
@@ -434,7 +443,7 @@ PLACES: Mapping[str, Place] = {
     ),
     "undo": Place(times=len(FEW), read=in_languages(phrases.asked_of), words="please undo that "),
     "PINs": Place(read=lambda text: PINS.conceal(text, "en"), words="2 four six 8 2468 "),
-    "PINs of one length": Place(read=lambda text: phrases.mask_digits(text, "en", at_least=4), words="one 2 three "),
+    "PINs of one length": Place(read=lambda text: digits.mask_digits(text, "en", at_least=4), words="one 2 three "),
     "memory: what is worth it": Place(
         times=len(REMEMBERED),
         read=in_languages(

@@ -3,7 +3,8 @@
 import pytest
 
 from custom_components.home_agent.languages.data import data_of, digit_words, language_codes
-from custom_components.home_agent.languages.phrases import MASK, ReplyKind, mask_digits, read_answer
+from custom_components.home_agent.languages.digits import MASK, mask_digits
+from custom_components.home_agent.languages.phrases import ReplyKind, read_answer
 
 
 @pytest.mark.parametrize(("text", "language"), [

@@ -7,7 +7,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.languages.data import language_codes, number_words
-from custom_components.home_agent.languages.phrases import MASK
+from custom_components.home_agent.languages.digits import MASK
 from custom_components.home_agent.policy.pins import (
     CODES,
     CODES_WINDOW,

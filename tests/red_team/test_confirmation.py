@@ -15,7 +15,7 @@ from homeassistant.helpers.script import Script
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.languages.phrases import MASK
+from custom_components.home_agent.languages.digits import MASK
 from custom_components.home_agent.policy.pins import COMPARED
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events

@@ -14,6 +14,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import chat_session, entity_registry as er, intent
 
 from ..client.endpoint import Endpoint, mask_for
+from ..languages.digits import MASK
 from ..languages.phrases import SelfQuestion, asked_of, is_order
 from ..local import about, sentences
 from ..local.learned import async_observe
@@ -30,7 +31,7 @@ from ..support.localize import async_error_text
 from ..transcript.summary import async_sum_up
 from ..transcript.transcript import begin_round, keep_round
 from ..turn import events
-from ..turn.turn import Answer, AnswerOrigin, TurnRequest, async_open_turn, current_request, current_turn, running
+from ..turn.turn import Answer, AnswerOrigin, Turn, TurnRequest, async_open_turn, current_request, current_turn, running
 from .commands import SlashCommand, talk_of
 from .model_turn import LOOPED, async_agent_for_message
 from .router import OFF, async_route, async_worded
@@ -75,9 +76,9 @@ async def async_answer(
             turn.record.context_mode = known or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
-        is_heard = confirmations.waiting or confirmations.late or confirmations.pins.are_set
-        if is_heard and len(turn.text) <= MAX_MESSAGE:
-            turn, reply = confirmations.read(turn)
+        refusal = _refusal_of(runtime, turn, MAX_MESSAGE if endpoint else MAX_SENTENCE)
+        if confirmations.waiting or confirmations.late or confirmations.pins.are_set:
+            turn, reply = confirmations.read(turn) if refusal is None else (replace(turn, text=MASK), None)
             current_turn.set(turn)  # no tool hears a PIN
             user_input = _as_said(user_input, chat_log, turn.text)
         exchange = Exchange(
@@ -92,12 +93,25 @@ async def async_answer(
             reply=reply,
         )
         try:
-            return await _async_result(exchange)
+            return await _async_result(exchange, refusal)
         finally:
             transcript.spoke_of(turn.record.outcomes)
             if turn.record.request_id is not None and not turn.delegated:
                 confirmations.drop(turn)
             events.async_conversation_finished(hass, turn)
+
+
+def _refusal_of(runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
+    """Return why a message is not read at all, None if it is: reading it for a PIN takes time."""
+    if not turn.text.strip():
+        return HomeAgentError("text_empty")
+    if len(turn.text) > limit:
+        return HomeAgentError("text_too_long", limit=str(limit))
+    try:
+        runtime.throttle.admit(turn)
+    except HomeAgentError as err:
+        return err
+    return None
 
 
 def _commanded(
@@ -206,13 +220,15 @@ async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
     return str(result.response.speech["plain"]["speech"])
 
 
-async def _async_result(exchange: Exchange) -> conversation.ConversationResult:
+async def _async_result(exchange: Exchange, refusal: HomeAgentError | None) -> conversation.ConversationResult:
     """Return the first answer as Home Assistant's result, an error as a sentence in the language of the turn."""
     hass, turn, chat_log = exchange.hass, exchange.turn, exchange.chat_log
     conversations, called = exchange.runtime.conversations, exchange.user_input.conversation_id
     said = begin_round(turn, exchange.transcript, conversations, called, chat_log.content)
     failed = True
     try:
+        if refusal is not None:
+            raise refusal
         answer = await _async_first_answer(exchange)
         if turn.profile.routing_persona:
             answer = await async_worded(exchange, answer)
@@ -239,7 +255,7 @@ async def _async_result(exchange: Exchange) -> conversation.ConversationResult:
         response = answer.response or intent.IntentResponse(language=turn.speaks)
         if answer.response is not None and turn.spoken:
             text = speakable_text(text)
-        text = shown(text)
+        text = shown(text, tells_addresses=bool(turn.record.taints))
         if answer.done:
             response.async_set_speech(text)
         else:
@@ -284,13 +300,7 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
 
 async def _async_first_answer(exchange: Exchange) -> Answer:
     """Return the answer of the first who has one. Raises `HomeAssistantError`."""
-    turn = exchange.turn
-    if not turn.text.strip():
-        raise HomeAgentError("text_empty")
-    if len(turn.text) > (limit := MAX_MESSAGE if exchange.endpoint else MAX_SENTENCE):
-        raise HomeAgentError("text_too_long", limit=str(limit))
-    runtime = exchange.runtime
-    runtime.throttle.admit(turn)
+    turn, runtime = exchange.turn, exchange.runtime
     hass, chat_log, endpoint = exchange.hass, exchange.chat_log, exchange.endpoint
     answer = None
     if exchange.reply is not None:

@@ -21,7 +21,7 @@ from homeassistant.helpers import llm as llm_helper
 import probatio
 
 from ..settings.endpoint import Traits
-from ..support.encoding import dump
+from ..support.encoding import dump, inert, inert_json
 from ..support.errors import HomeAgentError
 from ..turn.turn import Usage
 
@@ -192,7 +192,8 @@ def messages_from_content(
                     messages.append({"role": "system", "content": item.content})
             case conversation.UserContent():
                 part, attached = parts.get(position), files.get(position)
-                text = f"{part}\n\n{item.content}" if part else item.content
+                said = inert(item.content)
+                text = f"{part}\n\n{said}" if part else said
                 if note := notes.get(position):
                     text = f"{text}\n\n{note}"
                 words = [{"type": "text", "text": text}, *attached] if attached else text
@@ -212,21 +213,21 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
     """Return an assistant's message with the results of its calls, without those of Home Assistant's own sentences."""
     calls = [call for call in item.tool_calls or () if not call.external or item.native == CONFIRMED]
     if not calls:
-        return [{"role": "assistant", "content": item.content}] if item.content else []
+        return [{"role": "assistant", "content": inert(item.content)}] if item.content else []
     results: dict[str, str] = {}  # the first one counts
     for result in following:
         if not isinstance(result, conversation.ToolResultContent):
             break
         if result.tool_call_id not in results:
-            results[result.tool_call_id] = dump(result.result.data).decode()
+            results[result.tool_call_id] = inert_json(result.result.data)
     made, answered = list[dict[str, Any]](), list[Message]()
     for call in calls:
         # Endpoints refuse names with other characters, even if their model made them up.
         name = _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_"
-        function = {"name": name, "arguments": dump(call.tool_args).decode()}  # `BrokenArguments` are an empty dict
+        function = {"name": name, "arguments": inert_json(call.tool_args)}  # `BrokenArguments` are an empty dict
         made.append({"id": call.id, "type": "function", "function": function})
         answered.append({"role": "tool", "tool_call_id": call.id, "content": results.get(call.id, _NO_RESULT)})
-    return [{"role": "assistant", "content": item.content or None, "tool_calls": made}, *answered]
+    return [{"role": "assistant", "content": inert(item.content or "") or None, "tool_calls": made}, *answered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +372,7 @@ async def async_load_attachments(
 def _part(attachment: conversation.Attachment) -> dict[str, Any]:
     path, mime_type = attachment.path, attachment.mime_type
     if mime_type.startswith("text/"):
-        return {"type": "text", "text": f"{path.name}:\n{_read(path).decode('utf-8', 'replace')}"}
+        return {"type": "text", "text": inert(f"{path.name}:\n{_read(path).decode('utf-8', 'replace')}")}
     if not mime_type.startswith("image/") and mime_type != "application/pdf":
         raise HomeAgentError("attachment_type", file=path.name, type=mime_type)
     url = f"data:{mime_type};base64,{b64encode(_read(path)).decode()}"

@@ -17,6 +17,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads_object
 from unicode_rbnf import RbnfEngine
 
+from ..support.const import LOGGER
 from ..support.text import fold, is_unspaced, normalized
 
 ENGLISH = "en"
@@ -268,6 +269,8 @@ class LanguageData:
     wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    repeats: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hesitations: Sequence[str] = ()
     pin_words: Sequence[str] = ()
     remark: str = ""
     orders: Sequence[str] = ()
@@ -313,6 +316,8 @@ _SECTIONS: Mapping[str, type[Any]] = {
     **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
     "prompt": PromptWords,
 }
+_BROKEN: set[str] = set()
+"""Codes of the languages whose file does not fit, which was logged."""
 LOADED: set[str] = set()
 """Codes of the languages whose data was read ahead."""
 
@@ -365,6 +370,17 @@ def all_data() -> dict[str, LanguageData]:
 
 
 def _read(code: str) -> LanguageData:
+    """Return a file; empty, with one line in the log, where it does not fit: the other languages are not to be lost with it."""
+    try:
+        return _data_from(code)
+    except (OSError, TypeError, ValueError) as err:
+        if code not in _BROKEN:
+            LOGGER.error("The words of the language %s cannot be read, and it is left out: %s", code, err)
+        _BROKEN.add(code)
+        return _EMPTY
+
+
+def _data_from(code: str) -> LanguageData:
     raw = json_loads_object((_FOLDER / f"{code}.json").read_bytes())
     known: dict[str, Any] = {
         key: _SECTIONS[key](**value) if key in _SECTIONS and isinstance(value, dict) else value
@@ -413,7 +429,8 @@ def number_words(language: str) -> Mapping[str, int]:
     """
     if (code := code_of(language)) != language:
         return number_words(code)
-    words = {} if code == ENGLISH else dict(number_words(ENGLISH))
+    english = {} if code == ENGLISH else number_words(ENGLISH)
+    words = {word: number for word, number in english.items() if len(word) > 1}
     spelled: dict[int, set[str]] = {}
     with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)
@@ -443,7 +460,8 @@ def digit_words(language: str) -> Mapping[str, str]:
     """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
     code = code_of(language)
     data = data_of(code)
-    words = {} if code == ENGLISH else dict(digit_words(ENGLISH))
+    english = {} if code == ENGLISH else digit_words(ENGLISH)
+    words = {word: digit for word, digit in english.items() if len(word) > 1}  # "o" is "or" in some languages
     answers = {fold(normalized(word)) for listed in (data.yes, data.no, data.courtesies) for word in listed}
     with suppress(ValueError):  # a language without rules of its own
         engine = RbnfEngine.for_language(code)

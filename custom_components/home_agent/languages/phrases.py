@@ -6,18 +6,18 @@ has not said yes: that is a third kind of answer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 import re
-import unicodedata
 
-from ..support.text import MAX_TEXT, fold, runs, spoken_words, written_digits
-from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, number_words
+from ..support.text import MAX_TEXT, runs, spoken_words
+from .data import ENGLISH, base_of, code_of, data_of, letters, number_words
+from .digits import PART, digit_runs
 
-MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
 MAX_TAUGHT = 200  # characters of a sentence that gives a name
+_LITTLE = 2  # letters of words that say nothing by themselves
 
 _ASKS = re.compile(r"[?？؟⸮՞\u037e¿]")
 _MARKED = re.compile(r"[?？؟][\s\"'”’»!.]*$|^[\s\"'“‘«]*¿")
@@ -25,13 +25,7 @@ _GREEK_ASKS = re.compile(r";\s*$")
 _AROUND = " ,.!'\"“”„‚‘’«»"
 """What may stand around a name in a sentence."""
 _APOSTROPHE = re.compile(r"['’]")
-_PART = re.compile(r"\d+|[\u3007\u3400-\u9fff]|[^\W\d_\u3007\u3400-\u9fff]+")
-"""A number, a word, or a sign that is a word by itself."""
-_PART_OR_NAME = re.compile(rf"{_PART.pattern}|_")
-_SHORT = 2  # digits of a number that "and" joins to another one, as it is written
-_MOST_PARTS = 8  # words of one number below a hundred, or of one whole hundred or thousand
-_MOST_JOINED = 2  # words between two numbers that say nothing: "and the"
-_LONGEST_WORD = 80  # characters of a number in one word
+_PART_OR_NAME = re.compile(rf"{PART.pattern}|_")
 
 
 class ReplyKind(Enum):
@@ -56,28 +50,19 @@ class SpokenReply:
     """Every digit in it, spoken or written; only where a PIN was asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Digits:
-    """A number in a text, written or spoken."""
-
-    begin: int
-    end: int
-    value: str
-    """In our digits."""
-
-
 def read_answer(text: str, language: str, *, with_pin: bool = False, about: str = "", name: str = "") -> SpokenReply:
     """Return what an answer says. With a PIN asked for, digits alone are a yes: the PIN decides.
 
     `about` is what is asked (`unlock`, `open`, `disarm`) and `name` of what: a yes may repeat them, when it is one thing alone.
     """
-    words = spoken_words(text)
     digits = ""
     if with_pin:
-        spoken, beside = digit_words(language), {*data_of(ENGLISH).pin_words, *data_of(code_of(language)).pin_words}
-        values = [spoken.get(fold(word)) or written_digits(word) for word in words]
-        digits = "".join(values)
-        words = [word for word, value in zip(words, values, strict=True) if not value and word not in beside]
+        groups = [group for run in digit_runs(text[:MAX_TEXT], language) for group in run]
+        digits = "".join(group.value for group in groups)
+        spans = dict.fromkeys((group.begin, group.end) for group in groups)
+        words = [word for word in spoken_words(_without(text, spans)) if word not in _around_a_pin(code_of(language))]
+    else:
+        words = spoken_words(text)
     kinds = _kinds(words, language, about, name) if len(text) <= MAX_TEXT else None
     asks_back = is_asking(text, language)
     kind = ReplyKind.OTHER
@@ -90,6 +75,54 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
     elif (asks_back and not words) or (kinds and not {ReplyKind.ASKS, ReplyKind.YES}.isdisjoint(kinds)):
         kind = ReplyKind.ASKS
     return SpokenReply(kind=kind, digits=digits)
+
+
+@cache
+def _around_a_pin(code: str) -> frozenset[str]:
+    """Return the words that are said around a PIN and answer nothing."""
+    listed, answers = (data_of(ENGLISH), data_of(code)), _phrases_of(code).answers
+    hesitations = {word for data in listed for phrase in data.hesitations for word in spoken_words(phrase)}
+    return frozenset(word for data in listed for word in data.pin_words) | {
+        word for word in hesitations if answers.get((word,)) in (None, ReplyKind.OTHER)
+    }
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    pieces, end = [], 0
+    for begin, stop in spans:
+        pieces.append(text[end:begin])
+        end = stop
+    return " ".join([*pieces, text[end:]])
+
+
+def says_more(text: str, language: str) -> bool:
+    """Return whether words that are no answer ask for something else or tell something, as far as the tables know: "what time is it".
+
+    A code that is said in a way that we do not know ("wan tree fore") does not.
+    """
+    said = text[:MAX_TEXT].strip().casefold()
+    if said.startswith("/") or len(said) > MAX_UNDO or asked_of(said, language) is not None:
+        return True
+    if (_MARKED.search(said) or is_remark(said, language)) and not any(digit_runs(said, language)):
+        return True
+    words = spoken_words(said)
+    return any(
+        _altering(code)[1].match(said)
+        or not _phrases_of(code).orders.isdisjoint(words)
+        or len(_vocabulary(code).intersection(words)) > 1
+        for code in dict.fromkeys((code_of(language), ENGLISH))
+    )
+
+
+@cache
+def _vocabulary(code: str) -> frozenset[str]:
+    """Return the words for what is done in a home, and to what."""
+    data = data_of(code)
+    listed = (*data.verbs.values(), *data.synonyms.values(), *data.rooms.values(), *data.things.values())
+    words = {word for phrases in listed for phrase in phrases for word in spoken_words(phrase)}
+    return frozenset(word for word in words if len(word) > _LITTLE and letters(word) not in number_words(code)) - {
+        word for phrase in (*data.pin_words, *data.hesitations, *data.prepositions) for word in spoken_words(phrase)
+    }
 
 
 def is_remark(text: str, language: str) -> bool:
@@ -123,102 +156,6 @@ def _altering(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     words = data_of(code).alters
     anywhere, at_start = ("|".join(listed) or "(?!)" for listed in (words.anywhere, words.at_start))
     return re.compile(rf"(?<!\w)(?:{anywhere})(?!\w)"), re.compile(rf"(?:{at_start})(?!\w)")
-
-
-def mask_digits(text: str, language: str, *, at_least: int) -> str:
-    """Return a text with every run of so many digits, written or spoken, replaced.
-
-    By length, not by value: a mask that appears only for the right PIN would tell which one it is.
-    """
-    masked: list[str] = []
-    end = 0
-    for run in digit_runs(text, language):
-        if sum(len(group.value) for group in run) >= at_least:
-            masked += [text[end : run[0].begin], MASK]
-            end = run[-1].end
-    return "".join([*masked, text[end:]])
-
-
-def digit_runs(text: str, language: str) -> Iterator[list[Digits]]:
-    """Yield the runs of neighbouring numbers, written in digits of any script or in words of the language or English.
-
-    A number in words may be of several ("twelve hundred thirty-four"), or of one ("zwölfhundertvierunddreißig"); words like
-    "and" between two numbers do not count.
-    """
-    words, joins = number_words(language), _joins(code_of(language))
-    parts = [*_PART.finditer(text)]
-    keys = [" " if match[0].isdigit() else letters(match[0]) for match in parts]
-    run: list[Digits] = []
-    place = joined = 0
-    was_spoken = True
-    while place < len(parts):
-        count, values = _number_at(parts, keys, place, words)
-        if count:
-            first, last = parts[place], parts[place + count - 1]
-            spoken = keys[place] != " "
-            if run and joined and not (spoken and was_spoken) and max(len(run[-1].value), len(values[0])) > _SHORT:
-                yield run
-                run = []
-            for value in values:
-                _extend(run, Digits(begin=first.start(), end=last.end(), value=value), spoken=spoken and was_spoken)
-            was_spoken = spoken
-            place, joined = place + count, 0
-            continue
-        joined += 1
-        if run and (keys[place] not in joins or joined > _MOST_JOINED):
-            yield run
-            run = []
-        place += 1
-    if run:
-        yield run
-
-
-def _number_at(
-    parts: Sequence[re.Match[str]], keys: Sequence[str], place: int, words: Mapping[str, int]
-) -> tuple[int, list[str]]:
-    """Return how many words from here on are a number, and its value; of one word that is put together, its parts'."""
-    if keys[place] == " ":
-        return 1, [written_digits(parts[place][0])]
-    for count in range(min(_MOST_PARTS, len(parts) - place), 0, -1):
-        if (number := words.get("".join(keys[place : place + count]))) is not None:
-            if 0 < number < 100 and place + count < len(parts) and words.get(keys[place + count]) == -100:
-                return count + 1, [str(number * 100)]
-            return count, [str(number)]
-    if (sign := unicodedata.numeric(keys[place], -1) if len(keys[place]) == 1 else -1) in range(11):
-        return 1, [str(int(sign))]  # of any script, in any language
-    left, found = keys[place][:_LONGEST_WORD], list[str]()
-    while left:
-        piece = next((left[:size] for size in range(len(left), 1, -1) if left[:size] in words), "")
-        if not piece:
-            return 0, []
-        found.append(str(words[piece]))
-        left = left[len(piece) :]
-    return (1, found) if found else (0, [])
-
-
-def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
-    """Add a number to a run: in words, what follows a whole thousand or hundred belongs to it, a hundred to what it counts."""
-    value = int(number.value) if len(number.value) < 5 else 10_000
-    before = int(run[-1].value) if spoken and run and len(run[-1].value) < 5 else 0
-    total = 0
-    if value < 0:
-        total = before * 100 if 0 < before < 100 else before + 100
-    elif (before >= 1000 and before % 1000 == 0 and value < 1000) or (
-        before >= 100 and before % 100 == 0 and value < 100
-    ):
-        total = before + value
-    if total and before:
-        run[-1] = replace(run[-1], end=number.end, value=str(total))
-    else:
-        run.append(
-            replace(number, value=str(total or value) if value < 10_000 and spoken else number.value.lstrip("-"))
-        )
-
-
-@cache
-def _joins(code: str) -> frozenset[str]:
-    listed = (data_of(name) for name in (ENGLISH, code))
-    return frozenset(fold(word) for data in listed for word in (*data.pin_words, *data.claims.joins))
 
 
 def asks_to_remove(text: str, language: str) -> bool:

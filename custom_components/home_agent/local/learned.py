@@ -29,16 +29,15 @@ from ..home.names import stems_of
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import AREA
 from ..languages.data import code_of, data_of
+from ..languages.digits import MASK as MASKED_DIGITS, mask_digits
 from ..languages.personal_data import mask
 from ..languages.phrases import (
-    MASK as MASKED_DIGITS,
     ReplyKind,
     asked_of,
     is_altered,
     is_asking,
     is_reserved,
     is_thanks,
-    mask_digits,
     plain_words,
     read_answer,
 )

@@ -27,7 +27,7 @@ from ..client.messages import ChatRequest, Message, ModelReply
 from ..home.snapshot import Home
 from ..settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, MemorySettings
 from ..support.const import LOGGER
-from ..support.encoding import dump
+from ..support.encoding import inert_json
 from ..support.errors import LLMError, where_of
 from ..support.masking import Mask
 from ..transcript.transcript import Transcripts
@@ -324,7 +324,7 @@ class Extractor:
         """Return the conversation's own request with one more message; a separate request if another user spoke since."""
         turn, endpoint = heard.turn, heard.endpoint
         mask: Mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote) or str
-        listed = dump({f"m{number}": mask(item.content) for number, item in enumerate(known, 1)}).decode()
+        listed = inert_json({f"m{number}": mask(item.content) for number, item in enumerate(known, 1)})
 
         def instruction(what: str) -> str:
             return EXTRACT.format(what=what, who="the user", words=self.settings.min_words, known=listed)
@@ -341,7 +341,7 @@ class Extractor:
         ]
         messages: list[Message] = [
             {"role": "system", "content": instruction(DATA)},
-            {"role": "user", "content": "\n".join(dump(line).decode() for line in lines)},
+            {"role": "user", "content": "\n".join(inert_json(line) for line in lines)},
         ]
         return ChatRequest(messages=messages, max_text=MAX_TEXT, background=True)
 

@@ -15,7 +15,7 @@ from ..home.agreement import agrees
 from ..home.snapshot import Home
 from ..languages.claims import any_word, filled, told_in
 from ..languages.data import MemoryWords, code_of, data_of
-from ..languages.phrases import MASK
+from ..languages.digits import MASK
 from ..settings.memory import MemorySettings
 from ..support.masking import HIDDEN
 from ..support.text import is_unspaced, runs

@@ -5,14 +5,18 @@ is known to be none of the user's: an id, the name of an action, one of the choi
 """
 
 from collections.abc import Mapping
+import fnmatch
 from itertools import islice
 import re
 
-from homeassistant.const import Platform
+from homeassistant.const import ATTR_DEVICE_CLASS, Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.util.color import COLORS
 
 from ..home.domains import DOMAINS
 from ..support.masking import MASK, SECRET
+from .tool import HomeAgentTool
 
 MAX_TEXT = 200  # characters of one parameter
 MAX_ITEMS = 20
@@ -35,6 +39,14 @@ _CHOICES = frozenset(
     }
 )  # fmt: skip
 
+_SERVICES = frozenset(
+    {name for record in DOMAINS.values() for key, action in record.actions.items() for name in (key, action.service)}
+) | {"turn_on", "turn_off", "toggle", "set_value"}
+_FIELDS = frozenset(
+    {field for record in DOMAINS.values() for action in record.actions.values() for field in action.fields}
+) | {"entity_id", "device_id", "area_id", "floor_id", "label_id", "parameters", "variables", "target", "data"}
+"""Parameters of actions, which a tool's schema does not name one by one."""
+
 _TEXT_DOMAINS = frozenset(name for name, record in DOMAINS.items() if record.holds_text)
 """Their states, items and events are written by people."""
 _ANSWERS = frozenset({"answer", "content", "dropped", "events", "forgotten", "items", "memories", "replaced", "speech"})
@@ -48,6 +60,66 @@ def masked(parameters: Mapping[str, object]) -> dict[str, object]:
         name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, value, named=name in _NAMING)
         for key, value in islice(parameters.items(), MAX_ITEMS)
     }
+
+
+def told(hass: HomeAssistant, tool: HomeAgentTool | None, parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return parameters as events carry them: as `masked` does, and without keys and ids that a model made up. Never raises."""
+    keys = _FIELDS | {str(key) for key in getattr(getattr(tool, "parameters", None), "schema", None) or ()}
+    keys |= _named_in(getattr(tool, "wire_parameters", None))
+    return {_known_key(key, keys): _known(hass, keys, item, key) for key, item in masked(parameters).items()}
+
+
+def _known(hass: HomeAssistant, keys: frozenset[str], value: object, of: str) -> object:
+    match value:
+        case Mapping():
+            return {_known_key(str(key), keys): _known(hass, keys, item, str(key)) for key, item in value.items()}
+        case list():
+            return [_known(hass, keys, item, of) for item in value]
+        case str() if value == MASK or value in _CHOICES or _QUANTITY.fullmatch(value):
+            return value
+        case str():
+            parts = [part.strip() for part in value.split(",")]
+            return value if all(_is_there(hass, part, of) for part in parts) else MASK
+    return value
+
+
+def _known_key(key: str, keys: frozenset[str]) -> str:
+    return key if key in keys else MASK
+
+
+def _is_there(hass: HomeAssistant, text: str, of: str) -> bool:
+    """Return whether a text names something of this home, or of every home."""
+    if text in ("…", "*") or text in _DOMAINS or text in _SERVICES:
+        return True
+    domain, _, name = text.partition(".")
+    if name.strip("*") == "" and "*" in text:
+        return domain.strip("*") in _DOMAINS or not domain.strip("*")
+    if hass.services.has_service(domain, name) or hass.states.get(text) is not None:
+        return True
+    if er.async_get(hass).async_get(text) is not None:
+        return True
+    if "*" in text or "?" in text:
+        matches = re.compile(fnmatch.translate(text)).match
+        return any(map(matches, hass.states.async_entity_ids()))
+    if of == "attributes":
+        return any(text in state.attributes for state in hass.states.async_all())
+    return of == "device_class" and any(
+        state.attributes.get(ATTR_DEVICE_CLASS) == text for state in hass.states.async_all()
+    )
+
+
+def _named_in(schema: object) -> frozenset[str]:
+    """Return the names of properties in a JSON schema, at any depth."""
+    found, left = set[str](), [schema]
+    while left:
+        match left.pop():
+            case Mapping() as item:
+                properties = item.get("properties")
+                found.update(map(str, properties) if isinstance(properties, Mapping) else ())
+                left += item.values()
+            case list() as items:
+                left += items
+    return frozenset(found)
 
 
 def masked_result(value: object, *, inside: bool = False) -> object:

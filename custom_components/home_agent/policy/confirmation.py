@@ -16,7 +16,8 @@ from homeassistant.helpers.event import async_call_later
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..languages.phrases import ReplyKind, SpokenReply, mask_digits, read_answer
+from ..languages.digits import MASK, mask_digits
+from ..languages.phrases import ReplyKind, SpokenReply, read_answer, says_more
 from ..settings.profile import Profile
 from ..support.bounds import without_surplus
 from ..support.const import LOGGER
@@ -327,17 +328,20 @@ class Confirmations:
         late = self.late[place][0] if waiting is None and place in self.late else None
         if (confirmation := waiting or late) is None:
             return text, None
-        with_pin = bool(self.pin_for(confirmation))
-        about, name = self._one_thing(confirmation)
-        answer = read_answer(text, turn.language, with_pin=with_pin, about=about, name=name)
+        answer, with_pin = self._answer_in(text, turn.language, confirmation)
         asks_back = answer.kind in (ReplyKind.ASKS, ReplyKind.WAVERS)
         is_other = answer.kind is ReplyKind.OTHER or (asks_back and (late is not None or not confirmation.is_of(turn)))
         if late is not None and late.is_gone:
             self.late.pop(place, None)
             if answer.kind is not ReplyKind.YES or answer.digits:
-                return text, None
+                return mask_digits(text, turn.language, at_least=MIN_DIGITS) if with_pin else text, None
         if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
             return text, None
+        is_mine = confirmation.is_of(turn)
+        if with_pin and answer.kind is ReplyKind.OTHER and not says_more(text, turn.language):
+            if late is None and is_mine:  # a code in words that no table has: nothing else reads it
+                return MASK, ConfirmationReply(confirmation=confirmation, answer=replace(answer, kind=ReplyKind.ASKS))
+            is_other = not (answer.digits and late is not None and not late.told_late)
         if with_pin:
             text = mask_digits(text, turn.language, at_least=MIN_DIGITS if is_other else 1)
         if late is not None:
@@ -346,9 +350,15 @@ class Confirmations:
                 self.late.pop(place, None)
         if not is_other:
             return text, ConfirmationReply(confirmation=confirmation, answer=answer, expired=late is not None)
-        if late is None and answer.kind is ReplyKind.OTHER and confirmation.is_of(turn):
+        if late is None and answer.kind is ReplyKind.OTHER and is_mine:
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
+
+    def _answer_in(self, text: str, language: str, confirmation: Confirmation) -> tuple[SpokenReply, bool]:
+        """Return what a text answers to a question, and whether that wants a PIN."""
+        about, name = self._one_thing(confirmation)
+        with_pin = bool(self.pin_for(confirmation))
+        return read_answer(text, language, with_pin=with_pin, about=about, name=name), with_pin
 
     @callback
     def is_answered(self, place: ConversationPlace, asked: tuple[str | None, ...], text: str, language: str) -> bool:
@@ -357,8 +367,7 @@ class Confirmations:
         confirmation = waiting or (late[0] if late is not None and late[1] > dt_util.utcnow() else None)
         if confirmation is None or confirmation.asked != asked or not any(asked):
             return False
-        about, name = self._one_thing(confirmation)
-        kind = read_answer(text, language, with_pin=bool(self.pin_for(confirmation)), about=about, name=name).kind
+        kind = self._answer_in(text, language, confirmation)[0].kind
         if waiting is None:
             return kind is ReplyKind.YES
         if kind is ReplyKind.OTHER:

@@ -20,7 +20,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ..home.domain import Snapshot
 from ..home.states import snapshot
-from ..languages.phrases import MASK, mask_digits
+from ..languages.digits import MASK, mask_digits
 from ..support.bounds import without_surplus
 from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.kept import Kept

@@ -13,7 +13,7 @@ from secrets import token_bytes
 
 from homeassistant.util import dt as dt_util
 
-from ..languages.phrases import MASK, Digits, digit_runs
+from ..languages.digits import MASK, Digits, digit_runs
 from ..support.masking import CODE
 
 COMPARED = 10
@@ -116,7 +116,7 @@ class Pins:
         """Return a text without what is a PIN, written or spoken."""
         if not self._secrets:
             return text
-        runs = [(run, numbers) for run in digit_runs(text, language) if (numbers := self._numbers(run))]
+        runs = [(run, numbers) for run in digit_runs(text, language) if (numbers := self._read(run))]
         hidden, others = set[int](), set[str]()
         for index, (_, numbers) in enumerate(runs):
             # a set of all digests: it takes as long whether there is a PIN among them or not
@@ -134,6 +134,11 @@ class Pins:
             pieces += [text[end : run[0].begin], MASK]
             end = run[-1].end
         return "".join([*pieces, text[end:]])
+
+    def _read(self, run: Sequence[Digits]) -> list[str]:
+        """Return the numbers of a run as long as a PIN, with and without the digits that may be articles."""
+        numbers, certain = self._numbers(run), [group for group in run if not group.may_be_article]
+        return numbers + self._numbers(certain) if 0 < len(certain) < len(run) else numbers
 
     def _numbers(self, run: Sequence[Digits]) -> list[str]:
         """Return what neighbouring groups of a run are together, if as long as a PIN, at most `MOST` + 1: "47 11" is 4711, too."""

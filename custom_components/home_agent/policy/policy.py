@@ -45,7 +45,7 @@ from ..support.masking import SECRET
 from ..turn import events
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn, current_turn
-from .audit import masked, masked_result
+from .audit import masked_result, told
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
 from .effects import KINDS
 from .pins import CodeTries, codes_in
@@ -294,7 +294,7 @@ class Policy:
             current_turn.reset(token)
             record = ToolCallRecord(
                 tool_name=name,
-                parameters=masked(tool_input.tool_args),
+                parameters=told(hass, tool, tool_input.tool_args),
                 success=error_type is None,
                 duration_ms=round((time.perf_counter() - started) * 1000),
                 error=error_type,

@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from ..support.bounds import in_slices
-from ..support.encoding import dump
+from ..support.encoding import inert_json
 from ..transcript.turn_part import render_states
 
 NAME_SEPARATOR = " | "
@@ -51,7 +51,7 @@ async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable
         text, tokens, _ = await _async_lines(lines, budget, estimate)
         if text is not None:
             return HomeMap(text, False, tokens, full_tokens)
-    text = dump(_count(snapshot.entities.values())).decode()
+    text = inert_json(_count(snapshot.entities.values()))
     return HomeMap(text, False, estimate(text), full_tokens)
 
 
@@ -76,7 +76,7 @@ async def _async_lines(
     spent = entities = 0
     async with aclosing(lines):
         async for data, count in lines:
-            text = dump(data).decode()
+            text = inert_json(data)
             spent += estimate(text)
             entities += count
             texts.append(text)

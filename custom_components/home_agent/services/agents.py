@@ -13,7 +13,7 @@ import probatio
 
 from ..agent.runtime import HomeAgentConfigEntry, RuntimeData
 from ..languages.data import LANGUAGE_CODE
-from ..languages.phrases import MASK
+from ..languages.digits import MASK
 from ..policy.channels import async_put_outside
 from ..policy.confirmation import Confirmation
 from ..policy.confirmed import async_answer_elsewhere

@@ -31,6 +31,8 @@ type Problem = tuple[str, dict[str, str]]
 PRESETS = ("home_assistant", "guest", "kids", "security", "technician", "storyteller")
 """Keys, in the order of the menu."""
 MAX_YAML = 100_000  # characters
+MAX_DEPTH = 12  # of lists and mappings in YAML
+MAX_VALUES = 10_000
 MAX_VALUE = 80  # characters of a value in a sentence
 _REFERENCES = {
     "endpoint": SUBENTRY_LLM,
@@ -68,6 +70,22 @@ async def async_preset(hass: HomeAssistant, key: str, language: str) -> tuple[st
 def _read_presets() -> Mapping[str, Any]:
     found: Mapping[str, Any] = json.loads(Path(__file__).with_name("presets.json").read_text(encoding="utf-8"))
     return found
+
+
+class _ShallowLoader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads YAML no deeper and with no more values than settings have, for reading it takes the event loop for as long."""
+
+    depth = values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
+        """Return the next node. Raises `MarkedYAMLError` if it is too deep."""
+        self.depth, self.values = self.depth + 1, self.values + 1
+        if self.depth > MAX_DEPTH or self.values > MAX_VALUES:
+            problem = "nested too deeply" if self.depth > MAX_DEPTH else f"more than {MAX_VALUES} values"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.peek_event().start_mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
 
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
@@ -141,7 +159,7 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
     try:
-        _check(yaml.compose(text, Loader=yaml.SafeLoader), set())
+        _check(yaml.compose(text, Loader=_ShallowLoader), set())
         read = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as err:
         mark = getattr(err, "problem_mark", None)

@@ -37,6 +37,30 @@ def dump(value: Any) -> bytes:
         return json.dumps(value, default=_default, separators=(",", ":")).encode()
 
 
+_INVISIBLE = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+_MARKUP = re.compile(
+    rf"[<＜﹤](?=[\s{_INVISIBLE}]{{0,3}}[|｜]"  # <|im_end|>, <｜User｜>
+    rf"|[{_INVISIBLE}]{{0,3}}/?[^\W\d][\w.:▁{_INVISIBLE}-]{{0,60}}(?:[ =|][^<>＜＞\n]{{0,80}})?/?[>＞﹥])"  # </house>, <s>, <function=x>
+    r"|\[(?=(?-i:/?[A-Z][A-Z_]{2,40})\]|\|)"  # [INST], [|system|]
+    r"|\](?=~!?b[\[\]]|<\])"  # ]~b]
+    r"|#(?=#{1,2} {0,2}(?:human|user|assistant|system|instruction|input|response)s?:)",
+    re.IGNORECASE,
+)
+"""What the template of a chat puts between messages, of any family of models, and what our own parts stand in."""
+_LOOKS_LIKE = {"<": "‹", "＜": "‹", "﹤": "‹", "[": "❲", "]": "❳", "#": "♯"}
+
+
+def inert(text: str) -> str:
+    """Return a text for a model in which nothing ends a message or a part of one; other signs stay as they are."""
+    return _MARKUP.sub(lambda sign: _LOOKS_LIKE[sign[0]], text)
+
+
+def inert_json(value: Any) -> str:
+    """Return JSON of any value, for a model: no text in it ends a message or the tag around it, and it reads as the same value."""
+    text = dump(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+    return _MARKUP.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
 def _default(value: Any) -> Any:
     try:
         return json_encoder_default(value)
@@ -134,15 +158,31 @@ def plain_text(text: str) -> str:
 
 _MEDIA_TAGS = "img|image|picture|source|video|audio|track|iframe|frame|embed|object|svg|link|style|script|base|meta"
 _HIDING_TAGS = "details|summary|font"
+_FRONTENDS_TAGS = r"(?!ha-(?:icon|svg-icon|alert)\b)[a-z][a-z0-9]{0,30}-"
+"""Elements of Home Assistant's frontend, but three that load nothing: `ha-qr-code` has a picture in it."""
+_ADDRESS = r"/(?![^\s()]{0,300}?(?://|\.\.|%2e|api/webhook))[\w-][^\s()<>\\&\"'`]{0,300}"
+"""An address of Home Assistant itself: nothing in it is escaped, an entity, or a way upwards, so that a browser reads it as we do."""
+_PICTURE = re.compile(
+    rf"\[[^\[\]()<>\\&`\n]{{0,300}}\]\({_ADDRESS}(?: \"[^\"\\&<>`\n]{{0,100}}\")?\)", re.IGNORECASE
+)  # in full, for what is no picture may still be the name of one that is defined elsewhere in the text
 _MEDIA = re.compile(
-    rf"!(?=\[)(?!\[[^\[\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS}|{_HIDING_TAGS})\b|!--)", re.IGNORECASE
-)  # what Home Assistant itself serves begins with one slash
-_LINK = re.compile(r"\](?=[(:][ \t\n]{0,8}<?(?:https?:|//))|<(?=/?a\b)", re.IGNORECASE)
-_UNDECIDED = re.compile(
-    r"(?:!(?:\[[^\[\]\n]{0,300}(?:\]\(?/?)?)?|<!?-?[/a-zA-Z]{0,10}|\](?:[(:][ \t\n]{0,8}<?(?:h(?:t(?:t(?:ps?)?)?)?|/)?)?)\Z",
-    re.IGNORECASE,
+    rf"(?<!!)!++(?=\[)|<(?=/?(?:(?:{_MEDIA_TAGS}|{_HIDING_TAGS})\b|{_FRONTENDS_TAGS})|!--)", re.IGNORECASE
 )
-_LONGEST = 320  # characters of undecided text
+_LINK = re.compile(rf"\](?=[(:])(?!\({_ADDRESS}[ )])|<(?=/?a\b)", re.IGNORECASE)
+_UNDECIDED = re.compile(
+    r"(?:!+(?:\[[^\[\]()<>\\&`\n]{0,300}(?:\](?:\((?:/[^\s()<>\\&`]{0,301}(?: (?:\"[^\"\\&<>`\n]{0,100}\"?)?)?)?)?)?)?"
+    r"|<!?-?[/a-zA-Z0-9]{0,32}|\](?:\((?:/[^\s()<>\\&`]{0,301})?)?)\Z"
+)
+_LONGEST = 800  # characters of undecided text
+
+
+def _harmless(sign: re.Match[str]) -> str:
+    """Return what stands for the start of a picture or tag; several exclamation marks are those of a sentence, and stay."""
+    if sign[0] == "<":
+        return "&lt;"
+    if len(sign[0]) > 1:
+        return f"{sign[0]} "
+    return sign[0] if _PICTURE.match(sign.string, sign.end()) else ""
 
 
 class ShownText:
@@ -169,7 +209,7 @@ class ShownText:
         return self._shown(text)
 
     def _shown(self, text: str) -> str:
-        text = _MEDIA.sub(lambda sign: "&lt;" if sign[0] == "<" else "", text)
+        text = _MEDIA.sub(_harmless, text)
         return _LINK.sub(lambda sign: "&lt;" if sign[0] == "<" else "] ", text) if self._tells_addresses else text
 
 

@@ -15,6 +15,7 @@ from ..client.endpoint import Endpoint, mask_for
 from ..client.messages import ChatRequest, ModelReply
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
+from ..support.encoding import inert
 from ..support.errors import LLMError, LLMTimeoutError, ToolRefusal
 from ..support.masking import masked_values
 from ..turn.plan import ActionClass, Plan
@@ -90,7 +91,7 @@ class QueryExternalLLM(HomeAgentTool):
         reply, answer = ModelReply(), ""
         started = turn.record.duration_ms
         request = ChatRequest(
-            messages=[{"role": "user", "content": text}],
+            messages=[{"role": "user", "content": inert(text)}],
             stream=turn.profile.streaming,
             patience=turn.profile.tool_timeout * PATIENT_SHARE,
         )

@@ -12,7 +12,7 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads, json_loads_object
 
 from ..home.domains import DOMAINS
-from ..support.encoding import dump
+from ..support.encoding import dump, inert
 from ..support.errors import ToolRefusal
 
 MAX_NAME = 64  # characters
@@ -22,6 +22,18 @@ MAX_ERROR = 1000  # characters
 MAX_DEPTH = 50  # of lists and objects in a result
 MAX_SCHEMA = 8000  # characters
 MAX_SCHEMA_DEPTH = 12
+MAX_COUNT = 500  # repeats in a grammar; servers refuse thousands
+MAX_BOUND = 2**53
+_NO_GRAMMAR = frozenset(
+    {
+        "$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$schema", "contains", "dependencies", "dependentRequired",
+        "dependentSchemas", "else", "if", "maxContains", "maxProperties", "minContains", "minProperties", "multipleOf", "not",
+        "pattern", "patternProperties", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    }
+)  # fmt: skip
+"""Keywords that llama.cpp, and others that turn a schema into a grammar, refuse or only take in part."""
+_COUNTS = frozenset({"maxItems", "maxLength", "minItems", "minLength"})
+_BOUNDS = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _SCHEMAS = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -85,9 +97,68 @@ def schema_from(schema: object) -> JsonObjectType | None:
     except JSON_DECODE_EXCEPTIONS:  # such as NaN
         return None
     assert isinstance(plain, dict)
-    if not _is_valid({**plain, "properties": plain.get("properties") or {}}):
+    whole: JsonObjectType = {**plain, "type": "object", "properties": plain.get("properties") or {}}
+    if not _is_valid(whole):
         return None
-    return {**plain, "type": "object", "properties": plain.get("properties") or {}}
+    repaired = _repaired(whole, whole)
+    assert isinstance(repaired, dict)
+    return repaired if inert(told := dump(repaired).decode()) == told else None
+
+
+def _repaired(schema: JsonValueType, root: JsonObjectType) -> JsonValueType:
+    """Return a valid schema without what a server of models makes no grammar of, which fails the request with all of its tools.
+
+    The tool's own server checks what is left out here.
+    """
+    if not isinstance(schema, dict):
+        return {}
+    kept: JsonObjectType = {key: item for key, item in schema.items() if key not in _NO_GRAMMAR}
+    if "$ref" in kept and not _leads_to(str(kept["$ref"]), root):
+        del kept["$ref"]
+    _drop_odd_numbers(kept)
+    for key in ("description", "title"):
+        if isinstance(text := kept.get(key), str):
+            kept[key] = inert(text)
+    if "items" in kept:
+        kept["items"] = _repaired(kept["items"], root)
+    if not isinstance(kept.get("additionalProperties", True), bool):
+        kept["additionalProperties"] = _repaired(kept["additionalProperties"], root)
+    for key in (key for key in _LISTS if key in kept):
+        listed = kept[key]
+        kept[key] = [_repaired(item, root) for item in listed] if isinstance(listed, list) else []
+    for key in (key for key in _MAPPINGS if key in kept):
+        named = kept[key]
+        kept[key] = {name: _repaired(item, root) for name, item in named.items()} if isinstance(named, dict) else {}
+    return kept
+
+
+def _drop_odd_numbers(schema: JsonObjectType) -> None:
+    """Remove lengths and bounds that no grammar has, or that leave no value."""
+    for key in _COUNTS & schema.keys():
+        if not isinstance(count := schema[key], int) or isinstance(count, bool) or not 0 <= count <= MAX_COUNT:
+            del schema[key]
+    for key in _BOUNDS & schema.keys():
+        if isinstance(bound := schema[key], bool) or not isinstance(bound, (int, float)) or abs(bound) > MAX_BOUND:
+            del schema[key]
+    for least, most in (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum")):
+        if least in schema and most in schema and float(str(schema[least])) > float(str(schema[most])):
+            del schema[least], schema[most]
+
+
+def _leads_to(reference: str, root: JsonObjectType) -> bool:
+    """Return whether a reference leads to a schema, and not only to further references in a circle."""
+    seen = set[str]()
+    while reference not in seen and len(seen) < MAX_SCHEMA_DEPTH:
+        seen.add(reference)
+        found: JsonValueType = root
+        for part in filter(None, reference.removeprefix("#").split("/")):
+            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        if not isinstance(found, dict) or found is root:
+            return False
+        if "$ref" not in found:
+            return True
+        reference = str(found["$ref"])
+    return False
 
 
 def _is_valid(schema: JsonValueType) -> bool:

@@ -10,7 +10,7 @@ from homeassistant.components.conversation import AssistantContent
 from ..client.endpoint import Endpoint
 from ..client.messages import ChatRequest, Message, ModelReply
 from ..support.const import LOGGER
-from ..support.encoding import dump
+from ..support.encoding import inert_json
 from ..support.errors import LLMError
 from ..support.masking import Mask
 from .transcript import History, Round
@@ -59,5 +59,5 @@ def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) ->
             for item in one.answers
             if isinstance(item, AssistantContent) and item.content
         ]
-    data = "\n".join(dump(line).decode() for line in lines)
+    data = "\n".join(inert_json(line) for line in lines)
     return [{"role": "system", "content": SUM_UP}, {"role": "user", "content": data}]

@@ -12,7 +12,7 @@ from homeassistant.core import State
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..home.snapshot import HomeSnapshot
-from ..support.encoding import dump
+from ..support.encoding import inert, inert_json
 from ..support.masking import Mask, masked_values
 
 TAG = "house"
@@ -88,22 +88,22 @@ def render_turn_part(
         data["states"] = states
     data |= {key: count for key, count in left_out.items() if count}
     data |= {name: list(items) for name, (heading, items) in sections.items() if not heading}
-    below = [f"\n{heading}\n{_escaped(list(items))}" for heading, items in sections.values() if heading]
-    return f"<{TAG}>{_escaped(data)}{''.join(below)}</{TAG}>"
+    below = [f"\n{heading}\n{inert_json(list(items))}" for heading, items in sections.values() if heading]
+    return f"<{TAG}>{inert_json(data)}{''.join(below)}</{TAG}>"
 
 
 def render_states(states: JsonValueType) -> str:
     """Return states by themselves: sentences one below the other, else JSON; nothing without any."""
     if isinstance(states, list):
-        return "\n".join(" ".join(str(line).split()) for line in states)
-    return _escaped(states) if states else ""
+        return "\n".join(inert(" ".join(str(line).split())) for line in states)
+    return inert_json(states) if states else ""
 
 
 def render_note(note: str, outcomes: Mapping[str, str], states: Mapping[str, str] | None = None) -> str:
     """Return `<house>{"note": ..., "outcome": {...}, "states": {...}}</house>`: facts that stand behind an answer."""
     data: JsonObjectType = {"note": note}
     data |= {name: dict(said) for name, said in (("outcome", outcomes), ("states", states)) if said}
-    return f"<{TAG}>{_escaped(data)}</{TAG}>"
+    return f"<{TAG}>{inert_json(data)}</{TAG}>"
 
 
 @lru_cache(maxsize=64)
@@ -116,14 +116,9 @@ def masked_part(text: str, hide: Mask) -> str:
     lines = inside.split("\n")
     for place, line in enumerate(lines):
         try:  # values, as in JSON a line end is a letter, which hides where a number begins
-            masked = _escaped(masked_values(json_loads(line), hide)) if line.startswith(("{", "[")) else hide(line)
+            masked = inert_json(masked_values(json_loads(line), hide)) if line.startswith(("{", "[")) else hide(line)
         except ValueError:
             masked = hide(line)
         lines[place] = masked
     hidden = "\n".join(lines)
     return f"<{TAG}>{hidden}</{TAG}>" if tagged else hidden
-
-
-def _escaped(data: JsonValueType) -> str:
-    """Return JSON that cannot close the tag around it, even where a name or a state has that tag in it."""
-    return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")

@@ -110,7 +110,7 @@ async def test_exposed_states_are_counted(add_entity: AddEntity, write_yaml: Wri
     add_entity("light.written", "on", exposed=False)
     template = "{{ states | count }} {{ states | list | count }} {{ states.light | list | count }}"
     await write_yaml(tool(template))
-    assert (await run("compute"))["result"] == "1 1 3"
+    assert (await run("compute"))["result"] == "1 1 1"
     template = (
         "{{ states | map(attribute='entity_id') | reject('eq', 'light.written') | list }} {{ states.light.desk.state }}"
     )
@@ -170,7 +170,10 @@ async def test_a_list_of_an_argument_is_exposed_only(hass: HomeAssistant, write_
     assert (await run("lookup", about="bedroom"))["result"] == both[:1]
     await write_yaml(LOOKUPS.replace("TEMPLATE", "about | area_entities | select('is_state', 'on') | list"))
     assert (await run("lookup", about="bedroom"))["success"]
-    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities('bedroom') | sort"))  # the owner's own words
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities('bedroom') | sort"))
+    assert (await run("lookup"))["result"] == both[:1]
+    written = "area_entities('bedroom') | select('in', ['light.bed_light', 'light.ceiling_lights']) | sort"
+    await write_yaml(LOOKUPS.replace("TEMPLATE", written))  # the owner's own words
     assert (await run("lookup"))["result"] == both
 
 

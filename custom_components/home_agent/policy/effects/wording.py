@@ -9,7 +9,7 @@ from homeassistant.exceptions import HomeAssistantError
 
 from ...home.domains import DOMAINS, UNKNOWN
 from ...languages.data import ENGLISH
-from ...languages.phrases import MASK
+from ...languages.digits import MASK
 from ...support.localize import async_has_text, async_own_text, async_text
 from ...support.masking import SECRET
 from ...support.quoting import one_line, short_name

@@ -1,20 +1,18 @@
 """The owner's templates, rendered with a model's arguments as data.
 
 A value is never a template. Printed values are encoded for their place (encoding.py); a template with one expression alone keeps
-the value's type. Secrets win over arguments of the same name. Templates are limited in size (limits.py), and read only exposed
-entities, besides those that the owner wrote into them.
+the value's type. Secrets win over arguments of the same name. Templates are limited in size (limits.py), and in what they read of
+the home (visible.py).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from functools import wraps
 import math
 import re
-from typing import Any, cast
 
-from homeassistant.core import HomeAssistant, State, valid_entity_id
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers.template import Template, TemplateEnvironment
 from homeassistant.helpers.template.render_info import RenderInfo, render_info_cv
 from homeassistant.util.json import JsonValueType
@@ -33,8 +31,8 @@ from ...home.exposure import is_exposed
 from ...support.encoding import Encode, plain
 from ...support.errors import CustomToolError, ToolRefusal
 from ...support.masking import Secrets
-from ...turn.turn import current_turn
 from .limits import MAX_OUTPUT, limit
+from .visible import guard
 
 SECRETS = "secrets"
 MAX_WHOLE = 2**63  # larger integers become floats
@@ -65,8 +63,6 @@ class Templates:
         self._source = ""  # of the template that is being rendered
         limit(self._environment)
         guard(hass, self._environment, self._is_written)
-        states = self._environment.globals["states"]
-        self._environment.globals["states"] = ToldStates(hass, states, self._is_written)
 
     @property
     def secret_values(self) -> Collection[object]:
@@ -253,84 +249,3 @@ def _is_one_expression(parsed: nodes.Template) -> bool:
 def _names(source: str, name: str) -> bool:
     """Return whether the owner wrote an entity or a domain into a template."""
     return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", source) is not None
-
-
-# Guarded functions of templates.
-
-_ABOUT_ONE = (
-    "area_id", "area_name", "config_entry_id", "device_attr", "device_id", "device_name", "entity_name", "floor_id",
-    "floor_name", "is_device_attr", "is_hidden_entity", "labels",
-)  # fmt: skip
-_LISTING = ("area_entities", "device_entities", "floor_entities", "integration_entities", "label_entities")
-"""Functions that read registries, which hold entities that are not exposed, too."""
-
-type TemplateFunction = Callable[..., Any]
-type IsWritten = Callable[[str], bool]
-"""Returns whether the owner wrote a text into the template that is being rendered."""
-
-
-class ToldStates:
-    """The `states` of templates: iteration yields only exposed entities, and those that the owner wrote into the template."""
-
-    def __init__(self, hass: HomeAssistant, states: Any, is_written: IsWritten) -> None:
-        """Wrap Home Assistant's own object."""
-        self._hass = hass
-        self._states = states
-        self._is_written = is_written
-
-    def __iter__(self) -> Iterator[Any]:
-        """Yield the visible states."""
-        turn = current_turn.get(None)
-        user = turn.user if turn is not None else None
-        for state in self._states:
-            if is_exposed(self._hass, state.entity_id, user) or self._is_written(state.entity_id):
-                yield state
-
-    def __len__(self) -> int:
-        """Return the number of visible states."""
-        return sum(1 for _ in self)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a state or the states of a domain."""
-        return self._states[name]
-
-    __getattr__ = __getitem__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the value of a state."""
-        return self._states(*args, **kwargs)
-
-
-def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsWritten) -> None:
-    """Guard functions that read registries: entities in arguments count as read, lists have exposed ones only."""
-
-    def noting(function: TemplateFunction) -> TemplateFunction:
-        @wraps(function)
-        def noted(*args: Any, **kwargs: Any) -> Any:
-            info = render_info_cv.get()
-            if info is not None:  # as the function for states does
-                ids = (text.strip().casefold() for text in _texts(args, kwargs))
-                cast(set[str], info.entities).update(entity_id for entity_id in ids if valid_entity_id(entity_id))
-            return function(*args, **kwargs)
-
-        return noted
-
-    def listing(function: TemplateFunction) -> TemplateFunction:
-        @wraps(function)
-        def listed(*args: Any, **kwargs: Any) -> Any:
-            found: Iterable[str] = function(*args, **kwargs)
-            if all(is_written(text) for text in _texts(args, kwargs)):
-                return found
-            return [entity_id for entity_id in found if is_exposed(hass, entity_id)]
-
-        return listed
-
-    for table in (environment.globals, environment.filters, environment.tests):
-        for names, guarded in ((_ABOUT_ONE, noting), (_LISTING, listing)):
-            for name in names:
-                if callable(function := table.get(name)):
-                    table[name] = guarded(function)
-
-
-def _texts(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    return [item for item in (*args, *kwargs.values()) if isinstance(item, str)]

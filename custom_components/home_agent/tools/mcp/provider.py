@@ -18,7 +18,7 @@ from ...policy.tool import HomeAgentTool
 from ...settings.profile import Profile
 from ...support.auth import Auth, ClientCredentials, OAuthClient, bearer
 from ...support.const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
-from ...support.encoding import dump
+from ...support.encoding import dump, inert
 from ...support.errors import McpError, McpProtocolError, ToolRefusal
 from ...support.http import EgressPolicy, Http
 from ...support.masking import SecretMask
@@ -58,7 +58,7 @@ class McpTool(HomeAgentTool):
         """Take a tool, and its name and schema for models."""
         self.name = name
         self.title = cleaned(remote.title or remote.name, 100)
-        self.description = cleaned(remote.description or "", MAX_DESCRIPTION) or None
+        self.description = inert(cleaned(remote.description or "", MAX_DESCRIPTION)) or None
         self.annotations = llm.ToolAnnotations(
             read_only=remote.read_only, destructive=not remote.read_only, idempotent=False, open_world=True
         )
