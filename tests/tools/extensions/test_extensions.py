@@ -7,6 +7,7 @@ from pathlib import Path
 import shutil
 from typing import Any, override
 
+from homeassistant.components.calendar.const import CalendarEntityFeature
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
@@ -21,6 +22,7 @@ from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte
 from tests.house import act as call, add_shopping_list, build_house, set_up, state_of, subentry
+from tests.prompt.calendars import Calendar, add
 from tests.tools.custom.conftest import issues
 
 type Run = Callable[..., Awaitable[dict[str, Any]]]
@@ -59,6 +61,21 @@ def tool(name: str = "DOORS_GET_STATE", **lines: str) -> str:
 async def names_of(entry: MockConfigEntry, profile_id: str = "profile-1") -> list[str]:
     runtime = entry.runtime_data
     return [item.name for item in await runtime.extensions.async_of(runtime.profiles[profile_id], NO_USER)]
+
+
+class Diary(Calendar):
+    """A calendar that keeps what is written into it."""
+
+    _attr_supported_features = CalendarEntityFeature.CREATE_EVENT
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.written: list[dict[str, Any]] = []
+
+    @override
+    async def async_create_event(self, **kwargs: Any) -> None:
+        """Keep it."""
+        self.written.append(kwargs)
 
 
 @pytest.mark.usefixtures("home")
@@ -300,7 +317,8 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     assert known["Climate"] == ["CLIMATE_GET_STATE", "CLIMATE_UPDATE_SETTING", "CLIMATE_UPDATE_POWER"]
     assert known["Media"][:2] == ["MEDIA_GET_STATE", "MEDIA_UPDATE_PLAYER"]
     assert known["Planner"] == [
-        "PLANNER_GET_ITEMS", "PLANNER_UPDATE_ADD_ITEM", "PLANNER_UPDATE_COMPLETE_ITEM", "PLANNER_GET_EVENTS",
+        "PLANNER_GET_ITEMS", "PLANNER_UPDATE_ADD_ITEM", "PLANNER_UPDATE_COMPLETE_ITEM", "PLANNER_UPDATE_REMOVE_ITEM",
+        "PLANNER_GET_EVENTS", "PLANNER_UPDATE_ADD_EVENT", "PLANNER_UPDATE_ADD_DAYS",
     ]  # fmt: skip
     for name, parameters in (
         ("CLIMATE_UPDATE_SETTING", {"entity_id": "climate.heatpump", "parameters": {"temperature": 22}}),
@@ -331,6 +349,36 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     await hass.services.async_call(DOMAIN, "reload_context", blocking=True)
     renewed = (await runtime.extensions.async_of(profile, NO_USER))[-1]
     assert (renewed.name, renewed is first) == ("Planner", False)
+
+
+async def test_events_and_items_are_added_and_removed(hass: HomeAssistant, act: Run) -> None:
+    assert await async_setup_component(hass, "conversation", {})
+    assert await async_setup_component(hass, "intent", {})
+    await add_shopping_list(hass, "Butter")
+    diary = Diary("Family")
+    await add(hass, diary)
+    await set_up(hass)
+    at_ten = {
+        "calendar": "calendar.family",
+        "summary": "Dentist",
+        "start": "2027-01-29 10:00",
+        "end": "2027-01-29 11:00",
+    }
+    days = {"calendar": "calendar.family", "summary": "Grandma", "start": "2027-01-29", "end": "2027-02-01"}
+    for name, parameters in (
+        ("PLANNER_UPDATE_ADD_EVENT", at_ten | {"location": "Main Street"}),
+        ("PLANNER_UPDATE_ADD_DAYS", days),
+    ):
+        done = await act("execute_tool", tool_name=name, parameters=parameters)
+        assert done["success"], (name, done)
+    dentist, grandma = diary.written
+    assert (dentist["summary"], dentist["location"], dentist["dtstart"].hour) == ("Dentist", "Main Street", 10)
+    assert (str(grandma["dtstart"]), str(grandma["dtend"])) == ("2027-01-29", "2027-02-01")
+    removed = {"item": "Butter", "name": "Shopping List"}
+    asked = await act("execute_tool", tool_name="PLANNER_UPDATE_REMOVE_ITEM", parameters=removed)
+    assert asked["question"] == "Remove Butter from Shopping list?"
+    await act("confirm", request_id=asked["confirmation"])
+    assert state_of(hass, "todo.shopping_list") == "0"
 
 
 @pytest.mark.usefixtures("home")
