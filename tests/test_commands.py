@@ -17,6 +17,7 @@ from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import ENTRY_VERSION
+from tests.flows.forms import resend
 from tests.house import act, agent, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
@@ -340,7 +341,7 @@ async def test_of_two_agents_the_first_has_the_command(hass: HomeAssistant, capl
     commands = Commands(Registry(hass, [one, two], {}))
     assert commands.find("/kids hello") == SlashCommand("kids", one, "hello")
     assert commands.find("/help") == SlashCommand("help", None, "")
-    assert commands.find("/no such") is None
+    assert commands.find("/no such") == SlashCommand("no", None, "", is_known=False)
     assert "/kids of b is that of another agent" in caplog.text
 
 
@@ -403,9 +404,7 @@ async def test_the_form_keeps_commands_apart(hass: HomeAssistant, llm_server: LL
     async def enter(*commands: str) -> Any:
         where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-2"}
         form = await flows.async_init((entry.entry_id, "profile"), context=where)
-        basics = {"prompt_additions": "You are Kids.", "local_first": False, "native_tools": True}
-        sent = {"name": "Kids", **basics, "commands": {"slash_commands": list(commands)}}
-        return await flows.async_configure(form["flow_id"], sent)
+        return await resend(hass, form, slash_commands=list(commands))
 
     for wrong in ("/help", "two words", "/", "-x", "a" * 40):
         assert (await enter(wrong))["errors"] == {"base": "command_invalid"}, wrong

@@ -39,6 +39,25 @@ async def test_each_form_is_a_call(hass: HomeAssistant, llm_server: LLMServer, r
     assert "ha_control" not in (called["content"] or "")
 
 
+PLAIN = '"entity_id": "light.bed_light"}'
+DIMMED = '"entity_id": "light.bed_light", "parameters": {"brightness_pct": 30}}'
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if PLAIN in row["text"]], ids=lambda row: f"{row['family']}: {row['form']}"
+)
+async def test_an_argument_that_is_called_parameters(
+    hass: HomeAssistant, llm_server: LLMServer, row: Mapping[str, str]
+) -> None:
+    """Also the name of what some models put all arguments into."""
+    await set_up(hass, llm_server)
+    llm_server.plan(text(row["text"].replace(PLAIN, DIMMED)), text("It is dimmed."))
+    await say(hass, "bed light to 30 percent")
+    light = hass.states.get(LIGHT)
+    assert light is not None
+    assert light.attributes["brightness"] == 76
+
+
 @pytest.mark.parametrize("streaming", [True, False])
 @pytest.mark.parametrize("pieces", [1, 7, 1000])
 async def test_however_it_arrives(hass: HomeAssistant, llm_server: LLMServer, pieces: int, streaming: bool) -> None:

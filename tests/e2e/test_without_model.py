@@ -198,7 +198,7 @@ async def test_a_later_command_stays_local_when_a_model_is_added(own_hass: Hass,
 
 NOT_UNDERSTOOD = "I didn't understand that. "
 NOT_UNDERSTOOD_DE = "Das habe ich nicht verstanden. "
-MEANT = "Which one: "
+MEANT = "I'm not sure which one you mean: "
 WINDOWS = "Hall Window, Kitchen Window, Living Room Window"
 SENTENCES = (
     ("en", "and the living room?", "What should I do with Living Room?"),
@@ -265,7 +265,7 @@ async def test_all_doors_a_list_and_a_mistyped_sentence_are_understood(own_hass:
 async def test_it_asks_which_one_and_understands_the_answer(own_hass: Hass) -> None:
     agent = await add_home_agent(own_hass)
     asked = await own_hass.say("turn on the fan", agent=agent, conversation_id="which-fan")
-    assert asked.speech.startswith("Which one: Ceiling Fan, Living Room Fan, ")
+    assert asked.speech.startswith(f"{MEANT}Ceiling Fan, Living Room Fan, ")
     assert asked.raw["continue_conversation"]
     states = await own_hass.states()
     assert {states["fan.ceiling_fan"], states["fan.living_room_fan"]} == {"off"}

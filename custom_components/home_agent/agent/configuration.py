@@ -32,7 +32,7 @@ from ..support.const import (
 from ..support.http import EgressPolicy
 from ..tools.delegation import DEPTH
 
-type Written = tuple[str, Mapping[str, Any]]
+type TitledData = tuple[str, Mapping[str, Any]]
 """Title and data of a subentry."""
 
 
@@ -42,8 +42,8 @@ class Configuration:
 
     profiles: Mapping[str, Profile]
     models: Mapping[str, EndpointConfig]
-    custom_tools: Mapping[str, Written]
-    servers: Mapping[str, Written]
+    custom_tools: Mapping[str, TitledData]
+    servers: Mapping[str, TitledData]
     options: Mapping[str, Any]
     retrieval: RetrievalSettings
     memory: MemorySettings
@@ -118,7 +118,7 @@ def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> set[str
     return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
 
 
-def _written(entry: ConfigEntry[Any], kind: str) -> dict[str, Written]:
+def _written(entry: ConfigEntry[Any], kind: str) -> dict[str, TitledData]:
     return {item.subentry_id: (item.title, item.data) for item in entry.get_subentries_of_type(kind)}
 
 

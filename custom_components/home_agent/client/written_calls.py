@@ -173,8 +173,9 @@ class _Reader:
             return False
         if self.name and isinstance(value, dict):
             inner = value.get("arguments", value.get("parameters"))
-            whole = isinstance(inner, dict) and value.get("name", self.name) == self.name
-            self.values |= inner if whole and isinstance(inner, dict) else value
+            # a tool may have an argument of that name itself, beside others
+            wraps = value.keys() <= {"name", "arguments", "parameters"} and value.get("name", self.name) == self.name
+            self.values |= inner if wraps and isinstance(inner, dict) else value
             self._flush(whole=True)
         else:
             self.name = ""
@@ -340,7 +341,9 @@ def _calls_in(value: object, tools: Mapping[str, ToolSpec], depth: int = 0) -> l
     names = [key for key in _NAMES if isinstance(value.get(key), str)]
     for key in names:
         name = _plain_name(value[key])
-        arguments = next((value[other] for other in _ARGUMENTS if other in value), None)
+        own = {*_properties(tools.get(name))} - {key}
+        beside = own & value.keys()  # then one that is called "parameters" is one of them
+        arguments = next((value[other] for other in _ARGUMENTS if other in value and not (beside - {other})), None)
         if arguments is None and name not in tools:
             continue
         if isinstance(arguments, str):

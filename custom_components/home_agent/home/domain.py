@@ -279,6 +279,12 @@ class Domain:
     """Its name is more often a verb: "switch"."""
     is_named: bool = True
     """False if its name is an everyday word that rarely means it: "time", "counter"."""
+    called_like: tuple[str, ...] = ()
+    """How the kinds of things begin that a guarded one may be called by; empty: it may have any name of its own."""
+    says_little: bool = False
+    """Words for it say too little of what a thing is: "number"."""
+    stands_for: bool = False
+    """It is called like the thing behind it: a plug is "the lamp"."""
 
     def action(self, name: str) -> Action | None:
         """Return an action by its name or one of its other names."""

@@ -8,6 +8,9 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_UNKNOWN
 from .domain import Action, Domain, Field, Goal, ReadValue, Subject, Test
 from .tolerance import Tolerance
 
+DOORS = ("lock", "cover", ".door", ".garage_door", ".window", ".lock", ".opening")
+"""How the kinds of things begin that a lock or a cover may be called by."""
+
 
 def plain(*services: str) -> dict[str, Action]:
     """Return the actions of services without parameters."""

@@ -16,6 +16,7 @@ from homeassistant.const import ATTR_DEVICE_CLASS, STATE_OFF, STATE_ON, STATE_PL
 from homeassistant.core import State
 from homeassistant.helpers import intent
 
+from ..home.domains import domains_where
 from ..languages.data import data_of
 from ..languages.moods import Mood, MoodKind, mood_of
 from ..languages.reasons import reasons_in
@@ -32,7 +33,7 @@ from .which import async_ask_which
 
 _FULL = 255
 _WINDOW = frozenset({"cover.window", "binary_sensor.window", ".window"})
-_OPENING = frozenset({"cover", "binary_sensor"})
+_OPENING = domains_where(lambda record: "open" in record.told_as)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

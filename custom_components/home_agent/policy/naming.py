@@ -6,7 +6,8 @@ import unicodedata
 
 from homeassistant.core import HomeAssistant
 
-from ..home.domains import RUNNERS
+from ..home.actions import GROUP
+from ..home.domains import DOMAINS, RUNNERS, UNKNOWN, domains_where
 from ..home.judgement import judge_named
 from ..home.names import NameIndex
 from ..home.taught_names import AREA, FLOOR
@@ -27,17 +28,8 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijsdhlvoaikptuxolils",
 )
 _PAIRS = (("rn", "m"), ("vv", "w"))
-_DOORS = ("lock", "cover", ".door", ".garage_door", ".window", ".lock", ".opening")
-_FITS = {
-    "lock": _DOORS, "cover": _DOORS, "valve": ("valve", ".water"),
-    "alarm_control_panel": ("alarm_control_panel", "siren", ".safety"),
-}  # fmt: skip
-"""How the kinds begin that a guarded thing may be called by, by its domain."""
-_NO_THINGS = frozenset({"person", "number", "select", "input_boolean", "button", "sensor"})
-"""Kinds whose words say too little of what a thing is."""
 _THINGS = frozenset({".tv", ".speaker", ".outlet"})
-_STANDS_FOR = frozenset({"switch", "input_boolean", "button", "input_button", "group", "remote"})
-"""Domains of what is called like the thing behind it: a plug is "the lamp"."""
+_STANDS_FOR = domains_where(lambda record: record.stands_for) | {GROUP}
 _MISTYPED = 2  # letters
 _LONG = 6  # letters of a name that can be mistyped
 
@@ -93,11 +85,12 @@ async def async_names_another_kind(
     kinds = {**await hass.async_add_executor_job(partial(kinds_in, looks)), **kinds}
     rooms = await hass.async_add_executor_job(rooms_everywhere)
     domain = "" if target.startswith((AREA, FLOOR)) else target.partition(".")[0]
-    fits = _FITS.get(domain, (domain,) if domain else ())
+    like = DOMAINS.get(domain, UNKNOWN).called_like
+    fits = like or ((domain,) if domain else ())
     fitting = {word for word, found in kinds.items() if any(kind.startswith(fits) for kind in found)} if fits else set()
     things = {word for word, found in kinds.items() if any(_is_thing(kind) for kind in found)} - fitting
     here = {word for word in things if any(map(language.is_noun, word.split()))}  # of the language that is spoken
-    if guarded and domain in _FITS:
+    if guarded and like:
         own = {fold(word) for one in own_names for word in runs(one) if len(word) > 2}
         return bool(here) or not (fitting or own.intersection(words) - rooms)
     if guarded or not domain:
@@ -111,7 +104,7 @@ def _says_nothing(word: str, things: Iterable[str], rooms: frozenset[str], langu
 
 
 def _is_thing(kind: str) -> bool:
-    return kind in _THINGS or not (kind.startswith(".") or kind in _NO_THINGS)
+    return kind in _THINGS or not (kind.startswith(".") or DOMAINS.get(kind, UNKNOWN).says_little)
 
 
 def _look(name: str) -> str:

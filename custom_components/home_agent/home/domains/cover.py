@@ -12,7 +12,18 @@ from homeassistant.core import State
 from ...turn.plan import OPEN_DOOR, OPEN_VALVE
 from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import number, split_number
-from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, at, away_from, either, exchanged, features_as_words, has, setting
+from ..records import (
+    DOORS,
+    LOCKED_UNLOCKED,
+    OPEN_CLOSED,
+    at,
+    away_from,
+    either,
+    exchanged,
+    features_as_words,
+    has,
+    setting,
+)
 from ..tolerance import PERCENT, ends, number_of
 
 _OPEN, _CLOSED = ("open", "opening"), ("closed", "closing")
@@ -87,6 +98,7 @@ def _door_ajar(state: State | None, service: str, data: Mapping[str, Any]) -> bo
 
 DOMAINS = {
     "cover": Domain(
+        called_like=DOORS,
         actions={
             "open_cover": Action("open_cover", CoverEntityFeature.OPEN),
             "close_cover": Action("close_cover", CoverEntityFeature.CLOSE),
@@ -148,6 +160,7 @@ DOMAINS = {
         alike=("blind", "curtain", "shade", "shutter"),
     ),
     "valve": Domain(
+        called_like=("valve", ".water"),
         actions={
             "open_valve": Action("open_valve", ValveEntityFeature.OPEN),
             "close_valve": Action("close_valve", ValveEntityFeature.CLOSE),

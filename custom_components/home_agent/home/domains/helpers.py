@@ -98,9 +98,9 @@ def _seconds_left(state: State) -> JsonObjectType:
 
 
 DOMAINS = {
-    "switch": replace(SWITCHABLE, rank=1, logged=Logged.BY_USER, in_a_room=True, is_verb=True),
-    "input_boolean": replace(SWITCHABLE, logged=Logged.BY_USER),
-    "number": _NUMBER,
+    "switch": replace(SWITCHABLE, stands_for=True, rank=1, logged=Logged.BY_USER, in_a_room=True, is_verb=True),
+    "input_boolean": replace(SWITCHABLE, says_little=True, stands_for=True, logged=Logged.BY_USER),
+    "number": replace(_NUMBER, says_little=True),
     "input_number": replace(
         _INPUT_NUMBER,
         actions={**_INPUT_NUMBER.actions, **plain("increment", "decrement")},
@@ -118,7 +118,7 @@ DOMAINS = {
         harmless=frozenset({"reset"}),
         is_named=False,
     ),
-    "select": _SELECT,
+    "select": replace(_SELECT, says_little=True),
     "input_select": _SELECT,
     "text": _TEXT,
     "input_text": replace(_TEXT, is_named=False),
@@ -144,8 +144,10 @@ DOMAINS = {
         restore=_restore_date_and_time,
         is_named=False,
     ),
-    "button": replace(_BUTTON, logged=Logged.ALWAYS, sensitive=_restarts, is_setting=True),
-    "input_button": replace(_BUTTON, logged=Logged.BY_USER),
+    "button": replace(
+        _BUTTON, says_little=True, stands_for=True, logged=Logged.ALWAYS, sensitive=_restarts, is_setting=True
+    ),
+    "input_button": replace(_BUTTON, stands_for=True, logged=Logged.BY_USER),
     "timer": Domain(
         actions={
             "start": Action("start", fields=_DURATION),

@@ -122,6 +122,7 @@ DOMAINS = {
     ),
     "remote": replace(
         SWITCHABLE,
+        stands_for=True,
         actions={
             **SWITCHABLE.actions,
             "turn_on": Action(

@@ -40,8 +40,8 @@ DOMAINS = {
     "event": Domain(others_write=True, is_setting=True),
     "geo_location": Domain(others_write=True, is_named=False),
     "image": Domain(is_named=False),
-    "person": Domain(rank=15, logged=Logged.ALWAYS),
-    "sensor": Domain(),
+    "person": Domain(rank=15, says_little=True, logged=Logged.ALWAYS),
+    "sensor": Domain(says_little=True),
     "sun": Domain(is_named=False),
     "update": Domain(others_attributes=("title", "release_summary", "release_url"), is_setting=True),
     "weather": Domain(

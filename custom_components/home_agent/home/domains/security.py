@@ -13,7 +13,7 @@ from homeassistant.core import State
 from ...turn.plan import DISARM, UNLOCK
 from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import duration, fraction, option, text
-from ..records import LOCKED_UNLOCKED, OPEN_CLOSED, SWITCHABLE, at, either, exchanged, has, is_in
+from ..records import DOORS, LOCKED_UNLOCKED, OPEN_CLOSED, SWITCHABLE, at, either, exchanged, has, is_in
 
 _CODE = {"code": Field(text)}
 _ARMING = {
@@ -64,6 +64,7 @@ def _disarms(state: State | None, service: str, data: Mapping[str, Any]) -> str 
 
 DOMAINS = {
     "alarm_control_panel": Domain(
+        called_like=("alarm_control_panel", "siren", ".safety"),
         actions={
             **{f"alarm_arm_{mode}": Action(f"alarm_arm_{mode}", bits, _CODE) for mode, bits in _ARMING.items()},
             "alarm_disarm": Action("alarm_disarm", fields=_CODE),
@@ -92,6 +93,7 @@ DOMAINS = {
         harmless=frozenset({"alarm_trigger"}),
     ),
     "lock": Domain(
+        called_like=DOORS,
         actions={
             "lock": Action("lock", fields=_CODE),
             "unlock": Action("unlock", fields=_CODE),
