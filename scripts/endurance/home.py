@@ -7,8 +7,8 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 import gc
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,14 @@ from homeassistant.helpers import chat_session, device_registry as dr, entity_re
 from scripts.benchmark import clock
 from scripts.benchmark.house import House
 from scripts.benchmark.instance import boot, set_up
+from tests.e2e.process import http_settings
 from tests.llm_replies import JSON
 from tests.llm_server import LLMServer, Reply, text, tool_call
+from tests.ports import free_port
+
+from .counts import SIZE, Counts
 
 OURS = "home_agent"
-SIZE = 50  # entities
 OVER = 2.2 * chat_session.CONVERSATION_TIMEOUT.total_seconds()
 """Seconds until a session is over: it is looked for every five minutes, and let go when it is that old."""
 LONGEST_LIMIT = 960.0
@@ -34,25 +37,6 @@ LONGEST_LIMIT = 960.0
 STEP = 60.0
 PAUSE = 0.03  # seconds between two words of an answer
 QUESTION = "Is everything all right at home?"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What there is when nobody speaks."""
-
-    listeners: int
-    timers: int
-    tasks: int
-    resident: int  # bytes
-    objects: Counter[str]
-    """Objects of our classes, by class."""
-
-    def show(self) -> str:
-        """Return the figures in one line."""
-        return (
-            f"{self.listeners} listeners, {self.timers} timers, {self.tasks} tasks, "
-            f"{self.objects.total()} objects, {self.resident / 2**20:.1f} MB"
-        )
 
 
 class Home:
@@ -99,6 +83,7 @@ class Home:
         result = await conversation.async_converse(
             self.hass, said, None, Context(user_id=self._user_id), language="en", agent_id=agent, device_id=device_id
         )
+        self._server.requests.clear()  # it keeps all that it was asked, which is much more than what is looked for
         return str(result.response.speech.get("plain", {}).get("speech", ""))
 
     async def pass_time(self, seconds: float) -> None:
@@ -136,21 +121,6 @@ def _own_class(item: object) -> str | None:
     return f"{module.removeprefix(prefix)}.{kind.__qualname__}" if str(module).startswith(prefix) else None
 
 
-KEPT = (
-    "home.domain.Snapshot", "policy.journal.JournalEntry", "transcript.conversations.Conversation",
-    "transcript.conversations.StoredCall", "transcript.conversations.StoredMessage", "turn.plan.ServiceCall", "turn.turn.Owner",
-)  # fmt: skip
-"""Classes of what the journal and the stored history keep, which are bounded."""
-
-
-def more(before: Counts, after: Counts, allowed: int) -> dict[str, int]:
-    """Return of what there is more than `allowed` more afterwards; rows that are kept on purpose do not count."""
-    found = {name: getattr(after, name) - getattr(before, name) for name in ("listeners", "timers", "tasks")} | {
-        name: count - before.objects[name] for name, count in after.objects.items() if name not in KEPT
-    }
-    return {name: count for name, count in found.items() if count > allowed}
-
-
 def answer(agents: Callable[[], dict[str, str]]) -> Callable[[JSON], Reply]:
     """Return what the model answers: it calls the one tool that an agent of its sort has for this, then speaks."""
 
@@ -176,6 +146,9 @@ async def opened(folder: Path) -> AsyncGenerator[Home]:
     """Start the home with its agents, in a folder with the code."""
     server = LLMServer()
     await server.start()
+    stored = folder / ".storage" / "http"
+    stored.parent.mkdir()
+    stored.write_text(json.dumps(http_settings("127.0.0.1", free_port())))  # several may run at once
     hass = await boot(folder)
     house = House(hass, SIZE)
     house.build()

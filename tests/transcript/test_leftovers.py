@@ -9,8 +9,10 @@ import heapq
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import chat_session
 from homeassistant.util import dt as dt_util
+import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
+from custom_components.home_agent.local import sentences
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 from tests.stored import hass_storage  # noqa: F401
@@ -59,3 +61,14 @@ async def test_an_ended_session_leaves_nothing(hass: HomeAssistant, house: None,
     before = alive()
     await talk(hass, llm_server, 2)
     assert {kind for kind, count in alive().items() if count - before[kind] >= CONVERSATIONS} == KEPT
+
+
+async def test_what_was_said_last_is_kept_of_so_many_conversations(
+    hass: HomeAssistant, house: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentences, "MAX_REMEMBERED", 4)
+    await build_house(hass)
+    await set_up(hass, model_first=False)
+    for state in ("on", "off") * 5:
+        await say(hass, f"turn {state} the bed light")
+    assert alive()["local.reading.Said"] == 4
