@@ -99,7 +99,7 @@ async def test_options_still_hold(hass: Hass, endpoint: LLMServer) -> None:
     assert await hass.state("lock.front_door") == "unlocked"
     await hass.call("lock.lock", "lock.front_door")
     endpoint.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": "cover.hall_window"}))
-    asked = await hass.say("there is a draught", agent=HOME_AGENT, conversation_id="upgraded-cover")
+    asked = await hass.say("my papers fly about", agent=HOME_AGENT, conversation_id="upgraded-cover")
     assert asked.raw["continue_conversation"]  # always asked about
     await hass.say("no", agent=HOME_AGENT, conversation_id="upgraded-cover")
 
