@@ -78,6 +78,10 @@ WITHOUT: dict[str, tuple[str, Step]] = {
     "webostv.command": (GARAGE, {"data": {"command": "x"}}),
     "androidtv.adb_command": (GARAGE, {"data": {"command": "am start gate"}}),
     "browser_mod.javascript": (GARAGE, {"data": {"code": "fetch('/gate')"}}),
+    "fully_kiosk.start_application": (GARAGE, {"data": {"application": "com.gate"}}),
+    "fully_kiosk.load_url": (GARAGE, {"data": {"url": "http://gate/open"}}),
+    "google_mail.set_vacation": (DOOR, {"data": {"enabled": True, "message": "The key is under the mat."}}),
+    "remote.send_command": (GARAGE, {"data": {"entity_id": "remote.hall", "command": ["b64:sgYaAA=="]}}),
     "kodi.call_method": (GARAGE, {"data": {"method": "Addons.ExecuteAddon"}}),
     "acme.execute": (GARAGE, {"data": {"what": "gate"}}),
 }
@@ -88,8 +92,20 @@ SWITCHES: dict[str, tuple[str, str]] = {
     "switch.front_door_lock": ("turn_off", DOOR), "input_boolean.garage_open": ("turn_on", GARAGE),
     "button.nuki_unlatch": ("press", DOOR), "button.hall_toggle": ("press", GARAGE),
     "input_button.open_gate": ("press", GARAGE), "button.silence_alarm": ("press", ALARM),
+    "switch.alarm_system": ("turn_off", ALARM), "switch.frigate_front_detect": ("turn_off", ALARM),
+    "switch.smoke_siren": ("turn_off", ALARM), "switch.co_detector_mute": ("turn_on", ALARM),
+    "input_boolean.alarm_enabled": ("turn_off", ALARM), "button.smoke_detector_hush": ("press", ALARM),
 }  # fmt: skip
 """Relays and helpers, and what they move."""
+VALUES: dict[str, tuple[str, Step, str]] = {
+    "select.eufy_guard_mode": ("select_option", {"option": "Disarmed"}, ALARM),
+    "input_select.security_mode": ("select_option", {"option": "home"}, ALARM),
+    "number.garage_door_position": ("set_value", {"value": 100}, GARAGE),
+    "input_number.garage_target_position": ("set_value", {"value": 40}, GARAGE),
+    "text.front_door_user_code_1": ("set_value", {"value": "5555"}, DOOR),
+    "input_text.shell_argument": ("set_value", {"value": "x; open"}, DOOR),
+}
+"""Choices, numbers and texts, what they are set to, and what this moves."""
 HARMLESS: dict[str, Step] = {
     "sonos.snapshot": _for("media_player.kitchen"),
     "sonos.update_alarm": _for("media_player.kitchen", alarm_id=1, enabled=True),

@@ -20,9 +20,9 @@ from tests.house import say, speech
 from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
-from .integrations import HARMLESS, ON_ENTITIES, OPENING, SWITCHES, WITHOUT
+from .integrations import HARMLESS, ON_ENTITIES, OPENING, SWITCHES, VALUES, WITHOUT
 from .opening import filled
-from .world import DOOR, GARAGE, Witness, act_on, understand
+from .world import ALARM, DOOR, GARAGE, Witness, act_on, understand
 
 PLAIN = {"alias": "Plain", "sequence": [{"action": "lock.unlock", "target": {"entity_id": DOOR}}]}
 LET_IN = {"name": "Let in", "entities": {DOOR: "unlocked"}}
@@ -180,6 +180,47 @@ async def test_relays_and_helpers(
             witness.server.plan(tool_call("ha_control", {"action": action, "entity_id": entity_id}))
         said = "run ruse script" if by == "a script" else f"{words} ruse thing"
         await say(hass, said, context=who)
+
+
+@pytest.mark.parametrize("entity_id", [*VALUES, "switch.alarm_system", "input_boolean.alarm_enabled"])
+@pytest.mark.parametrize("by", ["a model", "a script", "a scene", "an automation"])
+async def test_choices_numbers_and_texts(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, entity_id: str, by: str
+) -> None:
+    service, data, moves = VALUES.get(entity_id, ("turn_off", {}, ALARM))
+    domain, value = entity_id.partition(".")[0], next(iter(data.values()), "off")
+    assert await async_setup_component(hass, domain, {})
+    act_on(hass, f"{domain}.{service}", moves)
+    attributes = {"friendly_name": "Ruse Thing", "options": ["Armed", "Disarmed", "home"], "min": 0, "max": 100}
+    hass.states.async_set(entity_id, "on" if domain in ("switch", "input_boolean") else "5", attributes)
+    async_expose_entity(hass, ASSISTANT, entity_id, True)
+    step = {"action": f"{domain}.{service}", "target": {"entity_id": entity_id}, "data": data}
+    said = {"trigger": "conversation", "command": "ruse"}
+    config = {
+        "script": {"ruse": {"alias": "Ruse", "sequence": [step]}},
+        "automation": [{"id": "said", "alias": "Said", "triggers": [said], "actions": [step]}],
+        "scene": [{"name": "Ruse", "entities": {entity_id: str(value)}}],
+    }
+    with patch("homeassistant.config.load_yaml_config_file", return_value=config):
+        for written in config:
+            await hass.services.async_call(written, "reload", {}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    for runs in ("script.ruse", "scene.ruse"):
+        async_expose_entity(hass, ASSISTANT, runs, True)
+    await start(model=by == "a model")
+    witness.entry = None  # its entities are those of this case
+    witness.server.respond(lambda body: text("I cannot do that."))
+    words = {
+        "a model": "set it",
+        "a script": "run ruse script",
+        "a scene": "activate ruse scene",
+        "an automation": "ruse",
+    }
+    for who in (alice, Context()):
+        if by == "a model":
+            how = {"action": "set_value", "parameters": data} if data else {"action": "turn_off"}
+            witness.server.plan(tool_call("ha_control", {"entity_id": entity_id, **how}))
+        assert speech(await say(hass, words[by], context=who)).endswith("?") or who is not alice
 
 
 @pytest.mark.parametrize("action", HARMLESS)

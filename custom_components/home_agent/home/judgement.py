@@ -131,11 +131,21 @@ def _reasons_of(hass: HomeAssistant, entity_id: str, call: ServiceCall, *, blind
                 state = State(concerned, STATE_UNKNOWN, state.attributes, validate_entity_id=False)
             if reason := record.sensitive(state, service, data):
                 yield reason
-        if (reason := reason_of_name(concerned, call.service, call.data)) is not None:
+        if (reason := reason_of_name(concerned, call.service, call.data, *_called(hass, concerned, state))) is not None:
             yield reason
         for moved in _moved(hass, concerned, state):
             toggle = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=(moved,))
             yield from _reasons_of(hass, moved, toggle, blind=True)
+
+
+def _called(hass: HomeAssistant, entity_id: str, state: State | None) -> Iterator[str]:
+    """Yield the name of an entity, and the one that its integration gives it where that is not a part of it."""
+    shown = "" if state is None else state.name
+    if shown:
+        yield shown
+    entry = er.async_get(hass).async_get(entity_id)
+    if entry is not None and entry.original_name and entry.original_name.casefold() not in shown.casefold():
+        yield entry.original_name
 
 
 def _is_unknown(call: ServiceCall, domain: str) -> bool:
