@@ -191,6 +191,9 @@ class MoodWords:
     asks: Sequence[str] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
     things: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    strongly: Sequence[str] = ()
+    pleasant: Sequence[str] = ()
+    strong: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
