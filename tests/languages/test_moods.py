@@ -52,6 +52,29 @@ def test_orders_and_questions_are_something_else(code: str, text: str) -> None:
     assert mood_of(text, code) is None
 
 
+@pytest.mark.parametrize(("code", "text", "wanted"), [
+    ("en", "The bedroom is so clammy, everything feels damp", "dry"), ("de", "Boah ist das kalt im Wohnzimmer", "warm"),
+    ("es", "Hay muchísima humedad en el dormitorio", "dry"), ("fr", "il fait tellement froid dans le salon", "warm"),
+    ("it", "è molto umido in bagno", "dry"), ("nl", "het is heel koud in de woonkamer", "warm"),
+    ("pl", "jest bardzo zimno w salonie", "warm"), ("es", "La luz de la cama está muy fuerte", "quiet"),
+])  # fmt: skip
+def test_what_is_said_strongly_is_a_complaint(code: str, text: str, wanted: str) -> None:
+    mood = mood_of(text, code)
+    assert mood is not None
+    assert (mood.kind, mood.wanted, mood.is_plain) == (MoodKind.COMPLAINT, wanted, True)
+
+
+@pytest.mark.parametrize(("code", "text"), [
+    ("en", "it isn't so cold in the living room"), ("de", "es ist nicht so kalt im Wohnzimmer"),
+    ("fr", "ce n'est pas si froid dans le salon"), ("es", "no está tan frío el salón"), ("it", "non è così freddo in soggiorno"),
+    ("nl", "het is niet zo koud in de woonkamer"), ("pl", "nie jest tak zimno w salonie"), ("nl", "lekker zo warm hier"),
+    ("de", "im Wohnzimmer ist es so kalt wie im Büro"), ("de", "es ist so schön warm hier"), ("en", "it's so lovely and warm in here"),
+])  # fmt: skip
+def test_what_is_denied_compared_or_liked_is_no_complaint(code: str, text: str) -> None:
+    mood = mood_of(text, code)
+    assert mood is None or mood.kind is MoodKind.REMARK
+
+
 def test_a_language_without_words_for_it_has_no_moods() -> None:
     assert mood_of("det är för ljust", "sv") is None
 

@@ -71,6 +71,124 @@ async def test_all_of_them_are_cancelled(hass: HomeAssistant) -> None:
     assert not _waiting(hass)
 
 
+LIGHT = {
+    "en": "turn off the bed light in 5 minutes", "de": "in 5 Minuten Bed Light aus", "fr": "éteins Bed Light dans 5 minutes",
+    "es": "apaga Bed Light en 5 minutos", "it": "tra 5 minuti spegni Bed Light", "nl": "over 5 minuten Bed Light uit",
+    "pl": "za 5 minut wyłącz Bed Light",
+}  # fmt: skip
+KITCHEN = {
+    "en": "turn off the kitchen lights in 10 minutes", "de": "in 10 Minuten Kitchen Lights aus",
+    "fr": "éteins Kitchen Lights dans 10 minutes", "es": "apaga Kitchen Lights en 10 minutos",
+    "it": "tra 10 minuti spegni Kitchen Lights", "nl": "over 10 minuten Kitchen Lights uit",
+    "pl": "za 10 minut wyłącz Kitchen Lights",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "delete all the planned things"), ("en", "get rid of everything that's scheduled"), ("en", "no, actually cancel all of it"),
+    ("de", "Lösch alle geplanten Sachen"), ("de", "Storniere bitte alles"), ("de", "Alles Geplante kann weg"),
+    ("es", "borra todos los planes"), ("es", "elimina todas las acciones programadas"),
+    ("fr", "Supprime toutes les actions prévues"), ("fr", "Annule tout ce qui est prévu"),
+    ("it", "Elimina tutti i comandi programmati"), ("it", "annulla tutto quanto è programmato"),
+    ("nl", "Annuleer alles wat gepland staat"), ("nl", "Alle geplande dingen mogen weg"),
+    ("pl", "Skasuj wszystkie zaplanowane rzeczy"), ("pl", "Usuń wszystkie plany"),
+])  # fmt: skip
+async def test_all_are_cancelled_in_other_words(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    for later in (LIGHT, KITCHEN):
+        await say(hass, later[language], context=anna, language=language)
+    assert len(_waiting(hass)) == 2
+    await say(hass, said, context=anna, language=language)
+    assert not _waiting(hass)
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "no, actually cancel that"), ("en", "never mind, don't do it"), ("en", "oh wait, cancel that please"),
+    ("de", "ach nee, doch nicht"), ("de", "nein, storniere das doch bitte"), ("es", "no, mejor no lo hagas"), ("es", "cancela lo último"),
+    ("fr", "finalement non, laisse tomber"), ("fr", "non en fait, annule ça"), ("it", "anzi no, lascia stare"),
+    ("it", "annulla l'ultima cosa"), ("nl", "nee toch maar niet"), ("nl", "laat dat maar zitten"), ("pl", "anuluj to ostatnie"),
+    ("pl", "jednak nie, nie rób tego"),
+])  # fmt: skip
+async def test_the_last_one_is_cancelled_in_other_words(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, LIGHT[language], context=anna, language=language)
+    kitchen = await say(hass, KITCHEN[language], context=anna, language=language)
+    await say(hass, said, kitchen.conversation_id, context=anna, language=language)
+    assert [("bed light" in (command or "").casefold()) for command in _waiting(hass)] == [True]
+
+
+async def test_the_last_one_is_the_one_that_was_left_last(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, KITCHEN["en"], context=anna)
+    await say(hass, LATER, context=anna)
+    await say(hass, "cancel the last one", context=anna)
+    assert _waiting(hass) == ["turn off the kitchen lights"]
+
+
+NEEDLESS = [
+    ("en", "you needn't turn off the bed light after all"), ("en", "no need to turn off the bed light"),
+    ("de", "Das mit dem Bed Light um halb zehn brauchst du nicht zu machen"), ("es", "Ya no hace falta apagar Bed Light"),
+    ("fr", "Plus besoin d'éteindre Bed Light"), ("it", "Non serve più spegnere Bed Light"),
+    ("nl", "Bed Light hoeft om half tien niet meer uit"), ("pl", "Nie trzeba już wyłączać Bed Light"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "said"), NEEDLESS)
+async def test_what_needs_not_be_done_any_more_is_cancelled(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    for later in (LIGHT, KITCHEN):
+        await say(hass, later[language], context=anna, language=language)
+    await say(hass, said, context=anna, language=language)
+    assert [("kitchen" in (command or "").casefold()) for command in _waiting(hass)] == [True]
+    assert state_of(hass, "light.bed_light") == "off"
+
+
+@pytest.mark.parametrize("said", [
+    "you don't have to turn on the bed light", "no need to turn off the ceiling lights", "no need to turn off the bed light?",
+    "you needn't turn off the bed light if it is dark", "cancel the ceiling lights", "cancel the meeting",
+])  # fmt: skip
+async def test_what_is_not_that_command_cancels_nothing(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, LIGHT["en"], context=anna)
+    states = {state.entity_id: state.state for state in hass.states.async_all("light")}
+    await say(hass, said, context=anna)
+    assert _waiting(hass) == ["turn off the bed light"]
+    assert states == {state.entity_id: state.state for state in hass.states.async_all("light")}
+
+
+async def test_a_named_one_that_does_not_wait_is_not_there(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.kitchen_lights")
+    assert speech(await say(hass, "cancel the kitchen lights")) == "There's nothing I can cancel."
+    assert state_of(hass, "light.kitchen_lights") == before
+
+
+@pytest.mark.parametrize(("language", "said", "minutes"), [
+    ("en", "turn on the bed light in a quarter of an hour", 15), ("en", "in half an hour turn on the bed light", 30),
+    ("en", "half an hour from now turn on the bed light", 30), ("en", "turn on the bed light in an hour and a half", 90),
+    ("en", "turn on the bed light in ten mins", 10), ("en", "turn on the bed light in an hour", 60),
+    ("de", "in einer halben Stunde Bed Light aus", 30), ("de", "Schalt in anderthalb Stunden Bed Light aus", 90),
+    ("de", "in einer Viertelstunde Bed Light aus", 15), ("fr", "éteins Bed Light dans une demi-heure", 30),
+    ("fr", "Dans une heure et demie, éteins Bed Light", 90), ("es", "en media hora apaga Bed Light", 30),
+    ("es", "apaga Bed Light dentro de un cuarto de hora", 15), ("it", "tra mezz'ora spegni Bed Light", 30),
+    ("it", "tra un quarto d'ora spegni Bed Light", 15), ("nl", "over een half uur Bed Light uit", 30),
+    ("nl", "over een kwartier Bed Light uit", 15), ("pl", "za pół godziny wyłącz Bed Light", 30),
+    ("pl", "za kwadrans wyłącz Bed Light", 15),
+])  # fmt: skip
+async def test_quarters_and_halves_of_hours(hass: HomeAssistant, language: str, said: str, minutes: int) -> None:
+    await set_up(hass)
+    await say(hass, said, context=person(hass), language=language)
+    timers = [*hass.data[TIMER_DATA].timers.values()]
+    assert [round(timer.seconds_left / 60) for timer in timers] == [minutes]
+    assert "bed light" in (timers[0].conversation_command or "").casefold()
+    assert state_of(hass, "light.bed_light") == "off"
+
+
 @pytest.mark.parametrize("said", ["cancel that", "cancel it please", "cancel everything"])
 async def test_there_may_be_nothing_to_cancel(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)

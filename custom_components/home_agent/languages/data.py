@@ -146,7 +146,7 @@ class ListWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How commands for later are spoken of; `vague`, `clock` and `lists` are regular expressions."""
+    """How commands for later are spoken of; `vague`, `clock`, `lists` and those of `minutes` are regular expressions."""
 
     vague: Sequence[str] = ()
     clock: Sequence[str] = ()
@@ -157,6 +157,9 @@ class PlanningWords:
     plans: Sequence[str] = ()
     last: Sequence[str] = ()
     all: Sequence[str] = ()
+    latest: Sequence[str] = ()
+    needless: Sequence[str] = ()
+    minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +191,9 @@ class MoodWords:
     asks: Sequence[str] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
     things: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    strongly: Sequence[str] = ()
+    pleasant: Sequence[str] = ()
+    strong: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

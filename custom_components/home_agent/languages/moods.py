@@ -22,6 +22,8 @@ OPPOSITES: Mapping[str, str] = {
 }  # fmt: skip
 """Each quality, with the one that there is more of where there is less of it."""
 _AIR = ("draughty", "stuffy")
+_LIKED = ("bright", "quiet")  # "it is so quiet here" is no complaint
+_ALSO: Mapping[str, str] = {"quiet": "dark", "loud": "bright"}
 
 type _Phrases = Mapping[tuple[str, ...], str]
 """Phrases as their folded words, each with the quality that it names; empty where it names none."""
@@ -46,6 +48,8 @@ class Mood:
     """The words that say nothing of the quality, as they were said: which thing, where."""
     beside: frozenset[str] = frozenset()
     """Those of them that change nothing, folded, unless they are in a name."""
+    also: str = ""
+    """The quality that there is to be more of if it is about a light: "the lamp is too strong"."""
     is_plain: bool = True
     """Whether nothing in it denies, asks, sets a condition or names another time."""
 
@@ -78,6 +82,9 @@ class _MoodPhrases:
     beside: _Phrases
     wishes: _Phrases
     asks: _Phrases
+    strongly: _Phrases
+    pleasant: _Phrases
+    strong: _Phrases
 
 
 @cache
@@ -108,6 +115,9 @@ def _phrases_of(code: str) -> _MoodPhrases | None:
         beside=plain(words.beside),
         wishes=plain(words.wishes),
         asks=plain(words.asks),
+        strongly=plain(words.strongly),
+        pleasant=plain(words.pleasant),
+        strong=plain(words.strong),
     )
 
 
@@ -148,7 +158,9 @@ class _Reading:
         if kind is MoodKind.WISH and not is_plain:
             return None  # read as any command
         nothing = frozenset(self._said[at] for at in beside)
-        return Mood(kind=kind, wanted=wanted, rest=rest, beside=nothing, is_plain=is_plain)
+        is_strong = any((word,) in phrases.strong for word in self._said)
+        also = _ALSO.get(wanted, "") if is_strong else ""
+        return Mood(kind=kind, wanted=wanted, rest=rest, beside=nothing, also=also, is_plain=is_plain)
 
     def _wanted(
         self,
@@ -178,13 +190,34 @@ class _Reading:
         if self._stands_before(phrases.stronger, spots) and asks_for:
             return quality, MoodKind.WISH
         is_so = bool(self._stands_before(phrases.so, spots))
-        if is_so and asks_for and self._take(phrases.negations):
+        if is_so and asks_for and not self._is_denied() and self._take(phrases.negations):
             return OPPOSITES[quality], MoodKind.WISH  # "I don't want it so bright"
         if quality in _AIR:
             return OPPOSITES[quality], MoodKind.COMPLAINT
         if is_wish:
             return quality, MoodKind.WISH
+        if is_told and self._is_strongly(spots, quality):
+            return OPPOSITES[quality], MoodKind.COMPLAINT
         return "", None
+
+    def _is_denied(self) -> bool:
+        """Return whether a copula and its denial are one word: "isn't", "n'est"."""
+        denials = (word for word in self._said if (word,) in self._phrases.negations)
+        return any((word.removesuffix("nt").removeprefix("n"),) in self._phrases.copulas for word in denials)
+
+    def _is_strongly(self, spots: range, quality: str) -> bool:
+        """Return whether a quality is said with more than a plain word and without pleasure: "so damp", "boah ist das kalt"."""
+        phrases = self._phrases
+        alone = [*zip(self._said, strict=True)]
+        is_strong = any(word in phrases.strong for word in alone)
+        if any(word in phrases.negations or word in phrases.pleasant for word in alone):
+            return False
+        if quality in _LIKED and not is_strong:
+            return False
+        if any((word,) in phrases.asks for word in self._said[spots.stop :]):
+            return False  # "so kalt wie im Büro"
+        begins = any(self._said[: len(one)] == one for one in phrases.strongly if one not in phrases.so)
+        return begins or self._stands_before(phrases.strongly, spots)
 
     def _take(self, phrases: _Phrases, *, across: Collection[int] = ()) -> list[tuple[range, str]]:
         """Return where phrases stand, the longest first where they overlap, and use these words up.

@@ -8,6 +8,7 @@ import re
 
 from ..support.text import MAX_TEXT, words_of
 from .data import ENGLISH, code_of, data_of
+from .phrases import is_asking
 
 
 class PlanningKind(Enum):
@@ -23,7 +24,9 @@ class Planning:
 
     kind: PlanningKind
     is_all: bool = False
+    is_latest: bool = False  # whether it is about the one that was left last
     is_sure: bool = True  # whether it can mean nothing else, also where nothing is named
+    is_needless: bool = False  # whether it only denies a wish; what is named has to be the command as it was said
     words: tuple[str, ...] = ()
     """The folded words for what is to be cancelled; empty for the last one."""
 
@@ -41,51 +44,81 @@ def planning_of(text: str, language: str) -> Planning | None:
     """Return what a sentence wants to do with commands for later; English is understood in every language."""
     if len(text) > MAX_TEXT:
         return None
-    said, words = " ".join(text.casefold().strip(" ?¿!.").split()), words_of(text)
+    said = " ".join(text.casefold().strip(" ?¿!.").split())
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         if any(re.fullmatch(pattern, said) for pattern in data_of(code).planning.lists):
             return Planning(kind=PlanningKind.LIST)
-        if (found := _cancelled(words, code)) is not None:
+        if (found := _cancelled(text, code)) is not None:
             return found
     return None
 
 
-def _cancelled(words: tuple[str, ...], code: str) -> Planning | None:
-    known = _planning_phrases(code)
-    said = {name for name, phrases in known.items() if _left(words, phrases) != words}
-    if said.isdisjoint(("cancels", "drops")) and not {"weak", "plans"} <= said:
-        return None
-    rest = words
-    for phrases in known.values():
-        rest = _left(rest, phrases)
-    is_sure = not said.isdisjoint(("cancels", "plans"))
-    return Planning(kind=PlanningKind.CANCEL, is_all="all" in said, is_sure=is_sure, words=rest)
+def _cancelled(text: str, code: str) -> Planning | None:
+    timeless = _read_cancelling(words_of(_without_clock(text, code)), code)
+    if timeless is not None and timeless.is_needless:
+        return None if is_asking(text, code) else timeless
+    return _read_cancelling(words_of(text), code)
 
 
-def _left(words: tuple[str, ...], phrases: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    """Return words without some phrases."""
-    kept = list(words)
-    for phrase in phrases:
+def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
+    rest, said = list(words), set[str]()
+    for phrase, names in _planning_phrases(code):
         at = 0
-        while at <= len(kept) - len(phrase):
-            if tuple(kept[at : at + len(phrase)]) == phrase:
-                del kept[at : at + len(phrase)]
+        while at <= len(rest) - len(phrase):
+            if tuple(rest[at : at + len(phrase)]) == phrase:
+                del rest[at : at + len(phrase)]
+                said |= names
             else:
                 at += 1
-    return tuple(kept)
+    is_needless = "needless" in said and said.isdisjoint(("cancels", "drops"))
+    if said.isdisjoint(("cancels", "drops", "needless")) and not {"weak", "plans"} <= said:
+        return None
+    return Planning(
+        kind=PlanningKind.CANCEL,
+        is_all="all" in said and not is_needless,
+        is_latest="latest" in said,
+        is_sure=not is_needless and not said.isdisjoint(("cancels", "plans")),
+        is_needless=is_needless,
+        words=tuple(rest),
+    )
+
+
+def _without_clock(text: str, code: str) -> str:
+    for pattern, is_clock in _times(code):
+        text = pattern.sub(" ", text) if is_clock else text
+    return text
 
 
 @cache
-def _planning_phrases(code: str) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return the phrases of a language by the name of their list, the longest first."""
+def _planning_phrases(code: str) -> tuple[tuple[tuple[str, ...], frozenset[str]], ...]:
+    """Return the phrases of a language, the longest first, each with the names of the lists that it is in."""
     words = data_of(code).planning
     lists = {
         "cancels": words.cancels, "drops": words.drops, "weak": words.weak, "plans": words.plans, "last": words.last, "all": words.all,
+        "latest": words.latest, "needless": words.needless,
     }  # fmt: skip
-    return {
-        name: tuple(sorted({words_of(text) for text in listed} - {()}, key=len, reverse=True))
-        for name, listed in lists.items()
-    }
+    names: dict[tuple[str, ...], set[str]] = {}
+    for name, listed in lists.items():
+        for phrase in {words_of(text) for text in listed} - {()}:
+            names.setdefault(phrase, set()).add(name)
+    longest = sorted(names.items(), key=lambda one: len(one[0]), reverse=True)
+    return tuple((phrase, frozenset(each)) for phrase, each in longest)
+
+
+def in_minutes(text: str, language: str) -> str:
+    """Return a text with its spans of time as Home Assistant's sentences say them: "in half an hour" is "in 30 minutes"."""
+    if len(text) > MAX_TEXT:
+        return text
+    for pattern, span in _spans(code_of(language)):
+        text = pattern.sub(span, text)
+    return text
+
+
+@cache
+def _spans(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = [(pattern, span) for span, patterns in data_of(code).planning.minutes.items() for pattern in patterns]
+    longest = sorted(listed, key=lambda one: len(one[0]), reverse=True)
+    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), span) for one, span in longest)
 
 
 def put_off_in(text: str, language: str) -> Iterator[PutOff]:

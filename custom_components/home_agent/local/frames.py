@@ -9,6 +9,7 @@ from typing import Any
 from home_assistant_intents import ErrorKey
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
 from homeassistant.components.humidifier import ATTR_HUMIDITY, ATTR_MAX_HUMIDITY, ATTR_MIN_HUMIDITY
+from homeassistant.components.humidifier.intent import INTENT_HUMIDITY
 from homeassistant.components.light import ATTR_BRIGHTNESS, ATTR_MAX_COLOR_TEMP_KELVIN, ATTR_MIN_COLOR_TEMP_KELVIN
 from homeassistant.const import ATTR_TEMPERATURE, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
@@ -16,6 +17,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.actions import is_open, members
+from ..languages.data import ENGLISH
 from ..policy.confirmation import AlreadySo, NeedsConfirmation
 from ..policy.effects.wording import NoWordsError, async_plain_state
 from ..policy.intents import Mismatch, Recognised, async_handle, is_able, mismatch_of, nothing_there, plan_of
@@ -215,7 +217,16 @@ def _note(sentence: Sentence, frame: Frame, response: intent.IntentResponse) -> 
 
 
 async def _async_put_in_words(sentence: Sentence, frame: Frame, response: intent.IntentResponse) -> None:
-    """Let a response that has no words say Home Assistant's own sentence for what was done."""
+    """Let a response that has no words say Home Assistant's own sentence for what was done.
+
+    That a humidity was set, Home Assistant says in English only.
+    """
+    if frame.intent == INTENT_HUMIDITY and sentence.language.base != ENGLISH:
+        values = {"target": frame.words["name"], "humidity": frame.words[ATTR_HUMIDITY]}
+        response.async_set_speech(
+            await async_text(sentence.hass, sentence.turn.language, "local_humidity_set", **values)
+        )
+        return
     if response.speech:
         return
     intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)

@@ -20,7 +20,7 @@ from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_altered, is_asking, is_order, is_question
-from ..languages.planning import is_put_off
+from ..languages.planning import in_minutes, is_put_off
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -330,6 +330,7 @@ async def refuse_group(sentence: Sentence) -> Result:
 
 async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
     """Handle what one of Home Assistant's sentences fits; the chat log is as it was if nothing comes of it."""
+    sentence = await _async_in_minutes(sentence)
     log, started = sentence.chat_log, time.perf_counter()
     before = len(log.content)
     ruling, response = await _async_handle_intents(sentence, asks_later=asks_later)
@@ -363,6 +364,16 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
             return NotMine(recognised=result.recognised, refused=result)
         report(sentence, result.recognised, result.error, started)
     return result
+
+
+async def _async_in_minutes(sentence: Sentence) -> Sentence:
+    """Return a sentence with "in half an hour" as Home Assistant's sentences know it; as it is if the owner wrote it so."""
+    text = in_minutes(sentence.turn.text, sentence.language.code)
+    if text == sentence.turn.text:
+        return sentence
+    result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
+    is_custom = result is not None and bool((result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
+    return sentence if is_custom else sentence.saying(text)
 
 
 async def _async_handle_intents(

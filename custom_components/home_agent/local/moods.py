@@ -56,6 +56,8 @@ async def answer_mood(sentence: Sentence) -> Result:
         return NotMine()
     if mood.kind is MoodKind.COMPLAINT and mood.is_plain:
         result = await (_async_by_air if mood.wanted in _AIRED else _async_by_step)(sentence, mood)
+        if isinstance(result, NotMine) and mood.also:
+            result = await _async_by_step(sentence, replace(mood, wanted=mood.also))
         if not isinstance(result, NotMine):
             return result
     elif sentence.stage is Stage.NO_MODEL and mood.is_plain:

@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..languages.data import data_of
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import PlanningKind, planning_of, put_off_in
+from ..languages.planning import Planning, PlanningKind, planning_of, put_off_in
 from ..languages.vocabulary import keys_of
 from ..policy.intents import Recognised
 from ..support.const import DOMAIN
@@ -31,6 +31,7 @@ PLANNED: HassKey[dict[str, Planned]] = HassKey(f"{DOMAIN}_planned")
 """By the id of its timer: who left a command for later. Kept until Home Assistant ends, as its timers are."""
 _CANCEL = "HassCancelTimer"
 _MOST = 5  # commands of one sentence
+_LEAST_STEM = 4  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ async def answer_planned(sentence: Sentence) -> Result:
     """Tell which commands wait, or cancel them."""
     turn, waiting = sentence.turn, _visible(sentence.hass, sentence.turn)
     planning, just = planning_of(turn.text, turn.language), _just_said(sentence, waiting)
-    names = _names(sentence, planning.words) if planning is not None else []
+    names = _names(sentence, planning) if planning is not None else []
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO
     if just and (denies or (cancels and planning is not None and not planning.is_all and not names)):
@@ -72,10 +73,24 @@ async def answer_planned(sentence: Sentence) -> Result:
         return NotMine()
     if not waiting:
         return NotMine() if names else await _async_told(sentence, "planned_nothing", ())
-    meant = _meant(sentence, names, waiting)
+    if planning.is_needless:
+        meant = [timer for timer in waiting if _is_said_in(sentence, names, timer)]
+    else:
+        meant = _meant(sentence, names, waiting)
+    if planning.is_latest and not planning.is_all:
+        meant = meant[-1:]
     if len(meant) > 1 and not planning.is_all:
         return await _async_told(sentence, "planned_which", meant)
     return await _async_cancel(sentence, meant) if meant else NotMine()
+
+
+async def answer_not_planned(sentence: Sentence) -> Result:
+    """Say that there is nothing to cancel where something was named that does not wait; ask which where others wait."""
+    planning = planning_of(sentence.turn.text, sentence.turn.language)
+    if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
+        return NotMine()
+    waiting = _visible(sentence.hass, sentence.turn)
+    return await _async_told(sentence, "planned_which" if waiting else "planned_nothing", waiting)
 
 
 async def answer_when(sentence: Sentence) -> Result:
@@ -117,25 +132,48 @@ def _just_said(sentence: Sentence, waiting: Sequence[TimerInfo]) -> list[TimerIn
     return [timer for timer, one in known if one is not None and (one.conversation_id, one.message) == place]
 
 
-def _names(sentence: Sentence, words: Sequence[str]) -> list[str]:
-    """Return those of some words that name something."""
+def _names(sentence: Sentence, planning: Planning) -> list[str]:
+    """Return those of the words that name something; where a wish is denied also "on" and "up"."""
     data = data_of(sentence.language.code)
-    nothing = {
-        word for text in (*data.harmless, *data.courtesies, *data.prepositions, *data.no) for word in words_of(text)
-    }
-    return [word for word in words if word not in nothing]
+    listed = () if planning.is_needless else (*data.prepositions, *data.no)
+    nothing = {word for text in (*data.harmless, *data.courtesies, *listed) for word in words_of(text)}
+    return [word for word in planning.words if word not in nothing]
+
+
+def _is_said_in(sentence: Sentence, names: Sequence[str], timer: TimerInfo) -> bool:
+    """Return whether all that is named was said in a command, maybe in another form: "éteindre" and "éteins"."""
+    base, command = sentence.language.base, words_of(timer.conversation_command or "")
+
+    def is_form(word: str, said: str) -> bool:
+        stem = max(_LEAST_STEM, len(said) - 3)
+        return not keys_of(base, word).isdisjoint(keys_of(base, said)) or word[:stem] == said[:stem]
+
+    return all(any(is_form(word, said) for said in command) for word in names)
 
 
 def _meant(sentence: Sentence, names: Sequence[str], waiting: Sequence[TimerInfo]) -> list[TimerInfo]:
-    """Return which commands are meant: those that share most words with what is named, all where nothing is."""
+    """Return which commands are meant: those that share most words with what is named, all where nothing is.
+
+    A command is not meant if something in the home is named that it does not name.
+    """
     base = sentence.language.base
-    said = [keys_of(base, word) for word in names]
+    entities, areas = sentence.home.entities.values(), sentence.home.areas.values()
+    called = [*(each.names for each in entities), *(each.names for each in areas)]
+    known = {key for names_of in called for name in names_of for word in words_of(name) for key in keys_of(base, word)}
     scores: dict[str, int] = {}
     for timer in waiting:
-        keys = {key for word in words_of(timer.conversation_command or "") for key in keys_of(base, word)}
-        scores[timer.id] = sum(not keys.isdisjoint(each) for each in said)
+        command = words_of(timer.conversation_command or "")
+        keys = {key for word in command for key in keys_of(base, word)}
+        other = [
+            word
+            for word in names
+            if keys.isdisjoint(keys_of(base, word))
+            and (len(word) < _LEAST_STEM or not any(word in each for each in command))  # a part of "Keukenlicht"
+        ]
+        is_other = any(not known.isdisjoint(keys_of(base, word)) for word in other)
+        scores[timer.id] = 0 if is_other else len(names) - len(other)
     best = max(scores.values())
-    return [timer for timer in waiting if scores[timer.id] == best] if best or not said else []
+    return [timer for timer in waiting if scores[timer.id] == best] if best or not names else []
 
 
 async def async_take_back(sentence: Sentence) -> Result:

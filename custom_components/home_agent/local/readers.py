@@ -11,7 +11,7 @@ from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_a
 from .learned import async_answer_learned
 from .lists import add_items, read_list
 from .moods import answer_mood, answer_wish
-from .planned import answer_planned, answer_when
+from .planned import answer_not_planned, answer_planned, answer_when
 from .questions import answer_question
 from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
@@ -74,6 +74,7 @@ READERS = (
     Reader(read_list, _UNANSWERED),
     Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
     Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True),
+    Reader(answer_not_planned, _ALONE),
     Reader(answer_when, _ALONE),
     Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
     Reader(explain_fields, _ALONE, of_hidden=True),
