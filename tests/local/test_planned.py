@@ -288,3 +288,35 @@ def test_words_of_each_language(code: str, said: str, kind: PlanningKind) -> Non
 
 def test_without_its_time_a_command_is_left() -> None:
     assert [one.text for one in put_off_in("turn on the light at 9 pm", "en")] == ["turn on the light"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        *(("en", text) for text in (
+            "don't cancel it", "do not cancel that", "never cancel that", "cancel it, no don't", "why cancel that",
+            "cancel everything but the bed light", "keep the bed light, cancel the rest", "no thanks",
+        )),
+        *(("de", text) for text in (
+            "brich es nicht ab", "nicht abbrechen", "storniere das nicht", "vergiss es nicht", "storniere alles außer Bed Light",
+            "nein danke",
+        )),
+        ("es", "no canceles eso"), ("pl", "nie anuluj tego"), ("nl", "annuleer het niet"), ("it", "non annullare"),
+        ("fr", "n'annule pas ça"),
+    ],
+)  # fmt: skip
+async def test_what_is_to_stay_stays(hass: HomeAssistant, language: str, said: str) -> None:
+    """A word for cancelling that is denied, that leaves something out or asks why, cancels nothing."""
+    await set_up(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes")
+    await say(hass, said, first.conversation_id, language=language)
+    assert len(_waiting(hass)) == 1
+
+
+async def test_what_was_said_since_may_be_meant(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes")
+    await say(hass, "turn on the kitchen lights", first.conversation_id)
+    asked = await say(hass, "cancel that", first.conversation_id)
+    assert speech(asked).startswith("Which one should I cancel?")
+    assert len(_waiting(hass)) == 1

@@ -159,6 +159,7 @@ class PlanningWords:
     all: Sequence[str] = ()
     latest: Sequence[str] = ()
     needless: Sequence[str] = ()
+    keeps: Sequence[str] = ()
     minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 

@@ -49,8 +49,33 @@ def planning_of(text: str, language: str) -> Planning | None:
         if any(re.fullmatch(pattern, said) for pattern in data_of(code).planning.lists):
             return Planning(kind=PlanningKind.LIST)
         if (found := _cancelled(text, code)) is not None:
-            return found
+            return None if not found.is_needless and _keeps(text, found.words, code) else found
     return None
+
+
+def keeps_planned(text: str, language: str) -> bool:
+    """Return whether a sentence speaks of cancelling and wants something to stay: "don't cancel it"."""
+    if len(text) > MAX_TEXT:
+        return False
+    found = ((_cancelled(text, code), code) for code in dict.fromkeys((code_of(language), ENGLISH)))
+    return any(one is not None and _keeps(text, one.words, code) for one, code in found)
+
+
+def _keeps(text: str, rest: tuple[str, ...], code: str) -> bool:
+    """Return whether a sentence that has a word for cancelling denies it, leaves something out or asks why.
+
+    `rest` is what is left of it without the words for cancelling: "better not" has a "not" and cancels.
+    """
+    words = data_of(code).planning
+    cancelling = {word for listed in (*words.cancels, *words.drops) for word in words_of(listed)}
+    whole, keeps = words_of(text), {words_of(listed) for listed in words.keeps} - {()}
+    if whole[0] in cancelling and whole[-1:] in keeps:  # "vergiss das nicht"
+        return True
+    for phrase in keeps:
+        said = rest if len(phrase) == 1 or cancelling.isdisjoint(phrase) else whole
+        if any(said[at : at + len(phrase)] == phrase for at in range(len(said) - len(phrase) + 1)):
+            return True
+    return False
 
 
 def _cancelled(text: str, code: str) -> Planning | None:

@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..languages.data import data_of
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import Planning, PlanningKind, planning_of, put_off_in
+from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of, put_off_in
 from ..languages.vocabulary import keys_of
 from ..policy.intents import Recognised
 from ..support.const import DOMAIN
@@ -62,7 +62,8 @@ async def answer_planned(sentence: Sentence) -> Result:
     planning, just = planning_of(turn.text, turn.language), _just_said(sentence, waiting)
     names = _names(sentence, planning) if planning is not None else []
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
-    denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO
+    denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
+    denies = denies and not keeps_planned(turn.text, turn.language)
     if just and (denies or (cancels and planning is not None and not planning.is_all and not names)):
         return await _async_cancel(sentence, just)
     if planning is None or (not waiting and sentence.stage is Stage.BEFORE_MODEL):
@@ -79,6 +80,8 @@ async def answer_planned(sentence: Sentence) -> Result:
         meant = _meant(sentence, names, waiting)
     if planning.is_latest and not planning.is_all:
         meant = meant[-1:]
+    elif not names and not planning.is_all and _is_followed(sentence, meant):  # "that" may be what was done since
+        return await _async_told(sentence, "planned_which", meant)
     if len(meant) > 1 and not planning.is_all:
         return await _async_told(sentence, "planned_which", meant)
     return await _async_cancel(sentence, meant) if meant else NotMine()
@@ -130,6 +133,25 @@ def _just_said(sentence: Sentence, waiting: Sequence[TimerInfo]) -> list[TimerIn
     place = sentence.turn.conversation_id, number - 1
     known = ((timer, planned.get(timer.id)) for timer in waiting)
     return [timer for timer, one in known if one is not None and (one.conversation_id, one.message) == place]
+
+
+def _is_followed(sentence: Sentence, timers: Sequence[TimerInfo]) -> bool:
+    """Return whether something else was said in this conversation since one of these was left for later."""
+    planned = sentence.hass.data.get(PLANNED, {})
+    known = (planned.get(timer.id) for timer in timers)
+    return any(one is not None and one.conversation_id == sentence.turn.conversation_id for one in known)
+
+
+def _is_polite(sentence: Sentence) -> bool:
+    """Return whether a no is a "no thanks": nothing more is wanted."""
+    said = words_of(sentence.turn.text)
+    polite = {words_of(text)[0] for text in data_of(sentence.language.code).courtesies if words_of(text)}
+    return (
+        said[-1:] != ()
+        and len(said) > 1
+        and not polite.isdisjoint(said[1:])
+        and planning_of(sentence.turn.text, sentence.turn.language) is None
+    )
 
 
 def _names(sentence: Sentence, planning: Planning) -> list[str]:
