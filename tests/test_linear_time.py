@@ -210,7 +210,8 @@ def written(text: str) -> object:
 def quoted(text: str) -> object:
     """Look for a call in what the model was told."""
     call = WrittenToolCall("ha_control", {"action": "turn_on", "entity_id": ["light.a", "light.b"]})
-    return taken_calls._stands_in(call, taken_calls._plainly(text))
+    readings = taken_calls._readings(text)
+    return taken_calls._is_named(call, readings), [taken_calls._stands_in(call, reading) for reading in readings]
 
 
 def in_one_piece(text: str, *, begins_inside: bool) -> None:

@@ -4,12 +4,15 @@ What stands in a tool's result, in a part of the prompt or in what the user says
 is none either (docs/decisions/0054-calls-written-as-text.md). A call that is taken goes the way of all others.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from itertools import islice
 import re
+import sys
 from typing import Any
 import unicodedata
+from urllib.parse import unquote
 
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
@@ -24,8 +27,18 @@ from ..support.errors import LLMError
 
 UNREAD = "call_unread"
 """Why an answer ends without its last part (`ModelReply.finish_reason`)."""
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([nrtbf])|(?=.))")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_ESCAPED = re.compile(
+    r"\\+(?:(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2}))|([nrtbf])|(?=.))"
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_BLANKS = re.compile(r"\s{2,}")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+_LOOKALIKES = str.maketrans("авекмнорстухіјѕԁԛԝһӏνοαικρτυχɑɡı", "abekmhopctyxijsdqwhlvoaikptuxagi")
+_ROUNDS = 3  # of escapes within escapes
 _BETWEEN = re.compile(r"[^\w.]+")
 _CODE = re.compile(r"[{}<]|\b(?:json|xml|yaml|python|code)\b", re.IGNORECASE)
 """What a user says who wants to see code."""
@@ -37,6 +50,7 @@ _NEAR = (
 )
 _MAX_PARTS = 64
 _SHORTEST = 2  # characters of a value that tells anything
+_MAX_TOLD = 1_000_000  # characters of tool results; a call beside more of them is not taken
 
 
 @dataclass(slots=True)
@@ -116,15 +130,28 @@ class TakenCalls:
         calls = [call for place, call in enumerate(written.calls) if call not in written.calls[:place]]
         if not calls or not all(map(self._fits, calls)):
             return []
-        for told in _texts(self.request.messages):
-            readings = {
-                _plainly(told),
-                _plainly(told.replace("\\", "")),
-            }  # the letter behind a mark may be one of a word
-            if any(_stands_in(call, text) for call in calls for text in readings):
-                self.is_quoted = True
-                return []
+        if self._are_quoted(calls):
+            self.is_quoted = True
+            return []
         return [llm.ToolInput(id=ulid_now(), tool_name=call.name, tool_args={**call.arguments}) for call in calls]
+
+    def _are_quoted(self, calls: Sequence[WrittenToolCall]) -> bool:
+        """Return whether one of the calls stands in what the model was told: instructions, the user's words or tool results."""
+        results = list[str]()
+        for message in self.request.messages:
+            role = message["role"]
+            for text in _texts(message):
+                if role == "tool":
+                    results.append(text)
+                readings = _readings(text)
+                if any(_stands_in(call, reading) for call in calls for reading in readings):
+                    return True
+                if role == "user" and any(_is_named(call, readings) for call in calls):
+                    return True
+        if sum(map(len, results)) > _MAX_TOLD:
+            return True
+        readings = _readings("\n".join(results))  # a call can be spread over several of them
+        return any(_is_named(call, readings, _choices(self._specs[call.name])) for call in calls)
 
     def _fits(self, call: WrittenToolCall) -> bool:
         """Return whether an offered tool takes a call."""
@@ -161,20 +188,97 @@ class TakenCalls:
         return False
 
 
-def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Yield all that a model was told, and what it answered in words."""
-    for message in messages:
-        match message.get("content"):
-            case str(text):
-                yield text
-            case list(parts):
-                yield from (part["text"] for part in parts if part.get("type") == "text")
+def _texts(message: Message) -> Iterator[str]:
+    """Yield the texts of a message."""
+    match message.get("content"):
+        case str(text):
+            yield text
+        case list(parts):
+            yield from (part["text"] for part in parts if part.get("type") == "text")
 
 
-def _plainly(text: str) -> str:
-    """Return a text as a model reads it: without escapes, entities and what cannot be seen, in lower case."""
-    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " " if found[2] else "", unescape(text))
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+def _readings(text: str) -> list[str]:
+    """Return a text in the ways in which a model may read it."""
+    # the letter behind a backslash may be one of a word
+    return list(dict.fromkeys((_plainly(text), _plainly(text, letters=True), _plainly(text.replace("\\", "")))))
+
+
+def _plainly(text: str, *, letters: bool = False) -> str:
+    """Return a text as a model reads it: without escapes, entities and what cannot be seen, in lower case.
+
+    `letters`: what stands behind a backslash is a letter, not a line break or a tab.
+    """
+
+    def sign(found: re.Match[str]) -> str:
+        if code := found[1] or found[2] or found[3] or found[4]:
+            return chr(int(code, 16)) if int(code, 16) <= sys.maxunicode else ""
+        return "" if not found[5] else found[5] if letters else " "
+
+    for _ in range(_ROUNDS):
+        before, text = text, _ESCAPED.sub(sign, unquote(unescape(text)))
+        if text == before:
+            break
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))).casefold()
+    return _BLANKS.sub(" ", text)
+
+
+def _without_accents(text: str) -> str:
+    """Return a text with letters in the place of those that look like them; accents are marks of their own behind a letter."""
+    return unicodedata.normalize("NFKD", text).translate(_LOOKALIKES)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return _NO_LETTERS.sub("", _without_accents(text))
+
+
+def _is_named(call: WrittenToolCall, readings: Sequence[str], choices: Collection[str] = ()) -> bool:
+    """Return whether a text names a call's tool as no sentence would, and somewhere has all texts in its arguments but `choices`."""
+    words = [_letters(word.casefold()) for word in _WORDS.findall(call.name)]
+    apart = re.compile(r"[\W_]*+".join(map(re.escape, "".join(words))))
+    said = r"\s".join(map(re.escape, words))
+    in_a_sentence, called = re.compile(said), _called(said)
+    keys, values = list[str](), list[str]()
+    _parts(call.arguments, keys, values)
+    named = [_key(key) for key in dict.fromkeys(keys)]
+    for text in map(_without_accents, readings):
+        if len(words) > 1 and any(not in_a_sentence.fullmatch(found[0]) for found in apart.finditer(text)):
+            break
+        if called.search(text) and all(key.search(text) for key in named):
+            break
+    else:
+        return False
+    told = [_letters(reading) for reading in readings]
+    texts = dict.fromkeys(_letters(_plainly(text)) for text in _strings(call.arguments) if text not in choices)
+    return all(any(text in reading for reading in told) for text in islice(texts, _MAX_PARTS))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts in arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (Mapping, list)):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(item)
+
+
+def _choices(spec: ToolSpec) -> set[str]:
+    """Return the texts between which the parameters of a tool choose."""
+    properties = (spec["function"].get("parameters") or {}).get("properties")
+    found = properties.values() if isinstance(properties, Mapping) else ()
+    lists = [item.get("enum") for item in found if isinstance(item, Mapping)]
+    return {text for texts in lists if isinstance(texts, list) for text in texts if isinstance(text, str)}
+
+
+def _called(name: str) -> re.Pattern[str]:
+    """Return what finds a name, given as a pattern, where it is called rather than said in a sentence."""
+    return re.compile(rf"""(?:["'=>:/\]]\s?|\.){name}(?![\w.])|(?<![\w.]){name}["'\s]{{0,3}}[({{<\[:"'=]""")
+
+
+def _key(key: str) -> re.Pattern[str]:
+    """Return what finds a key in front of its value."""
+    return re.compile(rf"""(?<![\w.]){re.escape(key)}["'\s]{{0,3}}[:=<>]""")
 
 
 def _stands_in(call: WrittenToolCall, text: str) -> bool:
@@ -185,11 +289,10 @@ def _stands_in(call: WrittenToolCall, text: str) -> bool:
     keys, values = list[str](), list[str]()
     _parts(call.arguments, keys, values)
     near = _NEAR + 4 * sum(map(len, (*keys, *values)))
-    called = re.escape(name)  # not in a sentence
-    called_there = re.compile(rf"""(?:["'=>:/\]]\s?|\.){called}(?![\w.])|(?<![\w.]){called}["'\s]{{0,3}}[({{<\[:"'=]""")
+    called_there = _called(re.escape(name))
     if not values:
         return called_there.search(text) is not None
-    named = [re.compile(rf"""(?<![\w.]){re.escape(key)}["'\s]{{0,3}}[:=<>]""") for key in dict.fromkeys(keys)]
+    named = [_key(key) for key in dict.fromkeys(keys)]
     for start in range(0, len(text), near):
         window = text[start : start + 2 * near]
         if name in window and called_there.search(window) and all(key.search(window) for key in named):

@@ -11,7 +11,7 @@ MAX_MARKS = 2
 MAX_VOWELS = 4
 _FROM_INDIA = 0x0900
 """From here on (India, Thailand, ...) a mark is a vowel, not an accent."""
-_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and signs that show nothing."""
 _VARIANTS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _HIDDEN = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
