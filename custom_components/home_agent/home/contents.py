@@ -33,6 +33,8 @@ from homeassistant.util.hass_dict import HassKey
 from ..support.const import DOMAIN
 from ..turn.plan import ServiceCall
 from .domains import DOMAINS, RUNNERS, UNKNOWN, domains_where
+from .fingerprint import fingerprint
+from .fired_events import started_by_event
 from .telling_names import only_tells
 
 SCENE, SCRIPT, AUTOMATION, GROUP = "scene", "script", "automation", "group"
@@ -75,7 +77,7 @@ _KNOWN = frozenset(
     {
         cv.SCRIPT_ACTION_CHOOSE, cv.SCRIPT_ACTION_IF, cv.SCRIPT_ACTION_PARALLEL, cv.SCRIPT_ACTION_REPEAT,
         cv.SCRIPT_ACTION_SEQUENCE,
-        cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_DELAY, cv.SCRIPT_ACTION_FIRE_EVENT,
+        cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_DELAY,
         cv.SCRIPT_ACTION_SET_CONVERSATION_RESPONSE, cv.SCRIPT_ACTION_STOP, cv.SCRIPT_ACTION_VARIABLES,
         cv.SCRIPT_ACTION_WAIT_FOR_TRIGGER, cv.SCRIPT_ACTION_WAIT_TEMPLATE,
     }
@@ -122,6 +124,8 @@ class WrittenCall:
     hub: str = ""
     """The config entry or the platform of a scene that cannot be read."""
     data: Mapping[str, Any] = field(default_factory=dict)
+    event: str = ""
+    """The type of the event that is fired with the data; nothing is called then but what waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,8 @@ class Contents:
     """Of an entity: what it does by the name of a service, as far as a name says it."""
     is_exact: bool = False
     """A service without an action of its name runs nothing."""
+    written: str = ""
+    """The fingerprint of its configuration."""
 
     def done_by(self, service: str, data: Mapping[str, Any]) -> Iterator[WrittenCall]:
         """Yield what is done when a service is called, or may be where that cannot be told."""
@@ -210,30 +216,42 @@ def started(
                         yield other, TOGGLE, {}
 
 
-def inner_calls(hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf) -> Iterator[ServiceCall]:
+def inner_calls(
+    hass: HomeAssistant, call: ServiceCall, members: ReachOf, behind: ReachOf, read: dict[str, str]
+) -> Iterator[ServiceCall]:
     """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
 
     Targets that are variables which the call itself gives are left out: their values are judged where the call is made.
+    `read` is filled with the fingerprints of what is started, by entity id.
     """
     passed = _given(call.domain, call.service, call.data)
     waiting = [(*found, passed) for found in started(hass, call, members, behind)]
-    yield from _followed(hass, waiting, members, behind)
+    yield from _followed(hass, waiting, members, behind, read)
 
 
 def sequence_calls(
-    hass: HomeAssistant, sequence: Sequence[Mapping[str, Any]], given: frozenset[str], members: ReachOf, behind: ReachOf
+    hass: HomeAssistant,
+    sequence: Sequence[Mapping[str, Any]],
+    given: frozenset[str],
+    members: ReachOf,
+    behind: ReachOf,
+    read: dict[str, str],
 ) -> Iterator[ServiceCall]:
     """Yield all that is called by a sequence of actions, by what they start, and so on.
 
-    Targets that are `given` variables are left out: their values are judged where they are known.
+    Targets that are `given` variables are left out: their values are judged where they are known. `read` is filled with the
+    fingerprints of what is started, by entity id, and of the sequence itself.
     """
+    read["sequence"] = fingerprint(sequence)
     contents, waiting = _of_sequence(sequence), list[_Waiting]()
     for written in contents.calls:
         yield from _calls_of(hass, written, given - contents.assigned, waiting, members, behind)
-    yield from _followed(hass, waiting, members, behind)
+    yield from _followed(hass, waiting, members, behind, read)
 
 
-def _followed(hass: HomeAssistant, waiting: list[_Waiting], members: ReachOf, behind: ReachOf) -> Iterator[ServiceCall]:
+def _followed(
+    hass: HomeAssistant, waiting: list[_Waiting], members: ReachOf, behind: ReachOf, read: dict[str, str]
+) -> Iterator[ServiceCall]:
     """Yield what is called by scenes, scripts and automations that were started, each with the variables that it was given."""
     seen: set[tuple[str, frozenset[str], str, bool]] = set()
     yielded = 0
@@ -243,6 +261,7 @@ def _followed(hass: HomeAssistant, waiting: list[_Waiting], members: ReachOf, be
             continue
         seen.add((entity_id, given, service, bool(data)))
         contents = contents_of(hass, entity_id)
+        read[entity_id] = contents.written
         for written in contents.done_by(service, data):
             yielded += 1
             if yielded > MAX_CALLS or len(seen) > MAX_STARTED:
@@ -259,7 +278,12 @@ def _calls_of(
     members: ReachOf,
     behind: ReachOf,
 ) -> Iterator[ServiceCall]:
-    """Yield a call on its targets; what it starts waits."""
+    """Yield a call on its targets; what it starts waits, also that which an event starts."""
+    if written.event:
+        is_whole = not written.any_target
+        found = started_by_event(hass, written.event, written.data, is_whole=is_whole)
+        waiting += [(entity_id, "trigger", {}, frozenset()) for entity_id in found]
+        return
     passed = _given(written.domain, written.service, written.data, known)
     for call in _resolved(hass, written, known):
         yield call
@@ -344,15 +368,19 @@ def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
         return read[1]
     contents = _NOTHING  # of an automation with a broken configuration: it does not run
     if runner is not None:
-        contents = _of_sequence(runner.sequence)
+        raw = getattr(entity, "raw_config", None) or {}
+        given = (runner.variables, raw.get("variables"), raw.get("trigger_variables"))
+        contents = replace(_of_sequence(runner.sequence), written=fingerprint((runner.sequence, given)))
     elif configured is not None:
-        contents = Contents(calls=tuple(_of_states(configured.states.values())))
+        states = configured.states
+        contents = Contents(calls=tuple(_of_states(states.values())), written=fingerprint(states))
     elif domain == SCENE:
         entry = er.async_get(hass).async_get(entity_id)
         hub = (entry.config_entry_id or entry.platform) if entry is not None else _platform_of(entity)
         contents = Contents(calls=(replace(_ANYTHING, any_target=not hub, hub=hub),))
     elif domain not in CONTAINERS:
         contents = _of_entity(hass, entity)
+        contents = replace(contents, written=fingerprint((contents.calls, contents.actions)))
     kept[entity_id] = source, contents
     return contents
 
@@ -455,6 +483,8 @@ def _of_sequence(sequence: Sequence[Mapping[str, Any]]) -> Contents:
                     calls.append(WrittenCall(domain=SCENE, service="turn_on", entity_ids=(step["scene"],)))
                 case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
                     calls.append(_of_device(step))
+                case cv.SCRIPT_ACTION_FIRE_EVENT:
+                    calls.append(_of_event(step))
                 case cv.SCRIPT_ACTION_VARIABLES:  # Home Assistant wraps them
                     names = getattr(step["variables"], "variables", step["variables"])
                     assigned.update(map(str, names if isinstance(names, Mapping) else ()))
@@ -478,6 +508,20 @@ def _branches(step: Mapping[str, Any], kind: str) -> list[Sequence[Mapping[str, 
         case cv.SCRIPT_ACTION_SEQUENCE:
             return [step["sequence"]]
     return []
+
+
+def _of_event(step: Mapping[str, Any]) -> WrittenCall:
+    given = [step[key] for key in ("event_data", "event_data_template") if key in step]
+    data = {str(key): value for part in given if isinstance(part, Mapping) for key, value in part.items()}
+    return WrittenCall(
+        domain="",
+        service="",
+        event=str(step["event"]),
+        data=data,
+        any_target=any(
+            not isinstance(part, Mapping) or any(isinstance(key, Template) for key in part) for part in given
+        ),
+    )
 
 
 def _of_device(step: Mapping[str, Any]) -> WrittenCall:

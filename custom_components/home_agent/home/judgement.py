@@ -63,7 +63,8 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
         wary=_is_wary(hass, call),
     )
     own = Judgement(reasons=tuple(dict.fromkeys(_reasons(hass, whole))), reach=reach)
-    return own + _judge_inner(hass, inner_calls(hass, call, members, _behind))
+    read: dict[str, str] = {}
+    return own + _judge_inner(hass, inner_calls(hass, call, members, _behind, read), read)
 
 
 def judge_sequence(
@@ -73,10 +74,12 @@ def judge_sequence(
 
     `given` are variables whose values are judged where they are known (`judge_named`): targets that are these are left out.
     """
-    return _judge_inner(hass, sequence_calls(hass, sequence, frozenset(given), members, _behind))
+    read: dict[str, str] = {}
+    return _judge_inner(hass, sequence_calls(hass, sequence, frozenset(given), members, _behind, read), read)
 
 
-def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Judgement:
+def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall], read: Mapping[str, str]) -> Judgement:
+    """Return what calls come to; `read` has the fingerprints of what they stand in, by then."""
     reasons: dict[str, None] = {}
     reached: dict[str, None] = {}
     also: dict[str, None] = {}
@@ -97,7 +100,8 @@ def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Judgement
         ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
         for (domain, service), found in inside.items()
     )
-    reach = Reach(inside=tuple(started), reached=tuple(reached), also=tuple(also), wary=wary)
+    written = tuple(f"{name} {found}" for name, found in sorted(read.items()))
+    reach = Reach(inside=tuple(started), reached=tuple(reached), also=tuple(also), written=written, wary=wary)
     return Judgement(reasons=tuple(reasons), reach=reach)
 
 

@@ -130,7 +130,8 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
     calls = [ServiceCall(domain=domain, service=service, entity_ids=plan.targets) for domain, service in named]
     found = [judge(hass, call).reach for call in calls]
     also, wary = (name for reach in found for name in reach.also), any(reach.wary for reach in found)
-    plan = replace(plan, handled=tuple(calls), reach=plan.reach + Reach(also=tuple(also), wary=wary))
+    written = tuple(dict.fromkeys(item for reach in found for item in reach.written))
+    plan = replace(plan, handled=tuple(calls), reach=plan.reach + Reach(also=tuple(also), written=written, wary=wary))
     if recognised.name == intent.INTENT_BROADCAST and _says_yes(hass, turn, str(recognised.slots.get("message", ""))):
         return replace(plan, action=ActionClass.SENSITIVE, reasons=(DESTRUCTIVE,))
     return plan

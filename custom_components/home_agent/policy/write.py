@@ -47,6 +47,7 @@ class PlanBuilder:
     _inside: list[ServiceCall] = field(default_factory=list)
     _reached: dict[str, None] = field(default_factory=dict)
     _also: dict[str, None] = field(default_factory=dict)
+    _written: dict[str, None] = field(default_factory=dict)
     _wary: bool = False
     _sensitive: dict[str, None] = field(default_factory=dict)
 
@@ -64,6 +65,7 @@ class PlanBuilder:
         found = KINDS[effect.kind].judge(self.hass, effect)
         self._reached |= dict.fromkeys(found.reach.reached)
         self._also |= dict.fromkeys(found.reach.also)
+        self._written |= dict.fromkeys(found.reach.written)
         self._wary = self._wary or found.reach.wary
         if found.reasons:
             self._reasons |= dict.fromkeys(found.reasons)
@@ -80,7 +82,11 @@ class PlanBuilder:
             reasons=reasons,
             sensitive=tuple(self._sensitive or (self.targets if reasons else ())),
             reach=Reach(
-                inside=tuple(self._inside), reached=tuple(self._reached), also=tuple(self._also), wary=self._wary
+                inside=tuple(self._inside),
+                reached=tuple(self._reached),
+                also=tuple(self._also),
+                written=tuple(self._written),
+                wary=self._wary,
             ),
         )
 

@@ -99,6 +99,8 @@ class Reach:
     """Entities and actions: the rules hold for them, exposure does not."""
     also: tuple[str, ...] = field(default=(), compare=False)
     """Other names of its actions as they would run now: the lists of what is refused and asked about hold for them."""
+    written: tuple[str, ...] = ()
+    """What it starts, each with the fingerprint of how it is written: a yes is for just that."""
     wary: bool = False
     """It is asked about once text from outside has entered the conversation."""
 
@@ -108,6 +110,7 @@ class Reach:
             inside=(*self.inside, *(call for call in other.inside if call not in self.inside)),
             reached=tuple(dict.fromkeys((*self.reached, *other.reached))),
             also=tuple(dict.fromkeys((*self.also, *other.also))),
+            written=tuple(dict.fromkeys((*self.written, *other.written))),
             wary=self.wary or other.wary,
         )
 
