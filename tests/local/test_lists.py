@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, Supp
 from homeassistant.exceptions import HomeAssistantError
 import pytest
 
-from custom_components.home_agent.local.lists import items_in
+from custom_components.home_agent.languages.enumerations import is_denied, items_in
 from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import add_shopping_list, say, set_up, speech
 from tests.local.conftest import MakeContext
@@ -35,11 +35,61 @@ async def _listed(hass: HomeAssistant) -> list[str]:
 @pytest.mark.parametrize(("said", "items"), [
     ("Eggs, oat milk and Bread", ["Eggs", "oat milk", "Bread"]),
     ("eggs, butter, and bread", ["eggs", "butter", "bread"]), ("eggs, eggs and butter", ["eggs", "butter"]),
-    ("mac and cheese", []), ("milk, two litres", []), ("milk", []), ("eggs, butter and turn on the bed light", []),
+    ("milk and bread", ["milk", "bread"]), ("milk, two litres", []), ("milk and turn on the bed light", []), ("milk", []), ("eggs, butter and turn on the bed light", []),
     (", ".join(map(str, range(30))) + " and more", []),
 ])  # fmt: skip
-def test_an_enumeration_has_commas_and_an_and(said: str, items: list[str]) -> None:
+def test_an_enumeration_has_an_and(said: str, items: list[str]) -> None:
     assert items_in(said, "en") == items
+
+
+@pytest.mark.parametrize(("language", "two"), [
+    ("en", "milk and bread"), ("de", "Milch und Brot"), ("es", "leche y pan"), ("fr", "lait et pain"), ("it", "latte e pane"),
+    ("nl", "melk en brood"), ("pl", "mleko i chleb"),
+])  # fmt: skip
+def test_two_things_are_two_items(language: str, two: str) -> None:
+    first, _, last = two.split()
+    assert items_in(two, language) == [first, last]
+
+
+@pytest.mark.parametrize(("language", "said", "denied"), [
+    ("en", "add no milk to the shopping list", True), ("en", "put everything but milk on the shopping list", True),
+    ("en", "put nothing on the shopping list", True), ("en", "add no-sugar cola to the shopping list", False),
+    ("en", "add milk to the list Not today", False), ("en", "add notebooks and buttons", False),
+    ("de", "setz keine Milch auf die Einkaufsliste", True), ("de", "Milch muss nicht auf die Einkaufsliste", True),
+    ("de", "setze Cola ohne Zucker auf die Einkaufsliste", False), ("es", "añade leche no a la lista de la compra", True),
+    ("fr", "ajoute pas de lait", True), ("fr", "mets pas de lait sur la liste", True), ("it", "aggiungi niente latte", True),
+    ("nl", "zet geen melk op de lijst", True), ("nl", "zet melk niet op de lijst", True), ("nl", "zet niets op de lijst", True),
+    ("nl", "voeg geen melk toe", True), ("pl", "dodaj nie mleko do listy", True), ("pl", "dodaj mleko do listy", False),
+])  # fmt: skip
+def test_what_is_not_to_be_put_on_a_list(language: str, said: str, denied: bool) -> None:
+    assert is_denied(said, language, ["Not today"]) is denied
+
+
+@pytest.mark.usefixtures("shopping_list")
+async def test_what_is_denied_is_not_added_and_two_things_are_two_items(hass: HomeAssistant) -> None:
+    for said in (
+        "add no eggs to the shopping list", "put not eggs on the shopping list", "put nothing on the shopping list",
+        "put everything but eggs on the shopping list", "add no eggs and bread to the shopping list",
+        "add eggs, bread and not butter to the shopping list",
+    ):  # fmt: skip
+        heard = speech(await say(hass, said))
+        assert heard
+        assert "Added" not in heard
+        assert await _listed(hass) == ["milk"]
+    assert speech(await say(hass, "add eggs and bread to the shopping list")) == "Added eggs. Added bread"
+    assert await _listed(hass) == ["milk", "Eggs", "Bread"]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("de", "setz {} nicht auf {}"), ("de", "setz keine {} auf {}"), ("de", "{} muss nicht auf {}"), ("de", "setz nichts auf {}"),
+    ("nl", "zet geen {} op {}"), ("nl", "zet {} niet op {}"), ("nl", "zet niets op {}"), ("fr", "ajoute pas de {} à {}"),
+    ("fr", "mets pas de {} sur {}"), ("es", "añade {} no a {}"), ("it", "aggiungi niente {} a {}"), ("pl", "dodaj nie {} do {}"),
+])  # fmt: skip
+@pytest.mark.usefixtures("shopping_list")
+async def test_what_is_denied_in_other_languages_is_not_added(hass: HomeAssistant, language: str, said: str) -> None:
+    words = ("Kiwis", "Shopping list") if said.count("{}") > 1 else ("Shopping list",)
+    assert speech(await say(hass, said.format(*words), language=language))
+    assert await _listed(hass) == ["milk"]
 
 
 @pytest.mark.usefixtures("shopping_list")

@@ -280,6 +280,9 @@ class LanguageData:
     hesitations: Sequence[str] = ()
     pin_words: Sequence[str] = ()
     remark: str = ""
+    still: Sequence[str] = ()
+    again: Sequence[str] = ()
+    denies: Sequence[str] = ()
     orders: Sequence[str] = ()
     commands: Sequence[CommandPhrases] = ()
     runs: Sequence[str] = ()

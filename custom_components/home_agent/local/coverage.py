@@ -23,6 +23,7 @@ from ..home.names import folded_words, stems_of
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.taught_names import AREA
 from ..languages.data import data_of
+from ..languages.enumerations import is_denied, items_in
 from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
@@ -151,12 +152,17 @@ class Coverage:
     def _command_in(self, slots: Iterable[Mapping[str, Any]]) -> str:
         """Return a free text that is more than one: "close the garage and put bread" is no item, nor is "eggs, butter and bread"."""
         text, language = self.turn.text.casefold(), self.turn.language
+        names = [name for entity in self.home.entities.values() if entity.domain == "todo" for name in entity.names]
         for each in slots:
             for slot, value in each.items():
                 if slot in _WHERE or not isinstance(value, str):
                     continue
-                if slot == ATTR_ITEM and (listed := as_said(value, text)) and "," in listed:
-                    return listed
+                if slot == ATTR_ITEM:
+                    if is_denied(text, language, names):
+                        return value
+                    listed = as_said(value, text)
+                    if "," in listed or items_in(listed, language):
+                        return listed
                 if not is_order(value, language):
                     continue
                 before, found, _ = text.partition(value.casefold())

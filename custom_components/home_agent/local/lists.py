@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-import re
 import time
 
 from homeassistant.components.todo.const import ATTR_ITEM
@@ -11,19 +10,16 @@ from homeassistant.helpers import intent
 
 from ..home.foreign import async_reader, note_read
 from ..home.states import detail_call, details_from_response
-from ..languages.data import data_of
-from ..languages.phrases import is_order
+from ..languages.enumerations import MAX_ITEMS, is_denied, items_in
 from ..support.localize import async_text
 from ..support.text import words_of
 from .coverage import LeftOut, as_said
 from .frames import Frame, async_carry_out, async_tell_states
 from .intent_policy import against_reading, report
-from .parts import parts_of
 from .reading import Said, SentenceReading
 from .sentences import Done, NotMine, Refused, Result, Sentence, error_response
 from .things import StateOf, Things
 
-MAX_ITEMS = 20
 _ADDS = frozenset({"HassListAddItem", "HassShoppingListAddItem"})
 
 
@@ -33,6 +29,9 @@ async def add_items(sentence: Sentence) -> Result:
     if not known or (recognised := known[-1]) is None or recognised.name not in _ADDS:
         return NotMine()
     said = as_said(str(recognised.slots.get(ATTR_ITEM, "")), sentence.turn.text)
+    names = [name for entity in sentence.home.entities.values() if entity.domain == "todo" for name in entity.names]
+    if is_denied(sentence.turn.text, sentence.language.code, names):
+        return NotMine()
     frames: list[Frame] = []
     for item in items_in(said, sentence.language.code):
         slots = {**recognised.slots, ATTR_ITEM: item}
@@ -42,17 +41,6 @@ async def add_items(sentence: Sentence) -> Result:
     if isinstance(result, Done | Refused):
         return result
     return replace(result, recognised=None) if isinstance(result, NotMine) else NotMine()
-
-
-def items_in(said: str, language: str) -> list[str]:
-    """Return the items of an enumeration with commas and an "and" before the last; none for "Mac and cheese" or with a command."""
-    joins = sorted(data_of(language).follow_ups.joins, key=len, reverse=True)
-    items = parts_of(said, joins)
-    first, comma, _ = said.partition(",")
-    is_closed = any(re.search(rf"(?<!\w){re.escape(join)}(?!\w)", said[len(first) :], re.IGNORECASE) for join in joins)
-    if not comma or not is_closed or not 1 < len(items) <= MAX_ITEMS or any(is_order(item, language) for item in items):
-        return []
-    return list(dict.fromkeys(item.strip() for item in items))
 
 
 def understand_list(

@@ -8,6 +8,7 @@ from homeassistant.const import STATE_OFF
 
 from ..home.domains import domains_where
 from ..languages.data import FollowUpWords
+from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
 from ..support.text import MAX_TEXT, fold, tokens
 from .reading import MAX_WORDS, Said, SentenceReading, Understood, Wish
@@ -54,14 +55,6 @@ def understand(
             again = _going_on(new, before, read, SentenceReading(before.text, things, state_of))
         return again or (replace(alone, text=rest) if alone.wishes else whole)
     return whole
-
-
-def parts_of(text: str, joins: Sequence[str]) -> list[str]:
-    """Return the parts of a sentence between commas and words like "and"."""
-    words = "|".join(re.escape(word) for word in joins)
-    split = rf"\s*,\s*(?:(?:{words})\s+)?|\s+(?:{words})\s+" if words else r"\s*,\s*"
-    said = " ".join(text.strip(" .!").split())  # a long run of spaces would be read from each of them
-    return [part for part in re.split(split, said, flags=re.IGNORECASE) if part.strip()]
 
 
 def _excepting(text: str, things: Things, state_of: StateOf, area_id: str | None) -> Understood | None:

@@ -15,6 +15,7 @@ from .planned import answer_not_planned, answer_planned, answer_when
 from .questions import answer_question
 from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .remarks import answer_remark
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .which import answer_choice, answer_mismatch
@@ -58,6 +59,7 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
+    Reader(answer_remark),
     Reader(answer_planned),
     Reader(answer_strictly),
     Reader(answer_mood),

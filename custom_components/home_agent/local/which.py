@@ -12,6 +12,7 @@ from homeassistant.helpers import intent
 
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import ENGLISH, ChoiceWords, data_of
+from ..languages.enumerations import parts_of
 from ..languages.phrases import ReplyKind, is_asking, read_answer
 from ..policy.confirmation import NobodyConfirms
 from ..policy.intents import nothing_there, plan_of
@@ -20,7 +21,6 @@ from ..support.localize import async_text
 from ..support.text import MAX_TEXT, words_of
 from ..turn.plan import Plan
 from .frames import async_do, frames_of
-from .parts import parts_of
 from .reading import SentenceReading, Understood, Wish
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
