@@ -61,6 +61,7 @@ from custom_components.home_agent.languages import (
     concepts,
     data,
     digits,
+    enumerations,
     personal_data,
     phrases,
     phrasings,
@@ -70,7 +71,6 @@ from custom_components.home_agent.local import (
     arguments as said_arguments,
     coverage,
     declared,
-    lists,
     parts,
     questions as questions_of_home,
     reading,
@@ -272,7 +272,7 @@ def understood(text: str, code: str) -> None:
     for said in (text, f"Turn on the kitchen{text}?"):
         before = reading.Said(text=text, targets=("light.a",))
         parts.understand(said, things_of(code), {"light.a": LIGHT_ON}.get, before=before)
-    parts.parts_of(text, data.data_of(code).follow_ups.joins)
+    enumerations.parts_of(text, data.data_of(code).follow_ups.joins)
 
 
 DECLARED = declared.arguments_of_schema(
@@ -668,7 +668,7 @@ PLACES: Mapping[str, Place] = {
     ),
     "descriptions of routes": Place(read=described, words="Turns it on. Is it? "),
     "items of a list": Place(
-        read=lambda text: (lists.items_in(text, "en"), lists.items_in(text, "de")),
+        read=lambda text: (enumerations.items_in(text, "en"), enumerations.items_in(text, "de")),
         words="eggs, butter and bread; 2 l milk & und ",
         more=(", ", " and "),
     ),
