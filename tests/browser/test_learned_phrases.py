@@ -36,7 +36,8 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
 SHOWN = {
     COSY: f"For “{COSY}”: turn on Bed Light (brightness pct: 30)",
     RISE: f"For “{RISE}”: turn on Kitchen Lights",
-    LAIR: f"For “{LAIR}”: turn off Ceiling Lights",
+    # nothing in what was said is a tag, a link or stress
+    LAIR: "For “Our lair”: turn on TV ‹details›‹summary›more‹/summary› now [x] (/y)”: turn off Ceiling Lights",
 }
 BEFORE = {BED: "off", KITCHEN: "off", CEILING: "on"}
 MODEL = "As you like."
