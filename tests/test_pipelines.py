@@ -98,4 +98,5 @@ async def test_a_reload_leaves_no_listener_where_there_are_no_voice_assistants(h
     for _ in range(3):
         await hass.config_entries.async_reload(entry.entry_id)
         await hass.async_block_till_done()
-    assert dict(hass.bus.async_listeners()) == before
+    # a file of Home Assistant's own that waits to be written has one until it is, so there may be fewer
+    assert {event: count for event, count in hass.bus.async_listeners().items() if count > before.get(event, 0)} == {}
