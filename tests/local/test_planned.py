@@ -320,3 +320,11 @@ async def test_what_was_said_since_may_be_meant(hass: HomeAssistant) -> None:
     asked = await say(hass, "cancel that", first.conversation_id)
     assert speech(asked).startswith("Which one should I cancel?")
     assert len(_waiting(hass)) == 1
+
+
+async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes")
+    await say(hass, "what did you plan?", first.conversation_id)
+    await say(hass, "cancel that", first.conversation_id)
+    assert not _waiting(hass)

@@ -5,7 +5,7 @@ A user hears of their own ones and cancels these; a satellite, which has no user
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerInfo, TimerManager
@@ -41,6 +41,7 @@ class Planned:
     user_id: str | None
     conversation_id: str
     message: int
+    at: datetime
 
 
 def note_planned(sentence: Sentence, command: str) -> None:
@@ -53,7 +54,7 @@ def note_planned(sentence: Sentence, command: str) -> None:
     new = [timer.id for timer in timers if timer.id not in planned and timer.conversation_command == command]
     for timer_id in new[-1:]:
         user_id = turn.user.id if turn.user is not None else None
-        planned[timer_id] = Planned(user_id, turn.conversation_id, message_number(sentence.chat_log))
+        planned[timer_id] = Planned(user_id, turn.conversation_id, message_number(sentence.chat_log), dt_util.utcnow())
 
 
 async def answer_planned(sentence: Sentence) -> Result:
@@ -136,10 +137,14 @@ def _just_said(sentence: Sentence, waiting: Sequence[TimerInfo]) -> list[TimerIn
 
 
 def _is_followed(sentence: Sentence, timers: Sequence[TimerInfo]) -> bool:
-    """Return whether something else was said in this conversation since one of these was left for later."""
-    planned = sentence.hass.data.get(PLANNED, {})
-    known = (planned.get(timer.id) for timer in timers)
-    return any(one is not None and one.conversation_id == sentence.turn.conversation_id for one in known)
+    """Return whether something was done in this conversation since one of these was left for later in it."""
+    planned, place = sentence.hass.data.get(PLANNED, {}), sentence.turn.conversation_id
+    known = [one for timer in timers if (one := planned.get(timer.id)) is not None and one.conversation_id == place]
+    if not known:
+        return False
+    since = min(one.at for one in known)
+    done = sentence.means.journal.newest_first(lambda _: True)
+    return any(action.conversation_id == place and action.when > since and action.touched for action in done)
 
 
 def _is_polite(sentence: Sentence) -> bool:
@@ -147,8 +152,7 @@ def _is_polite(sentence: Sentence) -> bool:
     said = words_of(sentence.turn.text)
     polite = {words_of(text)[0] for text in data_of(sentence.language.code).courtesies if words_of(text)}
     return (
-        said[-1:] != ()
-        and len(said) > 1
+        len(said) > 1
         and not polite.isdisjoint(said[1:])
         and planning_of(sentence.turn.text, sentence.turn.language) is None
     )
