@@ -290,7 +290,7 @@ class Home:
                 {"store": "embedded", "embedding": "endpoint", "additional_top_k": number},
                 {**model, "embedding_model": f"model-{number}", "embedding_batch": number},
             ],
-            "memory": [{"scope": "home", "extraction": "off"}],
+            "memory": [{"learning_after": 1, "context_ttl": number}],
         }
         page, path = self._random.choice([*forms]), "/api/config/config_entries/options/flow"
         async with self._settings:
