@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 import gc
 import json
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from typing import Any
 from homeassistant.config_entries import ConfigEntryState, ConfigSubentry
 from homeassistant.const import EVENT_STATE_CHANGED, STATE_UNAVAILABLE
 from homeassistant.core import Context, Event, HomeAssistant, State
+from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import (
     chat_session,
     device_registry as dr,
@@ -30,7 +32,7 @@ from pytest_homeassistant_custom_component.common import (
 
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import CONFIRMATION_RESOLVED
-from tests.house import agent, expert_llm, say, set_up, speech, state_of, subentry, until
+from tests.house import act, agent, expert_llm, say, set_up, speech, state_of, subentry, until
 from tests.llm_server import LLMServer, error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -40,7 +42,15 @@ DOOR = "lock.front_door"
 UNLOCK = tool_call("ha_control", {"action": "unlock", "entity_id": DOOR})
 STORY = "once upon a time there was a house that went on talking"
 WEATHER = {"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}}
+ENDED = (
+    "That question has ended, because Home Agent was loaded again or its settings were changed. Nothing was done. "
+    "Please ask again."
+)
 NOWHERE = {"url": "http://127.0.0.1:9/mcp"}
+AWAY = {
+    "store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 9,
+    "embedding": "endpoint", "embedding_preset": "custom", "embedding_url": "http://127.0.0.1:9/v1",
+}  # fmt: skip
 
 type Change = Callable[[HomeAssistant, MockConfigEntry], object]
 
@@ -111,6 +121,14 @@ CHANGES = [
     pytest.param(set_to(allowed_entities=["light", "lock"]), set(), id="what is shared"),
     pytest.param(set_to(allowed_hosts=["example.com"]), set(), id="the hosts that tools reach"),
     pytest.param(set_to(debug_logging=True, audit_log=True), set(), id="the log"),
+    pytest.param(set_to(retrieval={"top_k": 9, "similarity_threshold": 0.4}), set(), id="limits of the search"),
+    pytest.param(set_to(retrieval={"additional_collections": ["recipes"]}), set(), id="collections of others"),
+    pytest.param(set_to(retrieval={"collection": "my_house"}), set(), id="another collection"),
+    pytest.param(set_to(retrieval=AWAY), set(), id="another store and a model, both away"),
+    pytest.param(set_to(memory={"top_k": 9, "cleanup_interval": 1}), set(), id="limits of the memory"),
+    pytest.param(set_to(memory={"extraction": True, "learning": False}), set(), id="what is learned"),
+    pytest.param(set_to(memory={"collection": "other_memories"}), set(), id="another collection of memories"),
+    pytest.param(set_to(memory={"enabled": False}), set(), id="no memory"),
 ]
 
 
@@ -319,6 +337,121 @@ async def test_a_question_ends_with_its_agent(hass: HomeAssistant, llm_server: L
     removed("profile-3")(hass, entry)
     await hass.async_block_till_done()
     assert [event.data["outcome"] for event in ended] == ["cancelled"]
+    with pytest.raises(ServiceValidationError, match="That question has ended"):
+        await act(hass, "confirm", admin)
+
+
+@pytest.mark.parametrize("reloads", [1, 2])
+async def test_a_reload_ends_questions_and_says_so(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context, reloads: int
+) -> None:
+    entry = await home(hass, llm_server)
+    ended = async_capture_events(hass, CONFIRMATION_RESOLVED)
+    llm_server.plan(UNLOCK)
+    asked = await say(hass, "let me in", agent_id=GUEST, context=admin)
+    for _ in range(reloads):
+        await hass.config_entries.async_reload(entry.entry_id)
+    assert [event.data["outcome"] for event in ended] == ["cancelled"]
+    request_id = ended[0].data["request_id"]
+    for given in ({}, {"request_id": request_id}):
+        with pytest.raises(ServiceValidationError, match="That question has ended"):
+            await act(hass, "confirm", admin, **given)
+    assert speech(await say(hass, "yes", asked.conversation_id, agent_id=GUEST, context=admin)) == ENDED
+    assert state_of(hass, DOOR) == "locked"
+    llm_server.plan(text("What do you mean?"))
+    again = await say(hass, "yes", asked.conversation_id, agent_id=GUEST, context=admin)
+    assert speech(again) == "What do you mean?", "it is said once"
+
+
+async def test_others_words_after_a_reload_are_a_message(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context
+) -> None:
+    entry = await home(hass, llm_server)
+    llm_server.plan(UNLOCK)
+    asked = await say(hass, "let me in", agent_id=GUEST, context=admin)
+    await hass.config_entries.async_reload(entry.entry_id)
+    llm_server.plan(text("Sunny."))
+    told = await say(hass, "how is the weather?", asked.conversation_id, agent_id=GUEST, context=admin)
+    assert speech(told) == "Sunny."
+
+
+async def test_what_a_turn_asks_after_its_entry_was_unloaded(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context
+) -> None:
+    entry = await home(hass, llm_server)
+    llm_server.plan(replace(UNLOCK, delay=0.4))
+    turn = hass.async_create_task(say(hass, "let me in", "a", agent_id=GUEST, context=admin))
+    await until(lambda: llm_server.requests)
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert not turn.done()
+    answer = await turn
+    assert speech(answer) == ENDED, "no question that nothing can answer"
+    assert not answer.continue_conversation
+
+
+PIN = {"pins": {"unlock": "2468"}}
+MIDDLE = [
+    pytest.param(set_to(retrieval={"collection": "my_house"}), True, id="search"),
+    pytest.param(set_to(memory={"enabled": False}), True, id="memory"),
+    pytest.param(changed("profile-2", prompt_additions="Other."), True, id="its agent"),
+    pytest.param(set_to(pins={"unlock": "9753"}), False, id="its PIN"),
+]
+
+
+@pytest.mark.parametrize(("change", "holds"), MIDDLE)
+async def test_a_change_in_the_middle_of_a_question_for_a_pin(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context, change: Change, holds: bool
+) -> None:
+    entry = await home(hass, llm_server, options=PIN)
+    llm_server.plan(UNLOCK)
+    said = await say(hass, "let me in", agent_id=GUEST, context=admin)
+
+    async def answer(words: str) -> str:
+        return speech(await say(hass, words, said.conversation_id, agent_id=GUEST, context=admin))
+
+    assert "PIN" in speech(said)
+    await answer("1111")
+    change(hass, entry)
+    await hass.async_block_till_done()
+    await answer("2468")
+    assert (state_of(hass, DOOR) == "unlocked") is holds
+    if not holds:
+        await answer("9753")
+        assert state_of(hass, DOOR) == "unlocked"
+    assert "2468" not in str(llm_server.requests[-1].body)
+
+
+async def test_a_pin_after_a_reload_reaches_no_model(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context
+) -> None:
+    entry = await home(hass, llm_server, options=PIN)
+    llm_server.plan(UNLOCK)
+    asked = await say(hass, "let me in", agent_id=GUEST, context=admin)
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert speech(await say(hass, "2468", asked.conversation_id, agent_id=GUEST, context=admin)) == ENDED
+    await say(hass, "two four six eight", asked.conversation_id, agent_id=GUEST, context=admin)
+    sent = str([request.body for request in llm_server.requests])
+    assert not any(words in sent for words in ("2468", "two four", "six eight"))
+    assert state_of(hass, DOOR) == "locked"
+
+
+async def test_the_entry_is_removed_and_added_again_while_a_turn_runs(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context
+) -> None:
+    first = await home(hass, llm_server)
+    llm_server.plan(replace(UNLOCK, delay=0.4))
+    turn = hass.async_create_task(say(hass, "let me in", "a", agent_id=GUEST, context=admin))
+    await until(lambda: llm_server.requests)
+    await hass.config_entries.async_remove(first.entry_id)
+    second = await home(hass, llm_server)
+    await turn
+    assert state_of(hass, DOOR) == "locked"
+    assert second.runtime_data.conversations.counts["conversations"] == 0, "what was said to the one before is gone"
+    llm_server.plan(UNLOCK)
+    asked = await say(hass, "let me in", "b", agent_id=GUEST, context=admin)
+    changed("profile-3", "Chef")(hass, second)
+    await hass.async_block_till_done()
+    assert speech(await say(hass, "yes", asked.conversation_id, agent_id=GUEST, context=admin)).startswith("Done.")
 
 
 @pytest.mark.parametrize(
@@ -482,13 +615,22 @@ async def test_an_error_leaves_what_was(
     assert entry.runtime_data.throttle.limit == 3
 
 
-async def test_another_place_for_documents_loads_all_anew(hass: HomeAssistant, llm_server: LLMServer) -> None:
+async def test_a_search_that_cannot_be_prepared_leaves_what_was(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await home(hass, llm_server)
-    before = entry.runtime_data
-    set_to(memory={"enabled": False})(hass, entry)
+    vectors = entry.runtime_data.library.vectors
+    set_to(retrieval={"embedding": "endpoint", "embedding_batch": "many"}, throttle_turns=3)(hass, entry)
     await hass.async_block_till_done()
-    assert entry.runtime_data is not before
-    assert not entry.runtime_data.memories.settings.enabled
+    issue = ir.async_get(hass).async_get_issue(DOMAIN, f"changes_failed_{entry.entry_id}")
+    assert issue is not None
+    assert issue.translation_placeholders == {"error": "TypeError"}
+    assert entry.runtime_data.library.vectors is vectors
+    assert entry.runtime_data.throttle.limit != 3, "all of it is left"
+    await act(hass, "add_document", text="The pump runs for four hours.", collection="garden")
+    assert await entry.runtime_data.knowledge.async_find("how long does the pump run")
+    set_to(retrieval={}, throttle_turns=3)(hass, entry)
+    await hass.async_block_till_done()
+    assert ir.async_get(hass).async_get_issue(DOMAIN, f"changes_failed_{entry.entry_id}") is None
+    assert entry.runtime_data.throttle.limit == 3
 
 
 async def test_tools_for_others_follow(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -605,8 +747,7 @@ async def test_a_question_that_was_handed_on(hass: HomeAssistant, llm_server: LL
     said = await ask()
     changed("profile-2", prompt_additions="Other.")(hass, entry)
     await hass.async_block_till_done()
-    llm_server.plan(text("What do you mean?"))
-    await say(hass, "yes", said, context=admin)
+    assert speech(await say(hass, "yes", said, context=admin)) == ENDED
     assert state_of(hass, DOOR) == "locked"
 
 

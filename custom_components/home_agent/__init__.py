@@ -10,6 +10,7 @@ from .agent.changes import Changes
 from .agent.pipelines import async_watch_pipelines
 from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
+from .policy.confirmation import LATE
 from .search.knowledge import AddedDocuments
 from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
@@ -83,5 +84,6 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     filled = {*added.filled, MemorySettings.from_options(entry.options).collection}
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)
     await kept.async_remove(entry.entry_id)
+    hass.data.pop(LATE, None)
     async_clear(hass)  # issues that unloading created
     await hass.async_add_executor_job(delete_files, hass)

@@ -15,7 +15,6 @@ from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
 from .settings.profile import LISTS, SETTINGS, default_settings, profile_from_data
-from .settings.search import RetrievalSettings
 from .support.const import CONF_PINS, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from .support.kept import kept_things
 
@@ -37,8 +36,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "custom_tools": runtime and {item.name: item.type for item in runtime.custom_tools.definitions},
         "kept": runtime and kept_things(hass).counts(),
         "found": runtime and {"index": asdict(runtime.finder.report), "knowledge": runtime.knowledge.counts},
-        "documents": runtime
-        and asdict(await async_report(runtime.vectors, RetrievalSettings.from_options(entry.options))),
+        "documents": runtime and asdict(await async_report(runtime.library.vectors)),
         "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
     }
 

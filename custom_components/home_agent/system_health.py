@@ -11,7 +11,7 @@ from .agent.runtime import HomeAgentConfigEntry
 from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
 from .settings.endpoint import EndpointConfig
-from .settings.search import CHROMA, RetrievalSettings
+from .settings.search import CHROMA
 from .support.const import DOMAIN
 from .support.localize import async_text
 
@@ -45,7 +45,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
 
 async def _async_documents(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> str | dict[str, str]:
     """Return the number of documents and where they are, or the store's error."""
-    report = await async_report(entry.runtime_data.vectors, RetrievalSettings.from_options(entry.options))
+    report = await async_report(entry.runtime_data.library.vectors)
     if report.store_error is not None:
         return {"type": "failed", "error": report.store_error.removeprefix("store_")}
     words = "documents_chroma" if report.store == CHROMA else "documents_local"

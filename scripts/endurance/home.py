@@ -17,12 +17,13 @@ from homeassistant.auth.const import GROUP_ID_ADMIN
 from homeassistant.components import conversation
 from homeassistant.components.intent import TimerEventType, TimerInfo, async_register_timer_handler
 from homeassistant.core import Context, HomeAssistant, callback
-from homeassistant.helpers import chat_session, device_registry as dr, entity_registry as er
+from homeassistant.helpers import chat_session, device_registry as dr, entity_registry as er, issue_registry as ir
 
 from scripts.benchmark import clock
 from scripts.benchmark.house import House
 from scripts.benchmark.instance import boot, set_up
 from tests.e2e.process import http_settings
+from tests.embedding_server import EmbeddingServer
 from tests.llm_replies import JSON
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.ports import free_port
@@ -36,6 +37,14 @@ LONGEST_LIMIT = 960.0
 """Seconds after which no time limit of a turn is due any more: a cancelled timer stays until it is."""
 STEP = 60.0
 PAUSE = 0.03  # seconds between two words of an answer
+LOOKUPS: tuple[dict[str, Any], ...] = (
+    {"retrieval": {"embedding_model": "one"}},
+    {"retrieval": {"embedding_model": "two", "collection": "other_entities"}},
+    {"retrieval": {"embedding_model": "two", "top_k": 9}, "memory": {"collection": "other_memories"}},
+    {"memory": {"enabled": False}},
+    {"memory": {"extraction": True, "cleanup_interval": 2}},
+)
+"""Settings of search and memory that take turns; where there is a model, it is that of the home."""
 QUESTION = "Is everything all right at home?"
 
 
@@ -43,13 +52,20 @@ class Home:
     """The home, its agents and its model."""
 
     def __init__(
-        self, hass: HomeAssistant, house: House, server: LLMServer, agents: dict[str, str], user_id: str
+        self,
+        hass: HomeAssistant,
+        house: House,
+        server: LLMServer,
+        agents: dict[str, str],
+        user_id: str,
+        embeddings: EmbeddingServer,
     ) -> None:
         """Keep the parts; `agents` are conversation entities by kind of turn."""
         self.hass = hass
         self.house = house
         self.kinds = [*agents, "waiting for a yes", "delayed"]
         self._server = server
+        self._embeddings = embeddings
         self._agents = agents
         self._user_id = user_id
         self._number = 0
@@ -85,6 +101,22 @@ class Home:
         )
         self._server.requests.clear()  # it keeps all that it was asked, which is much more than what is looked for
         return str(result.response.speech.get("plain", {}).get("speech", ""))
+
+    def change_settings(self, number: int) -> None:
+        """Set search and memory to the next of `LOOKUPS`."""
+        [entry] = self.hass.config_entries.async_entries(OURS)
+        chosen, model = LOOKUPS[number % len(LOOKUPS)], {"embedding": "endpoint", "embedding_preset": "custom"}
+        others = {key: value for key, value in entry.options.items() if key not in ("retrieval", "memory")}
+        if "retrieval" in chosen:
+            model["embedding_url"] = self._embeddings.base_url
+            chosen = {**chosen, "retrieval": {**model, **chosen["retrieval"]}}
+        self._embeddings.requests.clear()
+        self._embeddings.headers.clear()
+        self.hass.config_entries.async_update_entry(entry, options={**others, **chosen})
+
+    def trouble(self) -> str | None:
+        """Return the first issue of ours that Repairs shows."""
+        return next((issue_id for domain, issue_id in ir.async_get(self.hass).issues if domain == OURS), None)
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, with all that happens in it."""
@@ -144,8 +176,9 @@ def answer(agents: Callable[[], dict[str, str]]) -> Callable[[JSON], Reply]:
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[Home]:
     """Start the home with its agents, in a folder with the code."""
-    server = LLMServer()
+    server, embeddings = LLMServer(), EmbeddingServer()
     await server.start()
+    await embeddings.start()
     stored = folder / ".storage" / "http"
     stored.parent.mkdir()
     stored.write_text(json.dumps(http_settings("127.0.0.1", free_port())))  # several may run at once
@@ -161,10 +194,11 @@ async def opened(folder: Path) -> AsyncGenerator[Home]:
     hass.config_entries.async_update_entry(entry, options={**entry.options, "always_confirm": ["fan"]})
     await hass.async_block_till_done()
     try:
-        yield Home(hass, house, server, agents, user.id)
+        yield Home(hass, house, server, agents, user.id, embeddings)
     finally:
         await hass.async_stop(force=True)
         await server.stop()
+        await embeddings.stop()
 
 
 async def _more_agents(hass: HomeAssistant) -> dict[str, str]:

@@ -21,6 +21,7 @@ from aiohttp import ClientError
 from tests.e2e.api import Api, ApiError
 from tests.e2e.harness import Hass
 from tests.e2e.house import add_home_agent, furnish
+from tests.embedding_server import EmbeddingServer
 from tests.llm_replies import JSON
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
@@ -99,9 +100,10 @@ class Report:
 class Home:
     """One home that is killed again and again."""
 
-    def __init__(self, folder: Path, seed: int, report: Report) -> None:
-        """Take a folder that was set up."""
+    def __init__(self, folder: Path, seed: int, report: Report, embeddings: str) -> None:
+        """Take a folder that was set up, and the address of an embedding model."""
         self.folder = folder
+        self.embeddings = embeddings
         self.report = report
         self.ledger = Ledger()
         self.agent = ""
@@ -109,6 +111,7 @@ class Home:
         self._number = 0
         self._hass = Hass(folder, log_level="warning")
         self._door = asyncio.Lock()
+        self._settings = asyncio.Lock()  # one form at a time
         self._phrases = asyncio.Lock()  # one administrator after the other decides on what waits
 
     async def endure(self) -> None:
@@ -158,6 +161,7 @@ class Home:
         deeds = (
             self._remember, self._remember, self._forget_memory, self._teach, self._forget_name, self._approve_phrase,
             self._forget_phrase, self._add_document, self._remove_document, self._act, self._act, self._undo, self._unlock,
+            self._change_settings,
         )  # fmt: skip
         api = Api(self._hass.process.url)
         api.tokens = self._hass.tokens
@@ -277,6 +281,31 @@ class Home:
             if answer.kind == "action_done":
                 self.ledger.note("confirmed action", answer.conversation_id, there=True)
 
+    async def _change_settings(self, api: Api) -> None:
+        """Change where and how all of this is found, in the owner's forms; nothing of it may be lost by that."""
+        number, model = self._random.randint(1, 9), {"embedding_preset": "custom", "embedding_url": self.embeddings}
+        forms: dict[str, list[JSON]] = {
+            "memory_limits": [{"top_k": number, "cleanup_interval": number, "collection": f"memories_{number}"}],
+            "retrieval": [
+                {"store": "embedded", "embedding": "endpoint", "additional_top_k": number},
+                {**model, "embedding_model": f"model-{number}", "embedding_batch": number},
+            ],
+            "memory": [{"learning_after": 1, "context_ttl": number}],
+        }
+        page, path = self._random.choice([*forms]), "/api/config/config_entries/options/flow"
+        async with self._settings:
+            [entry] = await api.get("/api/config/config_entries/entry?domain=home_agent")
+            menu = await api.post(path, handler=entry["entry_id"])
+            flow = f"{path}/{menu['flow_id']}"
+            if page not in menu["menu_options"]:
+                await api.post(flow, next_step_id="advanced")
+            shown = await api.post(flow, next_step_id=page)
+            for values in forms[page]:
+                shown = await api.post(flow, **values)
+            if shown["type"] != "menu":
+                raise RuntimeError(f"{page} was not stored: {shown.get('errors')}")
+        self.ledger.acknowledged["settings changed"] += 1
+
     async def _state(self, api: Api, entity_id: str) -> str:
         return str((await api.get(f"/api/states/{entity_id}"))["state"])
 
@@ -358,8 +387,9 @@ async def _again_and_again(home: Home, kills: int, report: Report, left: Callabl
 
 async def kill_often(kills: int, homes: int, seed: int) -> Report:
     """Kill homes so often, several at once; print and return the figures."""
-    report, server = Report(), LLMServer()
+    report, server, embeddings = Report(), LLMServer(), EmbeddingServer()
     await server.start()
+    await embeddings.start()
     server.respond(answer)
     begun = 0
 
@@ -375,10 +405,11 @@ async def kill_often(kills: int, homes: int, seed: int) -> Report:
         for folder in folders:
             shutil.copytree(first, folder, symlinks=True)
         runs: list[Awaitable[None]] = [
-            _again_and_again(Home(folder, seed + number, report), kills, report, left)
+            _again_and_again(Home(folder, seed + number, report, embeddings.base_url), kills, report, left)
             for number, folder in enumerate(folders)
         ]
         await asyncio.gather(*runs)
     await server.stop()
+    await embeddings.stop()
     print(report.show(), file=sys.stdout, flush=True)
     return report

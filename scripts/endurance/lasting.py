@@ -8,7 +8,7 @@ import random
 from time import perf_counter
 
 from .counts import Counts, growth, left_behind
-from .home import OURS, Home, opened
+from .home import LOOKUPS, OURS, Home, opened
 
 LATEST = 0.35  # seconds from the beginning of a turn to its reload; a turn takes about as long
 AT_ONCE = 25  # turns
@@ -19,7 +19,10 @@ each with all that its turns had of the home, 0.7 MB here."""
 
 
 async def reload_often(folder: Path, count: int) -> bool:
-    """Reload in the middle of turns of every kind; print the figures, and return whether nothing is left of them."""
+    """Reload in the middle of turns of every kind, every second time change settings of search or memory instead.
+
+    Print the figures, and return whether nothing is left of them.
+    """
     async with opened(folder) as home:
         await _each_once(home)
         counted = [await _count(home, 0, "reloads")]
@@ -32,10 +35,15 @@ async def reload_often(folder: Path, count: int) -> bool:
             turn = asyncio.create_task(home.say(kind))
             await asyncio.sleep(moments.uniform(0, LATEST))
             answers["in the middle" if not turn.done() else "too late"] += 1
-            if not await home.hass.config_entries.async_reload(entry.entry_id):
+            if number % 2:
+                home.change_settings(number // 2)
+                answers["changes"] += 1
+            elif not await home.hass.config_entries.async_reload(entry.entry_id):
                 raise RuntimeError(f"not loaded again: {entry.state} {entry.reason}")
             answers["answered" if await turn else "without words"] += 1
             await home.hass.async_block_till_done()
+            if issue_id := home.trouble():
+                raise RuntimeError(f"Repairs tells of {issue_id}")
             if number + 1 in stages:
                 counted.append(await _count(home, number + 1, "reloads"))
         print(", ".join(f"{number} {what}" for what, number in answers.items()))
@@ -77,6 +85,9 @@ async def _each_once(home: Home) -> None:
         said = await home.say(kind)
         print(f"{kind}: {said}", flush=True)
     await home.hass.config_entries.async_reload(entry.entry_id)
+    for number in range(len(LOOKUPS)):
+        home.change_settings(number)
+        await home.hass.async_block_till_done()
     for kind in home.kinds:
         await home.say(kind)
 

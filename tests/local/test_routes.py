@@ -669,6 +669,31 @@ async def test_vectors_are_remade(hass: HomeAssistant, home: None, llm_server: L
     assert (route["zone"], route["by"]) == ("high", "vectors")
 
 
+async def test_another_model_compares_nothing_that_the_one_before_has_made(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings, embedding_server: EmbeddingServer
+) -> None:
+    """Vectors of two models may be equally long, and say nothing of each other."""
+    entry = await listen(hass, llm_server, embedding(meanings))
+    await ready(hass, entry)
+    assert route_of(await process(hass, "the sleep"))["zone"] == "high"
+    embedding_server.dimension, embedding_server.delay = 256, 0.3
+    chosen = embedding(embedding_server)
+    chosen["retrieval"]["embedding_model"] = "letters"
+    hass.config_entries.async_update_entry(entry, options={**entry.options, **chosen})
+    await hass.async_block_till_done()
+    route = route_of(await process(hass, "the sleep"))
+    assert (route["by"], route["declined"]) == ("vectors", "not_ready")
+    embedding_server.delay = 0
+    await ready(hass, entry)
+    asked = len(meanings.requests)
+    route = route_of(await process(hass, "good night"))
+    assert (route["zone"], route["by"]) == ("high", "vectors")
+    assert len(meanings.requests) == asked
+    hass.config_entries.async_update_entry(entry, options={**entry.options, "retrieval": {}})
+    await hass.async_block_till_done()
+    assert route_of(await process(hass, "good night"))["by"] == "words"
+
+
 async def test_a_router_is_asked_where_no_route_is_sure(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
     parts = Parts(llm_server)
     async_register_extension(hass, coachbyte())

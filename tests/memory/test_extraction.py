@@ -64,9 +64,9 @@ def found(*items: Mapping[str, Any]) -> Reply:
 async def rest(hass: HomeAssistant) -> None:
     """Let nobody speak for a while, until nothing is waited for any more."""
     await hass.async_block_till_done()
-    extractor: Extractor | None = hass.config_entries.async_loaded_entries(DOMAIN)[0].runtime_data.extractor
+    extractor: Extractor = hass.config_entries.async_loaded_entries(DOMAIN)[0].runtime_data.extractor
     async with asyncio.timeout(15):
-        while extractor is not None and (extractor._waiting or (extractor._task and not extractor._task.done())):
+        while extractor._waiting or (extractor._task and not extractor._task.done()):
             await asyncio.sleep(0.02)
     await hass.async_block_till_done(wait_background_tasks=True)
 
@@ -432,6 +432,40 @@ async def test_each_rejection_is_logged_with_its_reason(
     assert not words & logged, "a log has no texts"
 
 
-async def test_a_stored_entry_without_settings_extracts_nothing(hass: HomeAssistant) -> None:
-    entry: MockConfigEntry = await set_up(hass)
-    assert entry.runtime_data.extractor is None
+async def test_a_stored_entry_without_settings_extracts_nothing(
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Good to know."))
+    await say(hass, SAID, context=speaker)
+    await rest(hass)
+    assert len(llm_server.requests) == 1
+
+
+async def test_extraction_is_turned_on_and_off_while_it_runs(
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
+) -> None:
+    entry: MockConfigEntry = await set_up(hass, llm_server)
+    runtime = entry.runtime_data
+    for options, requests in ((ON, 2), ({"memory": {"extraction": True, "enabled": False}}, 1), (ON, 2), ({}, 1)):
+        hass.config_entries.async_update_entry(entry, options=options)
+        await hass.async_block_till_done()
+        llm_server.requests.clear()
+        llm_server.plan(text("Good to know."), *([found()] if requests == 2 else ()))
+        await say(hass, SAID, context=speaker)
+        await rest(hass)
+        assert len(llm_server.requests) == requests
+    assert entry.runtime_data is runtime
+
+
+async def test_what_is_being_extracted_is_broken_off_when_it_is_turned_off(
+    hass: HomeAssistant, llm_server: LLMServer, speaker: Context
+) -> None:
+    entry = await set_up(hass, llm_server, options=ON)
+    llm_server.plan(text("Good to know."), replace(found(TEA), delay=0.5))
+    await say(hass, SAID, context=speaker)
+    await asked(llm_server, 2)
+    hass.config_entries.async_update_entry(entry, options={})
+    await asyncio.sleep(0.7)
+    await rest(hass)
+    assert contents(hass) == set()

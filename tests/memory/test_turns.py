@@ -1,15 +1,17 @@
 """What a model is told of what is remembered: looked at where its endpoint receives it."""
 
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.record import MemoryType
 from custom_components.home_agent.support.kept import kept_of
-from tests.house import part_of, say, set_up
+from tests.house import part_of, say, set_up, speech, state_of, until
 from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import asked, extracted, said
@@ -176,3 +178,42 @@ async def test_without_memories_nobody_is_asked(hass: HomeAssistant, llm_server:
     assert added.memory is not None
     await kept_of(hass, Memories).async_delete([added.memory.id])
     assert "memories" not in asked(entry)
+
+
+async def test_memory_is_turned_off_and_on_in_mid_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    await kept_of(hass, Memories).async_add([said(TEA)])
+    runtime, seen = entry.runtime_data, []
+    choices: tuple[dict[str, Any], ...] = ({}, {"memory": {"enabled": False}}, {"memory": {"top_k": 3}})
+    for number, options in enumerate(choices):
+        hass.config_entries.async_update_entry(entry, options=options)
+        await hass.async_block_till_done()
+        llm_server.plan(text("Peppermint."))
+        await say(hass, ASKED, f"talk {number}")
+        tools = {tool["function"]["name"] for tool in llm_server.request.body["tools"]}
+        seen.append((bool(told(llm_server)[-1]), tools >= {"store_memory", "recall_memory", "teach_name"}))
+        assert bool(tools & {"store_memory", "teach_name"}) is seen[-1][1]
+    assert seen == [(True, True), (False, False), (True, True)]
+    assert entry.runtime_data is runtime
+
+
+async def test_what_is_stored_when_memory_is_turned_off_is_refused(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(replace(tool_call("store_memory", {"content": TEA}), delay=0.3), text("It is off."))
+    turn = hass.async_create_task(say(hass, "keep in mind what grandma drinks"))
+    await until(lambda: llm_server.requests)
+    hass.config_entries.async_update_entry(entry, options={"memory": {"enabled": False}})
+    assert speech(await turn) == "It is off."
+    assert not kept_of(hass, Memories).of(None)
+
+
+async def test_the_number_of_memories_is_away_while_memory_is_off(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    await kept_of(hass, Memories).async_add([said(TEA)])
+    er.async_get(hass).async_update_entity("sensor.home_agent_memories", disabled_by=None)
+    await hass.config_entries.async_reload(entry.entry_id)
+    choices: tuple[tuple[dict[str, Any], str], ...] = (({"memory": {"enabled": False}}, "unavailable"), ({}, "1"))
+    for options, state in choices:
+        hass.config_entries.async_update_entry(entry, options=options)
+        await hass.async_block_till_done()
+        assert state_of(hass, "sensor.home_agent_memories") == state

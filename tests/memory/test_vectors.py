@@ -29,7 +29,7 @@ def retrieval(server: EmbeddingServer, **more: Any) -> dict[str, Any]:
 
 
 async def collections(entry: MockConfigEntry) -> dict[str, int]:
-    store = await entry.runtime_data.vectors.async_open()
+    store = await entry.runtime_data.library.vectors.async_open()
     return dict(await store.async_collections())
 
 
@@ -133,7 +133,7 @@ async def test_they_stand_in_a_collection_of_a_chroma_server(
     assert [found.memory.content for found in await kept_of(hass, Memories).async_find("peppermint tea", HOUSE)] == [
         TEA
     ]
-    store = await entry.runtime_data.vectors.async_open()
+    store = await entry.runtime_data.library.vectors.async_open()
     await hass.config_entries.async_remove(entry.entry_id)
     await store.async_open()
     assert COLLECTION not in await store.async_collections()

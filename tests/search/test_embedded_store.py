@@ -218,7 +218,7 @@ asyncio.run(main())
 
 async def test_nothing_is_left_when_the_hub_is_removed(hass: HomeAssistant, documents_file: Path) -> None:
     entry = await set_up(hass)
-    await entry.runtime_data.vectors.async_open()
+    await entry.runtime_data.library.vectors.async_open()
     documents_file.with_name("home_agent.documents.damaged-20261121-000000-1.db").touch()
     documents_file.with_name("home_agent.embeddings.db").touch()
     await hass.config_entries.async_remove(entry.entry_id)

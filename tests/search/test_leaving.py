@@ -85,7 +85,7 @@ async def test_another_store_takes_all(hass: HomeAssistant, server: Store, optio
     entry = await set_up_with_a_document(hass, options)
     await change(hass, entry, {})
     assert await server.async_collections() == {}
-    assert await entry.runtime_data.vectors.store.async_collections() == {"garden": 1}
+    assert await entry.runtime_data.library.vectors.store.async_collections() == {"garden": 1}
     await change(hass, entry, options)
     assert await server.async_collections() == {"home_entities": 6, "garden": 1}
     await hass.config_entries.async_remove(entry.entry_id)

@@ -147,7 +147,7 @@ async def test_index_file_that_is_harmed_is_built_again(
     await hass.async_block_till_done(wait_background_tasks=True)
     await ask_about_the_kitchen(hass, llm_server)
     assert not set(failing(hass))
-    assert len(await entry.runtime_data.vectors.store.async_documents("home_entities")) == 6
+    assert len(await entry.runtime_data.library.vectors.store.async_documents("home_entities")) == 6
 
 
 async def test_locked_index(hass: HomeAssistant, llm_server: LLMServer, start: Start, documents_file: Path) -> None:

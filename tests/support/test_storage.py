@@ -334,3 +334,50 @@ async def test_older_content_never_replaces_newer(hass: HomeAssistant, storage: 
     await hass.async_block_till_done()
     await file.async_close()
     assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"number": 19}
+
+
+async def test_settings_change_while_the_disk_is_full(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    llm_server: LLMServer,
+    full_disk: Callable[[], AbstractContextManager[None]],
+    freezer: FrozenDateTimeFactory,
+) -> None:
+    """What is known stays in memory, is found under the new settings, and is written when there is room."""
+    await loaded_again(hass, entry)
+    runtime = entry.runtime_data
+    with full_disk():
+        await use_all(hass, entry, llm_server)
+        for options in ({"retrieval": {"collection": "my_house"}}, {"memory": {"collection": "others"}}, {}):
+            hass.config_entries.async_update_entry(entry, options=options)
+            await hass.async_block_till_done(wait_background_tasks=True)
+            assert await runtime.knowledge.async_find("how long does the pump run")
+        assert not ir.async_get(hass).async_get_issue(DOMAIN, f"changes_failed_{entry.entry_id}")
+    freezer.tick(max(RETRY_DELAY, LONGEST_DELAY) + 1)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert entry.runtime_data is runtime
+    assert not told(hass)
+    kept = Path(hass.config.path(".storage", f"{DOMAIN}.knowledge"))
+    assert "The pump runs for four hours." in kept.read_text()
+
+
+async def test_the_file_of_the_store_cannot_be_written_when_settings_change(
+    hass: HomeAssistant, entry: MockConfigEntry, llm_server: LLMServer, storage: Path
+) -> None:
+    """The store is an aid: documents are found by their words, and its file is made when that is possible again."""
+    await loaded_again(hass, entry)
+    await use_all(hass, entry, llm_server)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    path = storage / "home_agent.documents.db"
+    for one in storage.glob("home_agent.documents.db*"):
+        one.unlink()
+    path.mkdir()
+    hass.config_entries.async_update_entry(entry, options={"retrieval": {"collection": "my_house"}})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert entry.state is ConfigEntryState.LOADED
+    assert await entry.runtime_data.knowledge.async_find("how long does the pump run")
+    path.rmdir()
+    hass.config_entries.async_update_entry(entry, options={"retrieval": {"collection": "our_house"}})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len(await entry.runtime_data.library.vectors.store.async_collections()) == 1

@@ -291,7 +291,7 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
         if record.understanding is not None and record.outcomes and is_first:  # what came before cannot be meant
             learn = async_observe(hass, turn, runtime.means.phrases, runtime.policy, runtime.journal, runtime.home)
             hass.async_create_task(learn, "home_agent learn a phrase")
-        if endpoint and runtime.extractor is not None and record.request_id is None and record.fault is None:
+        if endpoint and record.request_id is None and record.fault is None:
             runtime.extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
     if endpoint and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)

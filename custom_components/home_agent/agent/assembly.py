@@ -3,7 +3,7 @@
 `async_assemble` builds the parts and reads what they keep on disk; `async_start` sets them going, until the entry is unloaded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -29,10 +29,9 @@ from ..local.routes import SEMANTIC, RouteRegistry
 from ..local.sentences import Means
 from ..memory.extraction import Extractor
 from ..memory.memories import Memories
-from ..memory.recall import MemoryMeans
 from ..policy import channels
 from ..policy.journal import ActionJournal, Habits
-from ..policy.policy import Throttle, policy_from_options
+from ..policy.policy import Policy, Throttle, policy_from_options
 from ..policy.proposals import ProposalKind, Proposals
 from ..policy.teaching import NameTools, proposed_names
 from ..policy.tool import HomeAgentTool
@@ -41,10 +40,8 @@ from ..prompt.providers import CalendarContext, KnowledgeProvider, MemoryProvide
 from ..prompt.request import Sources
 from ..prompt.states import Lookup
 from ..prompt.system_prompt import SystemPrompts
-from ..search.index import HomeIndex
-from ..search.knowledge import AddedDocuments, Knowledge
+from ..search.knowledge import AddedDocuments
 from ..search.user_documents import UserDocuments
-from ..search.vectors import Vectors
 from ..settings.endpoint import EndpointConfig
 from ..settings.profile import Profile
 from ..support import issues
@@ -64,6 +61,7 @@ from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from .commands import Commands
 from .configuration import Configuration
+from .library import Library
 from .offered import async_offer
 from .registry import Registry
 from .router import agents_as_routes
@@ -72,6 +70,21 @@ from .runtime import HomeAgentConfigEntry, RuntimeData
 KEPT = (
     ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What all other parts are built on."""
+
+    hass: HomeAssistant
+    entry: HomeAgentConfigEntry
+    configuration: Configuration
+    kept: KeptThings
+    home: Home
+    languages: Languages
+    documents: UserDocuments
+    profiles: dict[str, Profile]
+    endpoints: dict[str, Endpoint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,51 +112,25 @@ class _Offered:
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry, configuration: Configuration) -> RuntimeData:
     """Return everything that turns need, with the kept things read. Asks no endpoint and no server."""
     issues.async_clear(hass)
-    await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
-    await hass.async_add_executor_job(personal_data.patterns)
-    home, profiles, languages = Home(hass, entry), dict(configuration.profiles), Languages(hass, NAMED)
-    settings, remembers = configuration.retrieval, configuration.memory
-    vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
-    recalling = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
-    kept = await _async_kept(hass, entry, profiles, recalling)
-    journal, memories = kept.of(ActionJournal), kept.of(Memories)
-    finder = HomeIndex(hass, entry, home, vectors, settings, languages)
-    knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
-    documents = UserDocuments(hass)
-    await documents.async_load(profiles.values())
-    endpoints = {
-        key: endpoint_of_config(hass, entry, config, kept.of(ModelStatistics))
-        for key, config in configuration.models.items()
-    }
-    offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, configuration)
+    ground = await _async_ground(hass, entry, configuration)
+    kept, home, profiles = ground.kept, ground.home, ground.profiles
+    journal, transcripts = kept.of(ActionJournal), hass.data.setdefault(TRANSCRIPTS, Transcripts())
+    library = Library.of(hass, entry, kept, home, ground.languages, configuration)
+    offered = _offered(ground)
     policy = policy_from_options(
         hass, entry.options, journal.async_add, configuration.rules, offered.async_all, journal.async_flush
     )
-    custom = offered.custom
-    routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, lambda: custom.has_examples)
-    routes.async_offer(agents_as_routes)
     registry = Registry(hass, profiles.values(), configuration.options)
-    means = Means(
-        policy=policy,
-        home=home,
-        languages=languages,
-        journal=journal,
-        names=offered.names,
-        brain=Brain(hass),
-        routes=routes,
-        phrases=kept.of(LearnedPhrases),
-        readers=READERS,
-    )
     return RuntimeData(
         configuration=configuration,
-        endpoints=endpoints,
+        endpoints=ground.endpoints,
         profiles=profiles,
         registry=registry,
         home=home,
         policy=policy,
         proposals=Proposals(hass),
         commands=Commands(registry),
-        means=means,
+        means=_means(ground, library, offered, policy),
         tools=offered.tools,
         own_tools=offered.own,
         throttle=Throttle(hass, _async_loops, configuration.throttle),
@@ -153,34 +140,77 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry, confi
         custom_tools=offered.custom,
         mcp_tools=offered.mcp,
         journal=journal,
-        vectors=vectors,
-        finder=finder,
-        knowledge=knowledge,
-        memories=memories,
-        transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
+        library=library,
+        finder=library.finder,
+        knowledge=library.knowledge,
+        memories=library.memories,
+        extractor=Extractor(
+            hass=hass,
+            entry=entry,
+            memories=library.memories,
+            endpoints=ground.endpoints,
+            transcripts=transcripts,
+            home=home,
+        ),
+        transcripts=transcripts,
         conversations=kept.of(Conversations),
-        sources=_sources(hass, home, finder, knowledge, memories, documents, Habits(journal)),
+        sources=_sources(ground, library),
     )
 
 
-def _sources(
-    hass: HomeAssistant,
-    home: Home,
-    finder: HomeIndex,
-    knowledge: Knowledge,
-    memories: Memories,
-    documents: UserDocuments,
-    habits: Habits,
-) -> Sources:
+async def _async_ground(hass: HomeAssistant, entry: HomeAgentConfigEntry, configuration: Configuration) -> _Ground:
+    """Return what all else is built on, with the words of languages, the kept things and the documents of prompts read."""
+    await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
+    await hass.async_add_executor_job(personal_data.patterns)
+    kept, profiles, documents = kept_things(hass), dict(configuration.profiles), UserDocuments(hass)
+    await kept.async_open(entry, await issues.async_file_report(hass))
+    await kept.of(Conversations).async_take_up(profiles)
+    await documents.async_load(profiles.values())
+    statistics = kept.of(ModelStatistics)
+    return _Ground(
+        hass=hass,
+        entry=entry,
+        configuration=configuration,
+        kept=kept,
+        home=Home(hass, entry),
+        languages=Languages(hass, NAMED),
+        documents=documents,
+        profiles=profiles,
+        endpoints={
+            key: endpoint_of_config(hass, entry, config, statistics) for key, config in configuration.models.items()
+        },
+    )
+
+
+def _means(ground: _Ground, library: Library, offered: _Offered, policy: Policy) -> Means:
+    """Return what the home answers with by itself."""
+    hass, custom = ground.hass, offered.custom
+    routes = RouteRegistry(hass, ground.entry, policy, library.vectors, offered.async_own, lambda: custom.has_examples)
+    routes.async_offer(agents_as_routes)
+    return Means(
+        policy=policy,
+        home=ground.home,
+        languages=ground.languages,
+        journal=ground.kept.of(ActionJournal),
+        names=offered.names,
+        brain=Brain(hass),
+        routes=routes,
+        phrases=library.phrases,
+        readers=READERS,
+    )
+
+
+def _sources(ground: _Ground, library: Library) -> Sources:
     """Return what turns are told from."""
-    calendar = CalendarContext(hass)
+    hass = ground.hass
+    calendar, habits = CalendarContext(hass), Habits(ground.kept.of(ActionJournal))
     return Sources(
-        home=home,
+        home=ground.home,
         volatility=Volatility(hass),
         system_prompts=SystemPrompts(hass, calendar),
-        lookup=Lookup(find=finder.async_find, habits=habits),
-        providers=Providers(calendar, KnowledgeProvider(knowledge), MemoryProvider(hass, memories)),
-        documents=documents,
+        lookup=Lookup(find=library.finder.async_find, habits=habits),
+        providers=Providers(calendar, KnowledgeProvider(library.knowledge), MemoryProvider(hass, library.memories)),
+        documents=ground.documents,
     )
 
 
@@ -191,38 +221,17 @@ def endpoint_of_config(
     return Endpoint(hass, entry, ChatCompletionsClient(hass, config), statistics)
 
 
-async def _async_kept(
-    hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Mapping[str, Profile], means: MemoryMeans
-) -> KeptThings:
-    """Return the kept things, read, and used as the entry says."""
-    kept = kept_things(hass)
-    await kept.async_open(entry, await issues.async_file_report(hass))
-    kept.of(Memories).async_use(means)
-    kept.of(LearnedPhrases).async_learn(means.settings.learns_after)
-    await kept.of(Conversations).async_take_up(profiles)
-    return kept
-
-
-def _offered(
-    hass: HomeAssistant,
-    entry: HomeAgentConfigEntry,
-    kept: KeptThings,
-    documents: UserDocuments,
-    home: Home,
-    languages: Languages,
-    profiles: Mapping[str, Profile],
-    endpoints: Mapping[str, Endpoint],
-    configuration: Configuration,
-) -> _Offered:
+def _offered(ground: _Ground) -> _Offered:
     """Return the tools of this home, and the extensions, which give them other names."""
-    rules = configuration.rules
-    custom, apis, models = CustomTools(hass, entry), ApiTools(hass), ExternalModels(endpoints)
+    hass, entry, kept, home, profiles = ground.hass, ground.entry, ground.kept, ground.home, ground.profiles
+    configuration, rules = ground.configuration, ground.configuration.rules
+    custom, apis, models = CustomTools(hass, entry), ApiTools(hass), ExternalModels(ground.endpoints)
     mcp = McpTools(hass, entry, lambda: {*custom.names, *extensions.tool_names})
     delegation = Delegation(hass, profiles, configuration.delegation_agents, configuration.delegation_depth)
-    names, memories = NameTools(home, languages, configuration.memory), kept.of(Memories)
+    names, memories = NameTools(home, ground.languages, configuration.memory), kept.of(Memories)
     memory_tools = MemoryTools(memories)
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
-    own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(documents), custom)
+    own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(ground.documents), custom)
     here = (*own, names, memory_tools, delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
@@ -255,27 +264,14 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime = entry.runtime_data
     for profile in runtime.profiles.values():
         await async_zone(hass, profile.timezone, profile.name)  # a tool that is lent needs it without a turn before
-    for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issues.async_clear, hass)):
+    for stop in (runtime.throttle.stop, partial(issues.async_clear, hass)):
         entry.async_on_unload(stop)
     runtime.home.async_start()
     _watch_exposure(hass, entry)
     kept_things(hass).of(TaughtNames).async_start(entry)
     entry.async_on_unload(runtime.journal.async_listen_undone(runtime.means.phrases.async_note_undone))
-    runtime.finder.async_start()
-    runtime.knowledge.async_start()
-    await runtime.memories.async_start()
-    settings = runtime.memories.settings
-    if settings.enabled and settings.extraction:
-        runtime.extractor = Extractor(
-            hass=hass,
-            entry=entry,
-            memories=runtime.memories,
-            settings=settings,
-            endpoints=runtime.endpoints,
-            transcripts=runtime.transcripts,
-            home=runtime.home,
-        )
-        runtime.extractor.async_start()
+    await runtime.library.async_start()
+    runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
     async_tell_what_is_missing(hass, entry)

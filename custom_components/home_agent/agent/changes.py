@@ -17,6 +17,7 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from ..client.endpoint import Endpoint, ModelStatistics, async_recovered
 from ..entity import CHANGED
 from ..home.exposure import async_narrow
+from ..search.vectors import Vectors
 from ..settings.endpoint import EndpointConfig
 from ..settings.profile import Profile
 from ..support import issues
@@ -97,10 +98,6 @@ class Changes:
             before = self.entry.runtime_data.configuration
             try:
                 now = Configuration.of(self.entry, before)
-                if now.needs_reload(before):
-                    await self.entry.runtime_data.async_move(self.entry.options)
-                    self.hass.config_entries.async_schedule_reload(self.entry.entry_id)
-                    return
                 if now != before:
                     await self._async_apply(before, now)
             except Exception as err:  # noqa: BLE001 - the settings of before stay in use, and the owner is told
@@ -120,9 +117,14 @@ class Changes:
         for profile in now.profiles.values():
             await async_zone(self.hass, profile.timezone, profile.name)
         endpoints = self._endpoints(now, difference)
+        vectors = runtime.library.prepared(now)
         if difference.servers:
             runtime.mcp_tools.async_look_again()
-        changed = self._commit(before, now, endpoints, difference)
+        if vectors is not runtime.library.vectors:
+            await runtime.library.async_leave(now)
+        changed = self._commit(before, now, endpoints, vectors)
+        if now.lookup != before.lookup:
+            await runtime.library.async_go_on()
         await runtime.custom_tools.async_use(now.egress)
         if difference.custom_tools:
             await runtime.custom_tools.async_load()
@@ -156,7 +158,7 @@ class Changes:
         before: Configuration,
         now: Configuration,
         endpoints: Mapping[str, Endpoint],
-        difference: Difference,
+        vectors: Vectors,
     ) -> set[str]:
         """Let all turns that begin find the configuration of now; return the agents whose prompts begin otherwise.
 
@@ -167,7 +169,9 @@ class Changes:
         runtime.configuration = now
         self._share(now, before)
         _replace(runtime.profiles, now.profiles)
-        self._replace_endpoints(endpoints, difference)
+        self._replace_endpoints(endpoints, now.since(before))
+        if now.lookup != before.lookup:
+            self._look_up(now, vectors)
         runtime.registry.async_use(now.profiles.values(), now.options)
         runtime.commands.async_read()
         policy = runtime.policy
@@ -205,6 +209,15 @@ class Changes:
         runtime.external_models.async_look()
         for flow in [*self.entry.async_get_active_flows(self.hass, {SOURCE_REAUTH})]:  # they ask for a key of before
             self.hass.config_entries.flow.async_abort(flow["flow_id"])
+
+    @callback
+    def _look_up(self, now: Configuration, vectors: Vectors) -> None:
+        runtime = self.entry.runtime_data
+        if vectors is not runtime.library.vectors:
+            runtime.means.routes.async_use(vectors)
+        runtime.library.async_use(now, vectors)
+        runtime.extractor.async_look_at_settings()
+        runtime.means.names.async_use(now.memory)
 
     @callback
     def _share(self, now: Configuration, before: Configuration | None = None) -> None:
@@ -265,7 +278,7 @@ def _with_other_tools(before: Configuration, now: Configuration, difference: Dif
     return {
         key
         for key, profile in now.profiles.items()
-        if before.rules != now.rules
+        if (before.rules, before.memory.enabled) != (now.rules, now.memory.enabled)
         or (difference.custom_tools and profile.custom_tools)
         or not difference.servers.isdisjoint(profile.mcp_servers)
         or not difference.profiles.isdisjoint(profile.delegate_to)

@@ -90,9 +90,10 @@ class Configuration:
             audit_log=bool(options.get(CONF_AUDIT_LOG)),
         )
 
-    def needs_reload(self, before: Configuration) -> bool:
-        """Return whether the entry has to be loaded anew: the index, the documents and memories are made for these settings."""
-        return (self.retrieval, self.memory) != (before.retrieval, before.memory)
+    @property
+    def lookup(self) -> tuple[RetrievalSettings, MemorySettings]:
+        """What search and memory depend on."""
+        return self.retrieval, self.memory
 
     def since(self, before: Configuration) -> Difference:
         """Return what differs from `before`."""

@@ -1,8 +1,6 @@
 """What the loaded entry owns, and a message on its way to an answer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.config_entries import ConfigEntry
@@ -20,10 +18,7 @@ from ..policy.proposals import Proposals
 from ..prompt.request import Sources
 from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
-from ..search.vectors import Vectors
-from ..settings.memory import MemorySettings
 from ..settings.profile import Profile
-from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import Delegation
@@ -36,6 +31,7 @@ from ..transcript.transcript import Transcript, Transcripts
 from ..turn.turn import Turn
 from .commands import Commands, SlashCommand
 from .configuration import Configuration
+from .library import Library
 from .registry import Registry
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
@@ -64,11 +60,11 @@ class RuntimeData:
     custom_tools: CustomTools
     mcp_tools: McpTools
     journal: ActionJournal
-    vectors: Vectors
+    library: Library
     finder: HomeIndex
     knowledge: Knowledge
     memories: Memories
-    extractor: Extractor | None = None
+    extractor: Extractor
     transcripts: Transcripts
     conversations: Conversations
     sources: Sources
@@ -85,18 +81,6 @@ class RuntimeData:
         if key not in self.models:
             self.models[key] = endpoint.with_model(profile.llm_model)
         return self.models[key]
-
-    async def async_move(self, options: Mapping[str, Any]) -> None:
-        """Let go of what is kept where these options keep nothing any more; the entry is loaded anew after that."""
-        before, after = self.finder.settings, RetrievalSettings.from_options(options)
-        stays = MemorySettings.from_options(options).collection if after.embedding == ENDPOINT else None
-        left = self.memories.collections - {stays}
-        if before.place != after.place:
-            left = {before.collection, *self.knowledge.added.filled, *self.memories.collections}
-        elif before.collection != after.collection:
-            left = {before.collection, *left}
-        if left:
-            await self.vectors.async_leave(before.store, left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

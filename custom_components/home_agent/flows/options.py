@@ -460,6 +460,6 @@ class HomeAgentOptionsFlow(HomeCheck):
         return await self._async_store(page, others | ({part: stored} if stored else {}))
 
     async def _async_store(self, page: str, options: Mapping[str, Any]) -> ConfigFlowResult:
-        """Store the options, which reloads the entry if they changed, and show the menu of the page again."""
+        """Store the options, which are taken up if they changed, and show the menu of the page again."""
         self.hass.config_entries.async_update_entry(self.config_entry, options=options)
         return await (self.async_step_advanced() if page in ADVANCED_TOPICS else self.async_step_init())

@@ -32,6 +32,7 @@ from .declared import Argument
 if TYPE_CHECKING:
     from ..search.lexical import Lexicon
     from ..search.model import VectorRows
+    from ..search.vectors import Embedder
 
 MAX_PHRASES = 24  # of one route
 MAX_PHRASE = 300  # characters
@@ -142,6 +143,8 @@ class RouteIndex:
             self._read(number, target)
         self.vectors: VectorRows | None = None
         """Of the first `MAX_VECTORS` phrases, a row each."""
+        self.embedder: Embedder | None = None
+        """What made them."""
         self.building: asyncio.Task[None] | None = None
         self.failed_at: float | None = None
 

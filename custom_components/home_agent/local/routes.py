@@ -38,7 +38,7 @@ from ..policy.policy import Policy
 from ..policy.questions import async_not_followed
 from ..policy.tool import HomeAgentTool
 from ..search.model import async_load_numpy
-from ..search.vectors import QUERY_TIMEOUT, Embedder
+from ..search.vectors import QUERY_TIMEOUT, Vectors
 from ..settings.profile import Profile
 from ..speech import speakable_text
 from ..support.bounds import in_slices
@@ -117,12 +117,12 @@ class RouteRegistry:
         hass: HomeAssistant,
         entry: ConfigEntry[Any],
         policy: Policy,
-        embedder: Embedder,
+        vectors: Vectors,
         offered: Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]],
         has_examples: Callable[[], bool],
     ) -> None:
         """Take who returns the tools of a turn's profile, and whether the owner gave examples for any. Reads nothing yet."""
-        self._hass, self._entry, self._policy, self._embedder, self._offered = hass, entry, policy, embedder, offered
+        self._hass, self._entry, self._policy, self._vectors, self._offered = hass, entry, policy, vectors, offered
         self.has_examples = has_examples
         self._sources: list[RouteSource] = [partial(_of_home, hass), _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
@@ -133,6 +133,15 @@ class RouteRegistry:
     def async_offer(self, source: RouteSource) -> None:
         """Add routes of another room, asked for again when the home or the tools change."""
         self._sources.append(source)
+        self._kept.clear()
+
+    @callback
+    def async_use(self, vectors: Vectors) -> None:
+        """Compare with the embedder of these vectors from now on."""
+        self._vectors = vectors
+        for _, _, index in self._kept.values():
+            if index.building is not None:
+                index.building.cancel()
         self._kept.clear()
 
     async def async_warm(self, profile: Profile, language: Language, home: HomeSnapshot) -> None:
@@ -160,7 +169,7 @@ class RouteRegistry:
             now=dt_util.now(await async_zone(self._hass, turn.profile.timezone)),
             state_of=self._hass.states.get,
         )
-        if not owned_only and self._embedder.health is not None:
+        if not owned_only and self._vectors.embeds:
             self._build(index)
             if index.building is not None and index.failed_at is None and turn.profile.llm != LLM_NONE:
                 _tell(turn, RouteChoice(zone=Zone.LOW, by="vectors", declined="not_ready"))
@@ -240,7 +249,7 @@ class RouteRegistry:
     def _build(self, index: RouteIndex) -> None:
         """Have the vectors of the phrases made in the background, unless that is going on, or failed a moment ago."""
         has_some = index.building is not None or index.vectors is not None
-        if self._embedder.health is None or not index.phrases or has_some:
+        if not self._vectors.embeds or not index.phrases or has_some:
             return
         if index.failed_at is not None and time.monotonic() - index.failed_at < RETRY:
             return
@@ -252,11 +261,13 @@ class RouteRegistry:
         """Make the vectors; those that were paid for once come from the cache of the embedder (search/embeddings.py)."""
         import numpy as np
 
+        vectors = self._vectors
         texts = [phrase.text for phrase in index.phrases[:MAX_VECTORS]]
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         try:
-            made = [await self._embedder.async_embed(batch) for batch in batches]
+            made = [await vectors.embedder.async_embed(batch) for batch in batches]
             index.vectors = np.concatenate(made) if made else None
+            index.embedder = vectors.embedder
             index.failed_at = None
         except (RetrievalError, ValueError) as err:  # of another length: the model was changed meanwhile
             index.failed_at = time.monotonic()
@@ -275,11 +286,13 @@ class RouteRegistry:
 
     async def _async_by_vectors(self, index: RouteIndex, said: Utterance) -> list[Fit] | None:
         """Return the targets by their vectors, None where they cannot be compared now."""
-        if index.vectors is None:
+        vectors = self._vectors
+        if index.vectors is None or index.embedder is not vectors.embedder:  # the owner has chosen another one since
             return None
         rests = await self._hass.async_add_executor_job(index.rests, said)
         try:
-            made = await self._embedder.async_embed(rests, within=QUERY_TIMEOUT)
+            with vectors.in_use():
+                made = await vectors.embedder.async_embed(rests, within=QUERY_TIMEOUT)
         except RetrievalError:  # logged where it was raised
             return None
         if made.shape[1] != index.vectors.shape[1]:  # another model goes by the name now

@@ -185,12 +185,11 @@ class HeardTurn:
 
 @dataclass(slots=True, kw_only=True)
 class Extractor:
-    """Asks the models of one entry; made only where extraction is on."""
+    """Asks the models of one entry while memory and extraction are on."""
 
     hass: HomeAssistant
     entry: ConfigEntry[Any]
     memories: Memories
-    settings: MemorySettings
     endpoints: Mapping[str, Endpoint]  # by subentry id
     transcripts: Transcripts
     home: Home
@@ -209,10 +208,28 @@ class Extractor:
         @callback
         def close() -> None:
             self._closed = True
-            self._waiting.clear()
-            self._wait(0)
+            self.async_look_at_settings()
 
         self.entry.async_on_unload(close)
+
+    @property
+    def settings(self) -> MemorySettings:
+        """The settings of the memory, as they are now."""
+        return self.memories.settings
+
+    @property
+    def _is_on(self) -> bool:
+        return not self._closed and self.settings.enabled and self.settings.extraction
+
+    @callback
+    def async_look_at_settings(self) -> None:
+        """Leave off when extraction was turned off: what waits is forgotten, and a request that runs is broken off."""
+        if self._is_on:
+            return
+        self._waiting.clear()
+        self._wait(0)
+        if self._task is not None:
+            self._task.cancel()
 
     @callback
     def async_heard(self, turn: Turn, answered_by: Endpoint, answer: str, ask: AskAgain | None) -> None:
@@ -222,7 +239,7 @@ class Extractor:
         """
         scope, owner = self.memories.scope_of(turn), turn.owner
         by_person = turn.direct and not turn.rehearsal and (owner.user_id is not None or owner.device_id is not None)
-        if self._closed or scope is None or not scope.is_known or not by_person:
+        if not self._is_on or scope is None or not scope.is_known or not by_person:
             return
         if turn.record.is_order and meaningful_words(turn.text) <= A_COMMAND:
             return
@@ -249,14 +266,14 @@ class Extractor:
         if self._timer is not None:
             self._timer()
         self._timer = None
-        if not self._closed and self._waiting:
+        if self._is_on and self._waiting:
             self._timer = async_call_later(self.hass, seconds, self._async_look)
 
     @callback
     def _async_look(self, _at: Any) -> None:
         """Ask about the oldest conversation if no turn runs and none ran for `QUIET` seconds."""
         self._timer = None
-        if self._closed or not self._waiting or (self._task is not None and not self._task.done()):
+        if not self._is_on or not self._waiting or (self._task is not None and not self._task.done()):
             return  # a running request looks again when it ends
         key, heard = next(iter(self._waiting.items()))
         endpoint = heard.endpoint
@@ -284,7 +301,7 @@ class Extractor:
         except asyncio.CancelledError:
             heard.tries += 1
             key = heard.turn.conversation_id, heard.turn.owner
-            if not self._closed and heard.tries < TRIES and key not in self._waiting:
+            if self._is_on and heard.tries < TRIES and key not in self._waiting:
                 self._waiting = {key: heard, **self._waiting}
                 self._heard_at = _now()
             raise

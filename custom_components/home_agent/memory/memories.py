@@ -6,6 +6,7 @@ All of it is in memory and in the file `home_agent.memories` in Home Assistant's
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, override
@@ -59,6 +60,7 @@ class Memories(Kept[Memory]):
         self._used: dict[str, Memory] = {}  # by id, those that hold
         self._recall = Recall(hass, self._used)
         self._deleted_users = set[str]()  # while Home Assistant runs: what they had begun to say is not remembered
+        self._tidying = ExitStack()  # ends it
         self._changing = asyncio.Lock()  # held by additions, changes and deletions; many that wait are written at once
         self.settings = MemorySettings()
 
@@ -107,15 +109,25 @@ class Memories(Kept[Memory]):
 
     @callback
     def async_use(self, means: MemoryMeans) -> None:
-        """Take what an entry brings, until it is unloaded."""
-        self.settings, self._recall.means = means.settings, means
+        """Take what an entry brings, until it is unloaded or brings something else; `async_start` follows."""
+        was_on = self.settings.enabled
+        self.settings = means.settings
+        self._recall.async_use(means)
+        if self.settings.enabled is not was_on:
+            self._tell(())  # what shows or offers them looks again
 
     async def async_start(self) -> None:
         """Read the memories when the home has started, and delete what has expired, then and every few hours.
 
-        While Home Assistant starts, all others wait: a first question that comes earlier reads them.
+        While Home Assistant starts, all others wait: a first question that comes earlier reads them. While memory is off, only the
+        copies of deleted ones are deleted.
         """
-        if (means := self._recall.means) is None or not self.settings.enabled:
+        self._tidying.close()
+        if (means := self._recall.means) is None:
+            return
+        if not self.settings.enabled:
+            if self._is_loaded:
+                self._recall.async_sync()
             return
 
         @callback
@@ -123,20 +135,22 @@ class Memories(Kept[Memory]):
             means.entry.async_create_background_task(self._hass, self.async_tidy(), "home_agent tidy memories")
 
         every = timedelta(hours=max(1, self.settings.cleanup_interval))
-        means.entry.async_on_unload(async_track_time_interval(self._hass, tidy, every))
+        self._tidying.callback(async_track_time_interval(self._hass, tidy, every))
         if self._hass.state is CoreState.running:
             await self.async_tidy()
         else:
-            means.entry.async_on_unload(async_at_started(self._hass, tidy))
+            self._tidying.callback(async_at_started(self._hass, tidy))
 
     @override
     async def async_close(self) -> None:
+        self._tidying.close()
         async with self._changing:
             self._recall.means = None
             await super().async_close()
 
     @override
     async def async_remove(self, entry_id: str) -> None:
+        self._tidying.close()
         async with self._changing:
             self._recall.means = None
             await super().async_remove(entry_id)

@@ -23,7 +23,6 @@ from ..search.model import Document, async_load_numpy
 from ..search.passage_search import NAMED, Marks, WordIndex
 from ..search.vectors import Vectors
 from ..settings.memory import MemorySettings
-from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.errors import RetrievalError
 from ..support.text import fold, words
 from ..turn import events
@@ -50,7 +49,6 @@ class MemoryMeans:
     """What the loaded entry brings."""
 
     settings: MemorySettings
-    retrieval: RetrievalSettings
     vectors: Vectors
     languages: Languages
     entry: ConfigEntry
@@ -118,18 +116,15 @@ class Recall:
 
     async def _async_vectors(self, text: str) -> dict[str, float]:
         """Return by id how far memories near by vector are above the threshold, 0 to 1; nothing without an embedding model."""
-        if (means := self.means) is None or means.retrieval.embedding != ENDPOINT or not self._used:
+        if (means := self.means) is None or not means.vectors.embeds or not self._used:
             return {}
         began, name = time.perf_counter(), means.settings.collection
         found = (await means.vectors.async_nearest(text, [name], NEAREST)).get(name)
         if not isinstance(found, list):
             return {}
-        least = min(means.retrieval.similarity_threshold, _ALMOST_ONE)
-        near = {
-            match.id: ((match.similarity or 0.0) - least) / (1 - least)
-            for match in found
-            if means.retrieval.is_near(match)
-        }
+        limits = means.vectors.settings
+        least = min(limits.similarity_threshold, _ALMOST_ONE)
+        near = {match.id: ((match.similarity or 0.0) - least) / (1 - least) for match in found if limits.is_near(match)}
         events.async_vector_db_queried(self._hass, {name: len(near)}, (), began)
         return near
 
@@ -171,7 +166,15 @@ class Recall:
     def collections(self) -> set[str]:
         """The collections of the store that hold something of ours."""
         means = self.means
-        return {means.settings.collection} if means and means.retrieval.embedding == ENDPOINT else set()
+        return {means.settings.collection} if means and means.vectors.embeds else set()
+
+    @callback
+    def async_use(self, means: MemoryMeans) -> None:
+        """Search with these from now on; a search that runs ends where it began."""
+        self.means = means
+        if self._sync_task is not None:
+            self._sync_task.cancel()
+            self._sync_task = None
 
     @callback
     def async_sync(self) -> None:

@@ -62,6 +62,8 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
 async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
     """Put the question that a turn ends with on all its channels, and return it. Raises `HomeAssistantError` if it has none."""
     confirmations = policy.confirmations
+    if confirmations.is_closed:  # the turn has outlived the entry
+        raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_ended")
     if (confirmation := confirmations.of(turn)) is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
     with_pin = bool(confirmations.pin_for(confirmation))
@@ -126,6 +128,8 @@ async def _async_phone_answered(
         LOGGER.warning("An answer of user %s to a confirmation was not accepted", event.context.user_id)
         if user is not None and yes:
             key = "confirm_expired" if confirmation is None else "confirm_not_yours"
+            if confirmation is None and policy.confirmations.has_ended(request_id, user):
+                key = "confirm_ended"
             await _async_tell(hass, user, await async_text(hass, hass.config.language, key), event.context)
         return
     pin = str(event.data.get("reply_text") or "")

@@ -14,13 +14,14 @@ from homeassistant.auth.models import User
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
 from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
 from ..languages.digits import MASK, mask_digits
 from ..languages.phrases import ReplyKind, SpokenReply, read_answer, says_more
 from ..settings.profile import Profile
 from ..support.bounds import without_surplus
-from ..support.const import LOGGER
+from ..support.const import DOMAIN, LOGGER
 from ..support.errors import ToolError
 from ..turn import events
 from ..turn.plan import DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Plan
@@ -118,6 +119,7 @@ class Confirmation:
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
     explained: bool = False  # the user has asked what this is about: that is answered once
+    is_ended: bool = False  # Home Agent was set up anew, or its agent is gone: a later yes is told so
     is_gone: bool = False  # it was refused or dropped: a later yes is told that there is nothing to confirm
     told_late: bool = False  # a late answer has been told that it is late
     stop_timer: CALLBACK_TYPE | None = None
@@ -157,6 +159,9 @@ class ConfirmationReply:
     expired: bool = False
 
 
+LATE: HassKey[dict[ConversationPlace, tuple[Confirmation, datetime]]] = HassKey(f"{DOMAIN}_late_answers")
+"""What ended lately, also under an entry that was unloaded since: answers to it are told that they are late."""
+
 type ResolutionListener = Callable[[Confirmation, Resolution], None]
 
 
@@ -169,8 +174,9 @@ class Confirmations:
         self._timeout = timeout
         self.pins = Pins(pins)
         self.waiting: dict[str, Confirmation] = {}
-        self.late: dict[ConversationPlace, tuple[Confirmation, datetime]] = {}
+        self.late = hass.data.setdefault(LATE, {})
         self._listeners: list[ResolutionListener] = []
+        self.is_closed = False  # whether the entry was unloaded: nothing that is asked can be answered any more
 
     @callback
     def async_use(self, timeout: int, pins: dict[str, str] | None) -> None:
@@ -197,6 +203,7 @@ class Confirmations:
             if is_alone and (profile := now.get(key)) is not None:
                 confirmation.turn = replace(turn, profile=profile)
             else:
+                confirmation.is_ended = True
                 self.end(confirmation, Resolution.CANCELLED)
 
     @callback
@@ -236,6 +243,14 @@ class Confirmations:
         """Return an open question that was put."""
         confirmation = self.waiting.get(request_id)
         return confirmation if confirmation is not None and self._is_open(confirmation) else None
+
+    def has_ended(self, request_id: str | None, user: User) -> bool:
+        """Return whether a question that a user may answer, any without an id, was ended by a reload or a change."""
+        now = dt_util.utcnow()
+        return any(
+            item.is_ended and until > now and request_id in (None, item.id) and item.is_decided_by(user)
+            for item, until in self.late.values()
+        )
 
     def open(self) -> list[Confirmation]:
         """Return all open questions that were put, oldest first."""
@@ -292,7 +307,8 @@ class Confirmations:
             confirmation.stop_timer = None
         if not confirmation.question:
             return True
-        if resolution is Resolution.EXPIRED or confirmation.tries_left <= 0:  # digits that come next are one more try
+        is_late = resolution is Resolution.EXPIRED or confirmation.is_ended
+        if is_late or confirmation.tries_left <= 0:  # digits that come next are one more try
             self.late[confirmation.place] = (confirmation, dt_util.utcnow() + REMEMBERED)
         elif resolution is Resolution.REJECTED or confirmation.explained:
             confirmation.is_gone = resolution is not Resolution.CONFIRMED
@@ -306,14 +322,18 @@ class Confirmations:
 
     @callback
     def async_end_all(self) -> None:
-        """Cancel everything."""
+        """Cancel everything: the entry is unloaded. A yes that comes when it is loaded again is told that its question has ended."""
+        self.is_closed = True
         for confirmation in list(self.waiting.values()):
+            confirmation.is_ended = True
             self.end(confirmation, Resolution.CANCELLED)
-        self.late.clear()
 
     @callback
     def read(self, turn: Turn) -> tuple[Turn, ConfirmationReply | None]:
         """Return the turn without digits that could be a PIN, and the answer in its words. Other words cancel the question."""
+        now = dt_util.utcnow()
+        for where in [where for where, (_, until) in self.late.items() if until <= now]:
+            del self.late[where]
         text, reply = self._reply_in(turn) if self.waiting or self.late else (turn.text, None)
         if self.pins.are_set:
             text = self.pins.conceal(text, turn.language)
@@ -322,8 +342,6 @@ class Confirmations:
     def _reply_in(self, turn: Turn) -> tuple[str, ConfirmationReply | None]:
         """Return the text without digits that were said to a question, and the reply if it is one."""
         place, text = (turn.conversation_id, turn.profile.subentry_id), turn.text
-        now = dt_util.utcnow()
-        self.late = {where: late for where, late in self.late.items() if late[1] > now}
         waiting = self.at(place)
         late = self.late[place][0] if waiting is None and place in self.late else None
         if (confirmation := waiting or late) is None:

@@ -29,7 +29,8 @@ async def async_answer_reply(
     confirmation, confirmations = reply.confirmation, policy.confirmations
     say = partial(async_text, hass, turn.speaks)
     if reply.expired:
-        return Answer(text=await say("confirm_nothing" if confirmation.is_gone else "confirm_expired"), done=False)
+        key = "confirm_nothing" if confirmation.is_gone else "confirm_expired"
+        return Answer(text=await say("confirm_ended" if confirmation.is_ended else key), done=False)
     if not confirmation.is_of(turn):
         return Answer(text=await say("confirm_not_yours"), done=False)
     wavers = reply.answer.kind is ReplyKind.WAVERS

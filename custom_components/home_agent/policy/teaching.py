@@ -9,7 +9,7 @@ from typing import Any, cast, override
 import unicodedata
 
 from homeassistant.components.conversation import ChatLog
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -186,12 +186,19 @@ class NameTools:
     """Offers `teach_name` beside the tools that write."""
 
     names = (NAME,)
-    revision = 0
 
     def __init__(self, home: Home, languages: Languages, settings: MemorySettings) -> None:
         """Take where the exposed home is read, and whether anything is remembered: where nothing is, no name is either."""
         self.enabled = settings.enabled
         self.tool = TeachName(home, languages)
+        self.revision = 0
+
+    @callback
+    def async_use(self, settings: MemorySettings) -> None:
+        """Offer it by these settings from now on."""
+        if settings.enabled is not self.enabled:
+            self.enabled = settings.enabled
+            self.revision += 1
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[HomeAgentTool, ...]:
         """Return it, or nothing when the profile has our tools, or the memory, switched off."""

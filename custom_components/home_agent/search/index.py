@@ -21,7 +21,7 @@ from homeassistant.helpers.start import async_at_started
 
 from ..home.snapshot import Home, HomeSnapshot
 from ..languages.vocabulary import Languages
-from ..settings.search import CHROMA, ENDPOINT, RetrievalSettings
+from ..settings.search import CHROMA
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import RetrievalError, StoreRefusedError
@@ -62,7 +62,6 @@ class HomeIndex:
     _entry: ConfigEntry
     _home: Home
     _vectors: Vectors
-    settings: RetrievalSettings
     _languages: Languages
     _documents: Mapping[str, EntityDocument] = field(default_factory=dict)
     _read: HomeSnapshot | None = None  # the indexed home
@@ -73,6 +72,7 @@ class HomeIndex:
     _words_task: asyncio.Task[None] | None = None
     _vectors_task: asyncio.Task[None] | None = None
     _cancel_retry: CALLBACK_TYPE | None = None
+    _cancel_looks: CALLBACK_TYPE | None = None
     _ended: bool = False  # whether the entry was unloaded: running tasks start nothing new
     _by_hand: int = 0  # number of running actions, which write to the store themselves and return the result
     _build_ms: int = 0
@@ -80,11 +80,6 @@ class HomeIndex:
     _asked: bool = False  # whether an update of the words is due
     _again: set[str] = field(default_factory=set)  # entities to read again without a known change
     _failed: bool = False  # whether the failure of the index was logged
-
-    @property
-    def _embeds(self) -> bool:
-        """Whether entities have vectors; without an embedding model they are not searched."""
-        return self.settings.embedding == ENDPOINT
 
     @callback
     def async_start(self) -> None:
@@ -100,19 +95,49 @@ class HomeIndex:
             self._update()
 
         @callback
-        def look_again(_now: object) -> None:
-            self._synced = None
-            self._update_vectors()
-
-        @callback
         def end() -> None:
             self._ended = True
             self._stop_retry()
+            self._stop_looks()
 
         self._entry.async_on_unload(async_at_started(self._hass, started))
         self._entry.async_on_unload(end)
-        if self._embeds and self.settings.store == CHROMA:  # other programs may change or lose the vectors
-            self._entry.async_on_unload(async_track_time_interval(self._hass, look_again, LOOK_AGAIN))
+        self._look_again()
+
+    @callback
+    def async_use(self, vectors: Vectors) -> None:
+        """Write to and search in these vectors from now on; a search or an action that runs ends where it began."""
+        self._vectors, self._synced = vectors, None
+        if self._vectors_task is not None:
+            self._vectors_task.cancel()
+            self._vectors_task = None
+        self._stop_retry()
+        self._stop_looks()
+        self._look_again()
+
+    @callback
+    def async_catch_up(self) -> None:
+        """Give the store in the background what it does not have."""
+        if self._read is not None and self._has_news_for_store:
+            self._update_vectors()
+
+    @callback
+    def _look_again(self) -> None:
+        """Check every hour what a server has: other programs may change or lose the vectors."""
+
+        @callback
+        def look(_now: object) -> None:
+            self._synced = None
+            self._update_vectors()
+
+        if self._vectors.embeds and self._vectors.settings.store == CHROMA:
+            self._cancel_looks = async_track_time_interval(self._hass, look, LOOK_AGAIN)
+
+    @callback
+    def _stop_looks(self) -> None:
+        if self._cancel_looks is not None:
+            self._cancel_looks()
+            self._cancel_looks = None
 
     @property
     def report(self) -> IndexReport:
@@ -120,8 +145,8 @@ class HomeIndex:
         return IndexReport(
             entities=len(self._documents),
             ready=self._ranker is not None,
-            vectors=self._embeds,
-            vectors_current=self._embeds and self._synced is self._documents,
+            vectors=self._vectors.embeds,
+            vectors_current=self._vectors.embeds and self._synced is self._documents,
             build_ms=self._build_ms,
         )
 
@@ -164,10 +189,14 @@ class HomeIndex:
         self._by_hand += 1
         try:
             await asyncio.shield(self._update())
-            return await self._async_sync(anew=anew) if self._embeds else None
-        except RetrievalError:
-            self._retry_later()
-            raise
+            while (vectors := self._vectors).embeds:
+                try:
+                    return await self._async_sync(anew=anew)
+                except RetrievalError:
+                    if vectors is self._vectors:
+                        self._retry_later()
+                        raise
+            return None
         finally:
             self._by_hand -= 1
             if self._has_news_for_store and self._cancel_retry is None:
@@ -175,22 +204,25 @@ class HomeIndex:
 
     async def _async_near(self, query: Query) -> Sequence[str]:
         """Return the ids of at most `top_k` entities near by vector, nearest first; empty without a model."""
-        if not self._embeds:
+        vectors = self._vectors
+        if not vectors.embeds:
             return ()
         began = time.perf_counter()
         follows = query.previous and len(query.text) <= FOLLOW_UP
         text = f"{query.previous}\n{query.text}" if follows else query.text
-        name = self.settings.collection
-        nearest = await self._vectors.async_nearest(text, (name,), self.settings.top_k)
+        name = vectors.settings.collection
+        nearest = await vectors.async_nearest(text, (name,), vectors.settings.top_k)
         if not isinstance(found := nearest.get(name), list):
-            if name in nearest and self._documents:  # unlike what was written, so that is compared again
+            if (
+                name in nearest and self._documents and vectors is self._vectors
+            ):  # unlike what was written, so that is compared again
                 self._synced = None
                 if found is None or isinstance(found, StoreRefusedError):  # emptied, or vectors of another length
                     self._update_vectors()
                 else:  # unavailable
                     self._retry_later()
             return ()
-        near = [match.id for match in found if match.id in self._documents and self.settings.is_near(match)]
+        near = [match.id for match in found if match.id in self._documents and vectors.settings.is_near(match)]
         events.async_vector_db_queried(self._hass, {name: len(near)}, near, began)
         return near
 
@@ -242,7 +274,7 @@ class HomeIndex:
     @property
     def _has_news_for_store(self) -> bool:
         """Return whether the store is outdated; without vectors it is emptied once, as there may be old ones."""
-        return self._synced is None or (self._embeds and self._synced is not self._documents)
+        return self._synced is None or (self._vectors.embeds and self._synced is not self._documents)
 
     @callback
     def _update_vectors(self, _now: object = None) -> None:
@@ -250,11 +282,13 @@ class HomeIndex:
 
         async def update() -> None:
             while self._has_news_for_store:
+                vectors = self._vectors
                 try:
                     await self._async_sync()
                 except RetrievalError:  # reported where it was raised
-                    self._retry_later()
-                    return
+                    if vectors is self._vectors:
+                        self._retry_later()
+                        return
 
         if not self._ended and (self._vectors_task is None or self._vectors_task.done()):
             self._vectors_task = self._entry.async_create_background_task(
@@ -267,31 +301,33 @@ class HomeIndex:
         Raises `RetrievalError`.
         """
         async with self._syncing:
-            entities, has = self._documents, None if anew else self._synced
-            name, progress = self.settings.collection, events.IndexProgress(self._hass, self.settings.collection)
+            vectors, entities, has = self._vectors, self._documents, None if anew else self._synced
+            name = vectors.settings.collection
+            progress = events.IndexProgress(self._hass, name)
             try:
                 if anew:
-                    await self._vectors.embedder.async_forget()
+                    await vectors.embedder.async_forget()
                 counts = None
                 if has and entities:
                     gone, changed = _difference(has, entities)
                     documents = [item.document() async for item in in_slices(changed)]
                     with suppress(StoreRefusedError):  # then all documents are compared
-                        await self._vectors.async_change(name, documents, gone, progress.async_advance)
+                        await vectors.async_change(name, documents, gone, progress.async_advance)
                         counts = Counts.between(has, entities)
                 if counts is None:
-                    wanted = entities.values() if self._embeds else ()
+                    wanted = entities.values() if vectors.embeds else ()
                     all_of_them = {item.entity_id: item.document() async for item in in_slices(wanted)}
-                    counts = await self._vectors.async_sync(name, all_of_them, progress.async_advance, anew=anew)
+                    counts = await vectors.async_sync(name, all_of_them, progress.async_advance, anew=anew)
             except BaseException as err:
                 self._synced = None
                 progress.async_end("failed")
-                if self._embeds or not isinstance(err, StoreRefusedError):
+                if vectors.embeds or not isinstance(err, StoreRefusedError):
                     raise
                 counts = Counts()  # nothing of ours is in another program's collection
             else:
                 progress.async_end("completed")
-            self._synced = entities
+            if vectors is self._vectors:
+                self._synced = entities
             return counts
 
     @callback

@@ -114,7 +114,6 @@ class Knowledge:
     _hass: HomeAssistant
     _entry: ConfigEntry
     _vectors: Vectors
-    _settings: RetrievalSettings
     _languages: Languages
     _of_memory: str  # the collection of the memory, which holds no documents
     _is_read: bool = False  # whether what actions added was read
@@ -132,7 +131,7 @@ class Knowledge:
     def __post_init__(self) -> None:
         """Start empty."""
         self.added = kept_of(self._hass, AddedDocuments)
-        self.search = PassageSearch(self._hass, self._vectors, self._settings)
+        self.search = PassageSearch(self._hass, self._vectors)
         self.folder = Path(self._hass.config.path(*FOLDER))
 
     def async_start(self) -> None:
@@ -145,6 +144,28 @@ class Knowledge:
         self._entry.async_on_unload(async_at_started(self._hass, look))
         self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
         self.added.follow = self.async_refresh
+
+    @callback
+    def async_use(self, vectors: Vectors, of_memory: str) -> None:
+        """Write to and search in these vectors from now on, with their limits; a search that runs ends where it began."""
+        self._of_memory = of_memory
+        if vectors is not self._vectors:
+            self._vectors = vectors
+            if self._sync_task is not None:
+                self._sync_task.cancel()
+                self._sync_task = None
+            self._synced = {name: {} for name in self.added.filled}  # it is not known with what
+        self.search.async_use(vectors)
+
+    @callback
+    def async_catch_up(self) -> None:
+        """Give the store in the background what it does not have, and read the additional collections."""
+        if self._is_read:
+            self._entry.async_create_background_task(self._hass, self.async_refresh(), "home_agent knowledge")
+
+    @property
+    def _settings(self) -> RetrievalSettings:
+        return self._vectors.settings
 
     @property
     def counts(self) -> dict[str, int]:

@@ -9,9 +9,9 @@ from math import log
 import time
 from typing import TYPE_CHECKING
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 
-from ..settings.search import ENDPOINT, RetrievalSettings
+from ..settings.search import RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import RetrievalError
 from ..support.nearness import likeness
@@ -237,15 +237,26 @@ class PassageSearch:
 
     _hass: HomeAssistant
     _vectors: Vectors
-    _settings: RetrievalSettings
     _passages: Mapping[str, Passage] = field(default_factory=dict)  # passages to find by words, by id
     _own: frozenset[str] = frozenset()  # the owner's collections
     _external: dict[str, _ExternalCollection] = field(default_factory=dict)
     """Additional collections, read only without an embedding model."""
+    _moved: bool = False  # whether those were read from another store
     _skipped: set[str] = field(default_factory=set)  # those that are missing or unusable; each is logged once
     _words: WordIndex = field(default_factory=WordIndex)
     _wording: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the executor reads or changes the words
     _doubts: dict[str, RetrievalError | None] = field(default_factory=dict)
+
+    @callback
+    def async_use(self, vectors: Vectors) -> None:
+        """Search in these vectors from now on, with their limits."""
+        if vectors is not self._vectors:
+            self._vectors, self._moved = vectors, True
+        self._skipped.clear()
+
+    @property
+    def _settings(self) -> RetrievalSettings:
+        return self._vectors.settings
 
     @property
     def is_empty(self) -> bool:
@@ -280,17 +291,21 @@ class PassageSearch:
 
         While the server is unavailable, the old passages stay.
         """
-        names = set(self._settings.additional_collections) - set(own) - {self._settings.collection}
-        if self._settings.embedding == ENDPOINT or not names:
-            return False
-        before = dict(self._external)
+        vectors, before = self._vectors, self._external
+        names = set(vectors.settings.additional_collections) - set(own) - {vectors.settings.collection}
+        if vectors.embeds:
+            names = set()
+        moved, self._moved = self._moved, False
+        self._external = {name: read for name, read in before.items() if name in names and not moved}
+        if not names:
+            return before != self._external
 
         def passages_in(name: str, documents: Collection[Document]) -> dict[str, Passage]:
             found = (passage_of_others(name, item.id, item.text, item.metadata) for item in documents if item.text)
             return {passage.id: passage for passage in found}
 
         try:
-            store = await self._vectors.async_open()
+            store = await vectors.async_open()
             counts = await store.async_collections()
             for name in names:
                 count, known = counts.get(name), self._external.get(name)
@@ -323,13 +338,13 @@ class PassageSearch:
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
 
     async def _async_near(self, text: str, limit: int) -> list[Passage]:
-        passages, own = self._passages, self._own
-        others = frozenset(self._settings.additional_collections) - own - {self._settings.collection}
+        vectors, passages, own = self._vectors, self._passages, self._own
+        others = frozenset(vectors.settings.additional_collections) - own - {vectors.settings.collection}
         names = sorted(own | others)
-        if not names or self._settings.embedding != ENDPOINT:
+        if not names or not vectors.embeds:
             return []
         began = time.perf_counter()
-        nearest = await self._vectors.async_nearest(text, names, limit)
+        nearest = await vectors.async_nearest(text, names, limit)
         found: dict[str, list[Passage]] = {}
         for name, answer in nearest.items():
             if not isinstance(answer, list):
@@ -339,7 +354,7 @@ class PassageSearch:
                     self._skip(name, str(answer) if answer else None)
                 continue
             self._skipped.discard(name)
-            near = [match for match in answer if self._settings.is_near(match)]
+            near = [match for match in answer if vectors.settings.is_near(match)]
             if name in own:  # with our own text instead of the server's, and without removed ones
                 found[name] = [
                     replace(passages[item.id], distance=item.distance) for item in near if item.id in passages

@@ -1,14 +1,15 @@
 """Vectors of documents in a store: synchronized with the documents, and queried."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 import time
 from typing import Self
 
 from homeassistant.core import HomeAssistant
 
-from ..settings.search import CHROMA, ENDPOINT, DocumentMatch, RetrievalSettings
+from ..settings.search import CHROMA, DocumentMatch, RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import EmbeddingError, RetrievalError, StoreError, StoreRefusedError
 from ..support.issues import RetrievalIssues
@@ -21,6 +22,10 @@ BATCH = 64  # documents embedded and written at a time
 QUERY_TIMEOUT = 1.5  # seconds; a turn is waiting, and the search by words is done
 LEAVE_TIMEOUT = 10.0  # seconds for all collections of a former store; the settings form is waiting
 PAUSE = 20.0  # seconds after a slow query in which turns make no other
+LIMITS = (
+    "top_k", "similarity_threshold", "additional_collections", "additional_top_k", "additional_l2_threshold",
+)  # fmt: skip
+"""Settings that store and embedder do not depend on."""
 
 
 type Store = EmbeddedStore | ChromaStore
@@ -60,19 +65,43 @@ class Vectors:
 
     store: Store
     embedder: Embedder
+    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
+    """What they were made for, with the limits and the additional collections of now."""
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_open: bool = False
     _ended: bool = False  # whether writing has ended
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _users: int = 0  # searches that run
+    _unused: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last of them has ended
     _slow_until: float = 0.0
     _outdated: set[str] = field(default_factory=set)  # collections with vectors of another length than the embedder's
 
     @classmethod
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
         """Return the store and embedder of the settings; nothing is opened or sent yet."""
-        embeds = settings.embedding == ENDPOINT
-        embedder = EndpointEmbedder(hass, settings, reporter) if embeds else NoEmbedder(hass)
-        return cls(make_store(hass, settings, reporter), embedder)
+        embedder = EndpointEmbedder(hass, settings, reporter) if settings.embeds else NoEmbedder(hass)
+        return cls(make_store(hass, settings, reporter), embedder, settings)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether there is an embedding model."""
+        return self.settings.embeds
+
+    def serve(self, settings: RetrievalSettings) -> bool:
+        """Return whether store and embedder are those of the settings, which may have other limits."""
+        limits = {name: getattr(settings, name) for name in LIMITS}
+        return replace(self.settings, **limits) == settings
+
+    @contextmanager
+    def in_use(self) -> Generator[None]:
+        """Keep both open for a search."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._unused.set()
 
     async def async_open(self) -> Store:
         """Return the store, opened. Raises `RetrievalError`."""
@@ -88,8 +117,23 @@ class Vectors:
         """Close both."""
         async with self._opening:
             self._is_open, self._ended = False, True
+            self.store.health.ended = True
             await self.embedder.async_close()
             await self.store.async_close()
+
+    async def async_end(self) -> None:
+        """Close both when the searches that run have ended, after `QUERY_TIMEOUT` at the latest."""
+        try:
+            async with self._writing:
+                self._ended = True
+            self._unused.clear()
+            if self._users:
+                async with asyncio.timeout(QUERY_TIMEOUT):
+                    await self._unused.wait()
+        except TimeoutError:
+            LOGGER.debug("A search of before a change has not ended")
+        finally:
+            await self.async_close()
 
     async def async_leave(self, title: str, collections: Collection[str]) -> None:
         """End writing, and delete these collections, which another store has from now on. Never raises."""
@@ -160,23 +204,27 @@ class Vectors:
         if not text.strip() or time.monotonic() < self._slow_until:
             return {}
         try:
-            async with asyncio.timeout(QUERY_TIMEOUT):
-                await self.async_open()
-                vector = [float(value) for value in (await self.embedder.async_embed([text], within=QUERY_TIMEOUT))[0]]
-                found: dict[str, list[DocumentMatch] | RetrievalError | None] = {}
-                for name in collections:
-                    try:
-                        found[name] = await self.store.async_query(name, vector, limit)
-                    except RetrievalError as err:  # other collections may work
-                        self._is_outdated(name, err)
-                        found[name] = err
-                return found
+            with self.in_use():
+                async with asyncio.timeout(QUERY_TIMEOUT):
+                    return await self._async_nearest(text, collections, limit)
         except RetrievalError:  # logged where it was raised
             return {}
         except TimeoutError:
             LOGGER.warning("Vectors took longer than %s s and are left out for %s s", QUERY_TIMEOUT, PAUSE)
             self._slow_until = time.monotonic() + PAUSE
             return {}
+
+    async def _async_nearest(self, text: str, collections: Sequence[str], limit: int) -> FoundByCollection:
+        await self.async_open()
+        vector = [float(value) for value in (await self.embedder.async_embed([text], within=QUERY_TIMEOUT))[0]]
+        found: dict[str, list[DocumentMatch] | RetrievalError | None] = {}
+        for name in collections:
+            try:
+                found[name] = await self.store.async_query(name, vector, limit)
+            except RetrievalError as err:  # other collections may work
+                self._is_outdated(name, err)
+                found[name] = err
+        return found
 
     def _is_outdated(self, collection: str, error: RetrievalError) -> bool:
         """Return whether a collection has vectors of another length, and keep that."""
@@ -202,8 +250,9 @@ class StoreReport:
         return None if self.collections is None else sum(self.collections.values())
 
 
-async def async_report(vectors: Vectors, settings: RetrievalSettings) -> StoreReport:
+async def async_report(vectors: Vectors) -> StoreReport:
     """Return the report; the store is asked, the model is not."""
+    settings = vectors.settings
     collections: dict[str, int] | None = None
     error: str | None = None
     try:
@@ -213,7 +262,7 @@ async def async_report(vectors: Vectors, settings: RetrievalSettings) -> StoreRe
     health = vectors.embedder.health
     return StoreReport(
         store=settings.store,
-        embedding=settings.embedding_model if settings.embedding == ENDPOINT else settings.embedding,
+        embedding=settings.embedding_model if settings.embeds else settings.embedding,
         collections=collections,
         store_error=error,
         embedding_error=health.last_error.translation_key if health and health.last_error else None,

@@ -163,12 +163,15 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
     confirmations = runtime.policy.confirmations
     if (request_id := call.data.get("request_id")) is None and user is not None:
         own = [item.id for item in confirmations.open() if item.is_decided_by(user)]
+        if not own and confirmations.has_ended(None, user):
+            raise invalid("confirm_ended")
         if len(own) != 1:
             raise invalid("request_several" if own else "confirm_nothing")
         [request_id] = own
     confirmation = confirmations.get(str(request_id))
     if confirmation is None:
-        raise invalid("request_not_found")
+        ended = user is not None and confirmations.has_ended(str(request_id), user)
+        raise invalid("confirm_ended" if ended else "request_not_found")
     if user is None or current_turn.get(None) is not None or not confirmation.is_decided_by(user):
         raise invalid("request_not_yours")
     return runtime, confirmation, user

@@ -64,6 +64,11 @@ class RetrievalSettings:
         return (self.store, *(where if self.store == CHROMA else ()))
 
     @property
+    def embeds(self) -> bool:
+        """Whether there is an embedding model."""
+        return self.embedding == ENDPOINT
+
+    @property
     def embedding_leaves_the_house(self) -> bool:
         """Whether texts to embed leave the home."""
         address = normalize_base_url(self.embedding_url, self.embedding_preset)

@@ -131,6 +131,12 @@ class RetrievalIssues:
             async_set(self._hass, self._keys[part], part, store=name, reason=reason)
 
     @callback
+    def async_forget(self) -> None:
+        """Delete all of them: other servers are asked from now on."""
+        for part in self._keys:
+            self.async_recovered(part)
+
+    @callback
     def async_recovered(self, part: str) -> None:
         """Delete the issue of a part."""
         if self._hass is not None:

@@ -339,13 +339,14 @@ class MemoryTools:
         self.revision = 0
         self._memories = memories
         self._tools = tuple(tool(memories, last) for tool in MEMORY_TOOLS)
-        self._was_empty = memories.is_empty
+        self._before = memories.is_empty, memories.settings.enabled
 
     @callback
     def look(self) -> None:
-        """Change the revision if the first memory was added or the last one deleted."""
-        if self._was_empty is not self._memories.is_empty:
-            self._was_empty = self._memories.is_empty
+        """Change the revision if the first memory was added, the last one deleted, or memory was turned on or off."""
+        now = self._memories.is_empty, self._memories.settings.enabled
+        if now != self._before:
+            self._before = now
             self.revision += 1
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:

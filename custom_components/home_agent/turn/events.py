@@ -50,7 +50,7 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
     if turn is not None and turn.rehearsal:
         return
     if event != ERROR:
-        entries = hass.config_entries.async_loaded_entries(DOMAIN)
+        entries = hass.config_entries.async_entries(DOMAIN)  # also while it is unloaded, which ends questions
         if not entries or not entries[0].options.get(CONF_EMIT_EVENTS, True):
             return
     if turn is not None:

@@ -100,9 +100,7 @@ async def async_remembering(retrieval: RetrievalSettings) -> AsyncIterator[tuple
             settings = MemorySettings(max_memories=100_000)
             languages = Languages(hass, NAMED)
             await memories.async_open(entry.entry_id, lambda _trouble, _name, _holds: None)
-            memories.async_use(
-                MemoryMeans(settings=settings, retrieval=retrieval, vectors=vectors, languages=languages, entry=entry)
-            )
+            memories.async_use(MemoryMeans(settings=settings, vectors=vectors, languages=languages, entry=entry))
             try:
                 yield hass, memories
             finally:

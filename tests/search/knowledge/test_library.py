@@ -212,7 +212,7 @@ async def test_what_went_meanwhile_leaves_the_store(hass: HomeAssistant, folder:
     shutil.rmtree(folder)
     await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert await entry.runtime_data.vectors.store.async_collections() == {"garden": 1}
+    assert await entry.runtime_data.library.vectors.store.async_collections() == {"garden": 1}
 
 
 @pytest.mark.parametrize("kept", [[], {"documents": 5}, {"documents": ["x"], "collections": "knowledge"}])
