@@ -334,3 +334,35 @@ async def test_older_content_never_replaces_newer(hass: HomeAssistant, storage: 
     await hass.async_block_till_done()
     await file.async_close()
     assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"number": 19}
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("odd", ["half \ud83d", 2**70, nested(400), object(), {"\udc00": 1}], ids=range(5))
+async def test_a_value_that_json_cannot_hold_keeps_nothing_else_off_the_disk(
+    hass: HomeAssistant, storage: Path, odd: object
+) -> None:
+    rows: list[object] = ["first", odd]
+    file = StoredFile(hass, "test", lambda: {"rows": rows}, lambda *_: pytest.fail("the disk is all right"))
+    assert await file.async_write()
+    rows.append("last")
+    file.async_changed()
+    assert await file.async_flush()
+    first, _, last = json.loads((storage / f"{DOMAIN}.test").read_text())["data"]["rows"]
+    assert (first, last) == ("first", "last")
+
+
+async def test_a_value_that_json_cannot_hold_is_written_when_home_assistant_stops(
+    hass: HomeAssistant, storage: Path
+) -> None:
+    rows: list[object] = ["first"]
+    file = StoredFile(hass, "test", lambda: {"rows": rows}, lambda *_: pytest.fail("the disk is all right"))
+    rows.append("half \ud83d")
+    file.async_changed()
+    await hass.async_stop(force=True)
+    assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"]["rows"] == ["first", "half ?"]
