@@ -5,14 +5,16 @@ from typing import Any
 
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
+from homeassistant.helpers import entity_registry as er
 import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
+from custom_components.home_agent.services.agents import MAX_CONTEXT_ENTITIES
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import CONVERSATION_FINISHED
-from tests.house import act as call, say, set_up, state_of
+from tests.house import act as call, say, set_up, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -264,3 +266,50 @@ async def test_nothing_to_undo_is_refused_with_a_sentence(hass: HomeAssistant) -
         await call(hass, "undo")
     with pytest.raises(ServiceValidationError, match="nothing to undo"):
         await call(hass, "undo", action_id="none")
+
+
+async def test_a_disabled_agent_hides_no_other(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    second = subentry("profile", "Second", "profile-2", {"llm": "none"})
+    await set_up(hass, llm_server, more=[second])
+    disabled = er.RegistryEntryDisabler.USER
+    er.async_get(hass).async_update_entity("conversation.home_agent", disabled_by=disabled)
+    await hass.async_block_till_done()
+    assert (await call(hass, "get_profile", profile="Second"))["name"] == "Second"
+    assert (await call(hass, "process", text="turn on the bed light", profile="Second"))["success"]
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "process", text="hello", profile="Home Agent")
+    assert error.value.translation_placeholders == {"profile": "Home Agent", "profiles": "Second"}
+
+
+@pytest.mark.parametrize(
+    ("action", "data"),
+    [
+        ("process", {"text": "hello", "context_entities": ["light.*"] * (MAX_CONTEXT_ENTITIES + 1)}),
+        ("add_memory", {"content": "The guests leave late", "expires_at": "9999-12-31T23:59:59-12:00"}),
+        ("add_memory", {"content": "The guests leave early", "expires_at": "0001-01-01T00:00:00+14:00"}),
+        ("update_memory", {"memory_id": "x", "expires_at": "9999-12-31T23:59:59-12:00"}),
+        ("list_actions", {"entity_id": 3}),
+        ("list_actions", {"entity_id": None}),
+    ],
+    ids=["entities", "late", "early", "changed", "number", "nothing"],
+)
+async def test_what_no_field_takes_is_invalid(hass: HomeAssistant, action: str, data: dict[str, Any]) -> None:
+    await set_up(hass)
+    with pytest.raises(probatio.Invalid):
+        await call(hass, action, **data)
+
+
+async def test_an_error_does_not_repeat_a_long_value(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "get_profile", profile="x" * 1_000_000)
+    assert error.value.translation_placeholders is not None
+    assert len(error.value.translation_placeholders["profile"]) <= 2_001
+
+
+async def test_half_a_character_in_a_document(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    metadata = {"half \ud83d": "a \ud83d"}
+    await call(hass, "add_document", title="Pump", text="The pump runs for four hours.", metadata=metadata)
+    [entry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    assert entry.runtime_data.knowledge.added.entries["text:knowledge/Pump"].metadata == {"half ?": "a ?"}

@@ -28,6 +28,14 @@ def test_what_is_too_deep_costs_no_time(text: str) -> None:
     assert "too deeply" in told["error"] or "values" in told["error"]
 
 
+@pytest.mark.parametrize(
+    "value", ["!!timestamp soon", "!!bool maybe", "!!int ''", "!!float x", "1:" * 2_000 + "1.5"], ids=range(5)
+)
+def test_a_value_that_does_not_fit_its_tag_is_refused(value: str) -> None:
+    _, settings, [(key, _)] = from_yaml(MockConfigEntry(), f"name: Kids\ndescription: {value}\n")
+    assert (settings, key) == ({}, "import_yaml")
+
+
 def test_what_settings_look_like_is_read() -> None:
     text = "name: Kids\ncontext:\n  context_entities: [{entity_id: light.desk, attributes: [brightness]}]\n"
     name, _, problems = from_yaml(MockConfigEntry(), text)

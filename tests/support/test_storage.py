@@ -381,3 +381,35 @@ async def test_the_file_of_the_store_cannot_be_written_when_settings_change(
     hass.config_entries.async_update_entry(entry, options={"retrieval": {"collection": "our_house"}})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert len(await entry.runtime_data.library.vectors.store.async_collections()) == 1
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("odd", ["half \ud83d", 2**70, nested(400), object(), {"\udc00": 1}], ids=range(5))
+async def test_a_value_that_json_cannot_hold_keeps_nothing_else_off_the_disk(
+    hass: HomeAssistant, storage: Path, odd: object
+) -> None:
+    rows: list[object] = ["first", odd]
+    file = StoredFile(hass, "test", lambda: {"rows": rows}, lambda *_: pytest.fail("the disk is all right"))
+    assert await file.async_write()
+    rows.append("last")
+    file.async_changed()
+    assert await file.async_flush()
+    first, _, last = json.loads((storage / f"{DOMAIN}.test").read_text())["data"]["rows"]
+    assert (first, last) == ("first", "last")
+
+
+async def test_a_value_that_json_cannot_hold_is_written_when_home_assistant_stops(
+    hass: HomeAssistant, storage: Path
+) -> None:
+    rows: list[object] = ["first"]
+    file = StoredFile(hass, "test", lambda: {"rows": rows}, lambda *_: pytest.fail("the disk is all right"))
+    rows.append("half \ud83d")
+    file.async_changed()
+    await hass.async_stop(force=True)
+    assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"]["rows"] == ["first", "half ?"]

@@ -85,6 +85,16 @@ async def test_what_was_undone(hass: HomeAssistant, entry: MockConfigEntry, admi
     assert next(one for one in actions if one["words"] == "turn on the bed light")["undone"]
 
 
+@pytest.mark.parametrize("half", ["\ud83d", "\udc00 "])
+async def test_an_action_after_half_a_character(
+    hass: HomeAssistant, entry: MockConfigEntry, admin: Context, half: str
+) -> None:
+    await say(hass, "turn on the bed light", f"doorbell{half}", context=admin)
+    await say(hass, "turn on the kitchen lights", "c1", context=admin)
+    actions = json.loads(stored(hass, "journal"))["data"]["actions"]
+    assert [one["words"] for one in actions] == ["turn on the bed light", "turn on the kitchen lights"]
+
+
 async def test_an_action_of_a_model(
     hass: HomeAssistant, entry: MockConfigEntry, admin: Context, llm_server: LLMServer
 ) -> None:

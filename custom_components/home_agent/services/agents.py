@@ -36,6 +36,9 @@ from .call import (
     runtime_of,
 )
 
+MAX_CONTEXT_ENTITIES = 500
+"""Of one message: each is compared with every entity of the home."""
+
 
 def _context_entity(value: object) -> ContextEntity:
     """Return a context entity, given as an id or a pattern, or as an object with attributes."""
@@ -69,7 +72,9 @@ PROCESS_SCHEMA = probatio.Schema(
         probatio.Optional("conversation_id"): cv.string,
         probatio.Optional("profile"): cv.string,
         probatio.Optional("language"): cv.string,
-        probatio.Optional("context_entities"): probatio.All(cv.ensure_list_csv, [_context_entity]),
+        probatio.Optional("context_entities"): probatio.All(
+            cv.ensure_list_csv, probatio.Length(max=MAX_CONTEXT_ENTITIES), [_context_entity]
+        ),
         **CONFIRM_VIA,
     }
 )
@@ -320,17 +325,28 @@ def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> P
     if wanted is None and profiles:
         return runtime.registry.default
     for profile_id, profile in runtime.registry.by_id.items():
-        names = (profile_id, profile.subentry_id, profile.name.casefold(), _entity_id(hass, profile))
+        names = (profile_id, profile.subentry_id, profile.name.casefold(), _entity_id_of(hass, profile))
         if wanted is not None and (wanted in names or wanted.casefold() in names):
             return profile
     raise invalid("profile_not_found", profile=wanted or "", profiles=", ".join(item.name for item in profiles))
 
 
 def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
-    entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
-    if entity_id is None or hass.states.get(entity_id) is None:  # disabled
-        raise invalid("profile_not_found", profile=profile.name, profiles="")
+    """Return the conversation entity of a profile. Raises if it is disabled."""
+    if (entity_id := _entity_id_of(hass, profile)) is None or hass.states.get(entity_id) is None:
+        answering = [item.name for item in runtime_of(hass).profiles.values() if _answers(hass, item)]
+        raise invalid("profile_not_found", profile=profile.name, profiles=", ".join(answering))
     return entity_id
+
+
+def _answers(hass: HomeAssistant, profile: Profile) -> bool:
+    """Return whether the conversation entity of a profile is enabled."""
+    entity_id = _entity_id_of(hass, profile)
+    return entity_id is not None and hass.states.get(entity_id) is not None
+
+
+def _entity_id_of(hass: HomeAssistant, profile: Profile) -> str | None:
+    return er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
 
 
 PROCESS, CONFIRM = (probatio.All(partial(_without_pin, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA))

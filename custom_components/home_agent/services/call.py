@@ -1,6 +1,7 @@
 """Shared parts of the actions: fields, the loaded entry, the caller as a turn, errors."""
 
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from homeassistant.auth.models import User
@@ -8,6 +9,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, Supp
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import VolSchemaType
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 import probatio
 
@@ -20,6 +22,7 @@ from ..support.kept import Kept
 from ..support.localize import async_text
 from ..turn.turn import Turn, current_turn
 
+MAX_TOLD = 2_000  # characters of a value in an error: lists of agents and tools, and what was given
 CONFIRM_VIA = {probatio.Optional("confirm_via"): probatio.All(cv.ensure_list_csv, [cv.string])}
 
 
@@ -43,8 +46,17 @@ def runtime_of(hass: HomeAssistant) -> RuntimeData:
 
 
 def invalid(key: str, **placeholders: str) -> ServiceValidationError:
-    """Return the error for wrong input, with the sentence `key`."""
-    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
+    """Return the error for wrong input, with the sentence `key`; values in it are cut after `MAX_TOLD` characters."""
+    told = {name: text if len(text) <= MAX_TOLD else f"{text[:MAX_TOLD]}…" for name, text in placeholders.items()}
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=told)
+
+
+def moment(value: object) -> datetime:
+    """Return a time in UTC. Raises `probatio.Invalid` for one that has none, in the first or last hours of the calendar."""
+    try:
+        return dt_util.as_utc(cv.datetime(value))
+    except OverflowError as err:
+        raise probatio.Invalid("no time") from err
 
 
 async def async_stored(call: ServiceCall, done: JsonObjectType, kept: Kept[Any]) -> ServiceResponse:

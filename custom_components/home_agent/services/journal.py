@@ -30,7 +30,7 @@ LIST_ACTIONS_SCHEMA = probatio.Schema(
     {
         probatio.Optional("hours"): probatio.All(as_float, probatio.Range(min=0)),
         probatio.Optional("conversation_id"): cv.string,
-        probatio.Optional(ATTR_ENTITY_ID): cv.entity_ids,
+        probatio.Optional(ATTR_ENTITY_ID): probatio.All(probatio.Any(str, [str]), cv.entity_ids),
         probatio.Optional("limit", default=50): cv.positive_int,
     }
 )

@@ -15,7 +15,7 @@ from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySour
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn
-from .call import ServiceAction, async_may_see_all, async_stored, invalid, runtime_of
+from .call import ServiceAction, async_may_see_all, async_stored, invalid, moment, runtime_of
 
 HOME = "home"  # the owner of memories that are not one user's
 MAX_LISTED = 10_000  # memories of one response
@@ -55,7 +55,7 @@ ADD_MEMORY_SCHEMA = probatio.Schema(
         probatio.Optional("type", default=MemoryType.FACT.value): _MEMORY_TYPE,
         probatio.Optional("owner"): cv.string,
         probatio.Optional("importance", default=ADDED_IMPORTANCE): _SHARE,
-        probatio.Optional("expires_at"): cv.datetime,
+        probatio.Optional("expires_at"): moment,
         probatio.Optional("language"): cv.string,
     }
 )
@@ -66,7 +66,7 @@ UPDATE_MEMORY_SCHEMA = probatio.Schema(
         probatio.Optional("type"): _MEMORY_TYPE,
         probatio.Optional("owner"): cv.string,
         probatio.Optional("importance"): _SHARE,
-        probatio.Optional("expires_at"): probatio.Any(None, cv.datetime),
+        probatio.Optional("expires_at"): probatio.Any(None, moment),
     }
 )
 DELETE_MEMORY_SCHEMA = probatio.Schema(
@@ -120,9 +120,7 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
     expires_at = call.data.get("expires_at")
-    if (
-        expires_at is not None and (expires_at := dt_util.as_utc(expires_at)) <= dt_util.utcnow()
-    ):  # it would be stored, and never be told
+    if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
         raise invalid("memory_expired")
     author, taints = await memories.async_provenance(current_turn.get(None), call.context.user_id)
     [added] = await memories.async_add(
@@ -164,8 +162,7 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     if "owner" in call.data:
         changes["owner"] = await _async_owner(call, scope)
     if "expires_at" in call.data:
-        expires_at = call.data["expires_at"]
-        changes["expires_at"] = dt_util.as_utc(expires_at) if expires_at else None
+        changes["expires_at"] = call.data["expires_at"]
     memory = await memories.async_update(memory_id, **changes)
     return await async_stored(call, _memory_row(memory, await _async_names(call.hass)), memories)
 

@@ -21,7 +21,7 @@ MAX_TITLE = 200  # characters
 MAX_METADATA = 20  # values
 _TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
 _NUMBER = probatio.All(probatio.Any(int, float), probatio.Range(min=-(2**53), max=2**53))  # exact in JSON, and no NaN
-_VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500)))
+_VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500), plain_text))
 REINDEX_SCHEMA = probatio.Schema({probatio.Optional("force", default=False): cv.boolean})
 INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})
 ADD_DOCUMENT_SCHEMA = probatio.Schema(
@@ -32,7 +32,9 @@ ADD_DOCUMENT_SCHEMA = probatio.Schema(
         probatio.Optional("title", default=""): _TITLE,
         probatio.Optional("source", default=""): _TITLE,
         probatio.Optional("outside", default=False): cv.boolean,
-        probatio.Optional("metadata", default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
+        probatio.Optional("metadata", default=dict): probatio.All(
+            {probatio.All(str, plain_text): _VALUE}, probatio.Length(max=MAX_METADATA)
+        ),
     }
 )
 REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required("document"): cv.string})

@@ -161,7 +161,8 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
     try:
         _check(yaml.compose(text, Loader=_ShallowLoader), set())
         read = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as err:
+    except (yaml.YAMLError, RecursionError, ValueError, ArithmeticError, LookupError, AttributeError) as err:
+        # all but the first are what PyYAML raises for a value that does not fit its tag, as of `!!bool x`
         mark = getattr(err, "problem_mark", None)
         line = str(mark.line + 1) if mark else "?"
         problem = str(getattr(err, "problem", None) or err)

@@ -24,6 +24,7 @@ _MOMENT = re.compile(
 _DOTS = frozenset({".", ".."})
 _MAX_UNQUOTE = 5  # times; deeper than any server goes
 MAX_TOLD = 100  # characters of a refused value
+MAX_NESTING = 50  # of lists and objects in a file
 _URL_SAFE = "/?=&+%:@!$'()*,;~"
 """Not quoted in the owner's part of a URL."""
 
@@ -154,6 +155,28 @@ def _climbs(text: str) -> bool:
 def plain_text(text: str) -> str:
     """Return the text with question marks for halves of surrogate pairs, which crash ciso8601."""
     return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def storable(value: Any, depth: int = MAX_NESTING) -> Any:
+    """Return a value that a file of JSON takes.
+
+    Halves of surrogate pairs become question marks, what is nested deeper than `depth` null. Integers of 64 bits and more and what
+    has no form in JSON become text.
+    """
+    match value:
+        case str():
+            return plain_text(value)
+        case None | bool() | float():
+            return value
+        case int():
+            return value if value.bit_length() < 64 else hex(value)
+        case _ if depth == 0:
+            return None
+        case Mapping():
+            return {plain_text(str(key)): storable(item, depth - 1) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [storable(item, depth - 1) for item in value]
+    return plain_text(str(value))
 
 
 _MEDIA_TAGS = "img|image|picture|source|video|audio|track|iframe|frame|embed|object|svg|link|style|script|base|meta"

@@ -13,7 +13,7 @@ from pathlib import Path
 import re
 from shutil import copy2
 from tempfile import gettempprefix
-from typing import Any
+from typing import Any, cast
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
@@ -25,6 +25,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from .const import DOMAIN, LOGGER
+from .encoding import storable
 
 SAVE_DELAY = 10  # seconds
 BEGINNING = 512  # bytes of a file that say whose it is
@@ -96,6 +97,7 @@ class StoredFile:
         self._changes = self._written = 0
         self._is_open = True
         self._is_slow = False  # an answer waited in vain for the write that still runs
+        self._is_odd = False  # it had a value that JSON cannot hold
         self.is_usable = True
         """Whether it could be read; otherwise it is not written either."""
         self.is_failing = False
@@ -223,13 +225,17 @@ class StoredFile:
         if not self.is_usable:
             return
         changes = self._changes
-        content, before = await self._hass.async_add_executor_job(lambda: (self._content(), self._stamp()))
+        content, before = await self._hass.async_add_executor_job(lambda: (self._taken(), self._stamp()))
         stopping = self._hass.is_stopping  # the store writes it at the end then, or there is no time to look at it
         try:
             await self._store.async_save(content)
         except OSError as err:
             LOGGER.error("%s cannot be written: %s", self._store.key, err)
         failing = not stopping and not await self._async_is_written(content, before)
+        if failing and not self._is_odd and await self._hass.async_add_executor_job(_is_odd, content):
+            self._is_odd = True
+            await self._async_write()
+            return
         self._is_slow = False
         self._tell(failing)
         if not failing:
@@ -238,6 +244,11 @@ class StoredFile:
             _unwritten(self._hass).discard(self)
         elif self._is_open:
             self._write_in(RETRY_DELAY if failing else self._delay)
+
+    def _taken(self) -> Content:
+        """Return what is written now. Called in a worker thread: one value that JSON cannot hold would keep all others off the disk."""
+        content = self._content()
+        return cast(Content, storable(content)) if self._is_odd or self._hass.is_stopping else content
 
     def _tell(self, failing: bool) -> None:
         """Report that it cannot be written, or that it can again."""
@@ -317,6 +328,15 @@ class StoredFile:
             return
         LOGGER.debug("%s is not what was written: %s", self._store.key, error)
         self._give_up(Trouble.BROKEN, Path(aside).name)
+
+
+def _is_odd(content: Content) -> bool:
+    """Return whether a content has a value that JSON cannot hold. Called in a worker thread."""
+    try:
+        json_bytes(content)
+    except TypeError, ValueError, RecursionError:
+        return True
+    return False
 
 
 _UNWRITTEN: HassKey[set[StoredFile]] = HassKey("home_agent_unwritten")
