@@ -65,6 +65,22 @@ async def test_a_voice_turn_has_its_own_limit(hass: HomeAssistant, llm_server: L
     assert "after 5 seconds" in speech(await say(hass, "hello"))
 
 
+STORY = " ".join(f"In room {number} there was a light, and it was on." for number in range(150))
+
+
+@pytest.mark.parametrize(("profile", "is_whole"), [
+    ({"speech": "always"}, False), ({"speech": "always", "max_answer_tokens": 1900}, True), ({"speech": "never"}, True),
+])  # fmt: skip
+async def test_nobody_listens_to_a_very_long_answer(
+    hass: HomeAssistant, llm_server: LLMServer, profile: dict[str, Any], is_whole: bool
+) -> None:
+    await set_up(hass, llm_server, profile=profile)
+    llm_server.plan(text(STORY))
+    said = speech(await say(hass, "tell me a long story"))
+    assert (STORY in said) is is_whole
+    assert is_whole or 1500 < len(said) < 3500
+
+
 async def test_rounds_of_errors_end_as_well(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 50})
     numbers = iter(range(100))

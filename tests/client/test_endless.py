@@ -14,7 +14,7 @@ from custom_components.home_agent.client.messages import ModelReply
 from custom_components.home_agent.client.stream import MAX_TEXT, repeats_itself
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMEndlessError
-from tests.llm_server import LLMServer, Piece, delta, endless, text, tool_call
+from tests.llm_server import LLMServer, Piece, chunks, delta, endless, text, tool_call
 from tests.tools.custom.rest_server import RestServer
 from tests.tools.mcp.hostile import stream
 
@@ -105,6 +105,25 @@ async def test_a_repeating_answer_is_ended(make_client: MakeClient, llm_server: 
     assert reply.finish_reason == "repeats"
     assert len(heard) < 1000
     assert await left(llm_server)
+
+
+async def test_a_repeating_call_is_ended(make_client: MakeClient, llm_server: LLMServer) -> None:
+    begun = argument(name="f", arguments='{"ids": [')
+    llm_server.plan(endless(begun, *[argument(arguments='"light.bed_light", ')] * 500))
+    reply = ModelReply()
+    deltas = await ask(make_client(), reply=reply)
+    assert reply.finish_reason == "repeats"
+    assert not [item for item in deltas if item.get("tool_calls")]
+    assert await left(llm_server)
+
+
+async def test_a_call_with_a_long_list_is_no_loop(make_client: MakeClient, llm_server: LLMServer) -> None:
+    lights = [f"light.room_{number}" for number in range(200)]
+    pieces = [argument(arguments=f'"{light}", ') for light in lights[:-1]]
+    begun, last = argument(name="f", arguments='{"ids": ['), argument(arguments=f'"{lights[-1]}"]}}')
+    llm_server.plan(chunks(begun, *pieces, last, ending=True))
+    [calls] = [item["tool_calls"] for item in await ask(make_client()) if "tool_calls" in item]
+    assert calls[0].tool_args == {"ids": lights}
 
 
 async def left(server: LLMServer) -> bool:

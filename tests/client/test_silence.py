@@ -83,6 +83,43 @@ async def test_an_answer_that_grows_slowly_is_heard(
     assert said(await ask(make_client(idle_timeout=LIMIT))).endswith("Yes.")
 
 
+HELD = (*[item for _ in range(9) for item in (delta(content="word "), 0.001)], 30.0)
+"""An answer that stops: llama.cpp says nothing more once a brace might begin a tool call, and a small model never ends it."""
+
+
+async def test_an_answer_that_is_held_back_is_given_up(make_client: MakeClient, llm_server: LLMServer) -> None:
+    llm_server.plan(Reply(pieces=HELD, ending=False))
+    assert await times_out(make_client(idle_timeout=2, remote=False)) < 1.5
+    async with asyncio.timeout(5):
+        while not llm_server.disconnects:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_long_call_of_a_slow_server_is_waited_for(
+    make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_completions, "MAX_SILENCE", 10.0)
+    words = [item for _ in range(4) for item in (delta(content="word "), 0.05)]
+    llm_server.plan(chunks(*words, 1.2, delta(content="Yes."), ending=True))
+    assert said(await ask(make_client(idle_timeout=2, remote=False))).endswith("Yes.")
+
+
+async def test_a_server_outside_may_think_in_the_middle(
+    make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_completions, "MAX_SILENCE", 10.0)
+    llm_server.plan(chunks(*[delta(content="Well. ")] * 5, 1.0, delta(content="Yes."), ending=True))
+    assert said(await ask(make_client(idle_timeout=2, remote=True))).endswith("Yes.")
+
+
+async def test_who_has_set_a_long_silence_waits_longer(
+    make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_completions, "MAX_SILENCE", 10.0)
+    llm_server.plan(chunks(*[delta(content="Well. ")] * 5, 1.0, delta(content="Yes."), ending=True))
+    assert said(await ask(make_client(idle_timeout=8, remote=False))).endswith("Yes.")
+
+
 type Serve = Callable[[bytes, bytes], object]
 
 

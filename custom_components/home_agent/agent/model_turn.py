@@ -34,7 +34,7 @@ from ..policy.channels import async_put
 from ..policy.questions import async_states
 from ..policy.tool import HomeAgentTool
 from ..prompt.request import DEFAULT_ANSWER_TOKENS, Gathering, RequestBuilder, Share
-from ..settings.profile import AUTO
+from ..settings.profile import AUTO, BUILT_IN
 from ..speech import speakable
 from ..support import errors
 from ..support.const import DOMAIN, LOGGER
@@ -54,6 +54,7 @@ MORE_REQUESTS = (
 )
 LOOPED = "answer_repeats"
 READ_WAIT = 300.0  # seconds without a word after which a turn in text ends
+SPOKEN_TOKENS = 600  # of an answer by voice: about three minutes
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 LESS = 0.7  # of a task that was too long, sent again
 
@@ -169,7 +170,7 @@ class Agent:
                 response_format=self.response_format,
                 stream=turn.profile.streaming,
                 cache_key=f"{turn.profile.subentry_id}{turn.extension}",
-                max_text=turn.profile.max_answer_tokens if manner.in_words else None,
+                max_text=self._most_text if manner.in_words else None,
                 patience=manner.patience,
                 retries=manner.tries > 1,
             )
@@ -196,6 +197,12 @@ class Agent:
                 question = await async_text(self.chat_log.hass, turn.speaks, "confirm_only_this", question=question)
             await self._async_say(question)
         return log.unresponded_tool_results
+
+    @property
+    def _most_text(self) -> int:
+        """How many tokens of text an answer may have: by voice fewer, unless the owner has set how many."""
+        most = self.turn.profile.max_answer_tokens
+        return SPOKEN_TOKENS if self.turn.spoken and most == BUILT_IN["max_answer_tokens"] else most
 
     @property
     def _requests_left(self) -> int:

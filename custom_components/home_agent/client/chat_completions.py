@@ -48,6 +48,8 @@ MAX_SECONDS = 1800.0  # of one answer, even if it is sent all the time
 MAX_SILENCE = (
     300.0  # seconds in which bytes may arrive that say nothing: servers send comments while a request waits there
 )
+HELD_TOKENS = 300  # of a long tool call, which a server may hold back until it is whole
+LEAST_PIECES = 2  # of an answer, until its pace is known
 MAX_LIST = 8 * 2**20  # bytes of a list of models
 MAX_LIST_SECONDS = 60.0
 LOADING_PAUSE, LONGEST_LOADING_PAUSE = 0.5, 5.0
@@ -383,13 +385,23 @@ class ChatCompletionsClient:
     async def _in_time(
         self, chunks: AsyncGenerator[dict[str, Any]], answer: DeltaStream
     ) -> AsyncGenerator[dict[str, Any]]:
-        """Pass chunks on. Raises `LLMTimeoutError` if the answer does not grow for `MAX_SILENCE`, or a longer `idle_timeout`."""
-        clock, heard = asyncio.get_running_loop().time, -1
+        """Pass chunks on. Raises `LLMTimeoutError` if the answer does not grow for `MAX_SILENCE`, or a longer `idle_timeout`.
+
+        Once an answer of a server at home has begun, it may stop for a quarter of `idle_timeout` and the time of `HELD_TOKENS` at its
+        own pace: servers hold back what may become a tool call, and a small model may never end one.
+        """
+        clock, heard, pieces, began = asyncio.get_running_loop().time, -1, 0, 0.0
         patience = max(MAX_SILENCE, self.config.idle_timeout)
         async with aclosing(chunks):
             while True:
                 if answer.length > heard:
-                    heard, ends = answer.length, clock() + patience
+                    heard, now = answer.length, clock()
+                    ends = now + patience
+                    pieces += heard > 0
+                    began = began if pieces > 1 else now  # the wait for the first one is no pace
+                    if pieces >= LEAST_PIECES and not self.config.remote:
+                        held = HELD_TOKENS * (now - began) / (pieces - 1)
+                        ends = now + min(patience, self.config.idle_timeout / 4 + held)
                 try:
                     async with asyncio.timeout_at(ends):
                         chunk = await anext(chunks, None)

@@ -230,6 +230,7 @@ class ToolCallAssembler:
 
     calls: list[_Call] = field(default_factory=list)
     length: int = 0
+    _looked_at: int = 0
 
     def feed(self, fragments: object) -> None:
         """Take the `tool_calls` of a delta; what is malformed is ignored."""
@@ -257,6 +258,13 @@ class ToolCallAssembler:
             call.name = call.name or name
             call.arguments += arguments
             self.length += len(arguments) + len(name) + len(call_id)
+
+    def is_endless(self) -> bool:
+        """Return whether the newest call repeats itself; looked at every `LOOK_EVERY` characters."""
+        if self.length - self._looked_at < LOOK_EVERY:
+            return False
+        self._looked_at = self.length
+        return repeats_itself(self.calls[-1].arguments[-_TAIL:])
 
     def finish(self, *, complete: bool = True) -> list[llm.ToolInput]:
         """Return the calls; with `complete` false only those with complete arguments."""
@@ -379,13 +387,18 @@ class DeltaStream:
                 if ending.unseen >= ending.step and not ending.reason:
                     deltas[place] = ending.look(item)
         if fragments := delta.get("tool_calls"):
-            self._calls.feed(fragments)
-            if self._calls.length > MAX_ARGUMENTS or len(self._calls.calls) > MAX_CALLS:
-                raise self._errors.endless()
+            self._feed_calls(fragments)
         if deltas and not self._any_delta:
             self._any_delta = True
             deltas.insert(0, {"role": "assistant"})
         return deltas
+
+    def _feed_calls(self, fragments: object) -> None:
+        self._calls.feed(fragments)
+        if self._calls.is_endless() and not self._ending.reason:
+            self._ending.reason = REPEATS
+        if self._calls.length > MAX_ARGUMENTS or len(self._calls.calls) > MAX_CALLS:
+            raise self._errors.endless()
 
     def _parts(self, content: object) -> list[Delta]:
         """Return thinking and text of content that is a list of parts, as Mistral sends it."""

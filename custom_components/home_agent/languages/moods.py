@@ -6,7 +6,7 @@ A remark asks for nothing, and a complaint for the opposite of what it names.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 import re
 
 from ..support.text import MAX_TEXT, fold, spoken_words, words_of
@@ -54,6 +54,7 @@ class Mood:
     """Whether nothing in it denies, asks, sets a condition or names another time."""
 
 
+@lru_cache(maxsize=4)  # several readers ask for one sentence
 def mood_of(text: str, language: str) -> Mood | None:
     """Return what a sentence says of a quality; None if it says nothing of one, gives an order, or asks a question."""
     code = code_of(language)

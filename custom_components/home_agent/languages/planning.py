@@ -86,8 +86,10 @@ def _cancelled(text: str, code: str) -> Planning | None:
 
 
 def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
-    rest, said = list(words), set[str]()
+    rest, said, known = list(words), set[str](), frozenset(words)
     for phrase, names in _planning_phrases(code):
+        if not known.issuperset(phrase):  # most phrases: none of their places is looked at
+            continue
         at = 0
         while at <= len(rest) - len(phrase):
             if tuple(rest[at : at + len(phrase)]) == phrase:

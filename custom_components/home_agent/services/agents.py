@@ -234,10 +234,9 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
     profile = _profile(call.hass, runtime, call.data.get("profile"))
     turn = await async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
     llm_context = llm_context_of(turn)
-    tools = [
-        *await runtime.tools.async_tools(profile, llm_context),
-        *await runtime.extensions.async_tools(profile, llm_context),
-    ]
+    tools = list(await runtime.tools.async_tools(profile, llm_context))
+    if call.data["tool_name"] not in {tool.name for tool in tools}:  # only then: extensions take time in a large home
+        tools += await runtime.extensions.async_tools(profile, llm_context)
     if call.data["tool_name"] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
         raise invalid("tool_not_found", tool=call.data["tool_name"], tools=names)

@@ -229,7 +229,7 @@ class Profile:
 
     streaming: bool = _switch(True, FormSection.ANSWERS)
     max_answer_tokens: int = _number(2000, FormSection.ANSWERS, 50, 100_000)
-    """Of the text of one answer, without thinking; a longer one ends after a sentence."""
+    """Of the text of one answer, without thinking; a longer one ends after a sentence. As the default stands, 600 by voice."""
     spoken_wait: int = _number(60, FormSection.ANSWERS, 5, 600, "s")
     """Seconds without a word after which a turn by voice ends."""
     speech: str = _choice(FormSection.ANSWERS, "auto", "always", "never")

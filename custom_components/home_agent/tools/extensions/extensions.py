@@ -345,8 +345,12 @@ class Extensions:
         return written | {tool.name for registered in self._registered for tool in registered.tools}
 
     async def async_check(self) -> list[RefusedExtension]:
-        """Return the refused extensions, and update their issues."""
-        _, refused = await self._async_all(Profile(), NO_USER)
+        """Return the refused extensions, and update their issues.
+
+        Those that are shipped are not looked at: only tests can find a fault in them, and for their tools Home Assistant would write
+        down the whole home, in one go.
+        """
+        _, refused = await self._async_all(Profile(), NO_USER, shipped=False)
         return refused
 
     async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[Extension]:
@@ -386,12 +390,12 @@ class Extensions:
         return known[1]
 
     async def _async_all(
-        self, profile: Profile, llm_context: llm.LLMContext
+        self, profile: Profile, llm_context: llm.LLMContext, *, shipped: bool = True
     ) -> tuple[dict[str, Extension], list[RefusedExtension]]:
         """Return all extensions by domain, and the refused ones; update their issues."""
         found: dict[str, Extension] = {}
         refused = list(self._unreadable)
-        async for name, source, made in self._async_each(profile, llm_context):
+        async for name, source, made in self._async_each(profile, llm_context, shipped=shipped):
             domain = domain_of(name)
             if not isinstance(made, ExtensionError) and (first := found.get(domain)) is not None:
                 if source is ExtensionSource.SHIPPED:  # the owner's replaces it
@@ -415,7 +419,7 @@ class Extensions:
         return found, refused
 
     async def _async_each(
-        self, profile: Profile, llm_context: llm.LLMContext
+        self, profile: Profile, llm_context: llm.LLMContext, *, shipped: bool
     ) -> AsyncIterator[tuple[str, ExtensionSource, Extension | ExtensionError]]:
         """Yield name, source and extension, or its error, in order of precedence."""
         made: Extension | ExtensionError
@@ -433,7 +437,7 @@ class Extensions:
         for registered in list(self._registered):
             yield registered.name, ExtensionSource.INTEGRATION, await self._async_registered(registered)
         for source, written in list(self._written):
-            if source is ExtensionSource.SHIPPED:
+            if shipped and source is ExtensionSource.SHIPPED:
                 yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
 
     async def _async_written(
