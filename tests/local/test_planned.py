@@ -4,7 +4,8 @@ from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.languages.planning import PlanningKind, planning_of, put_off_in
+from custom_components.home_agent.languages.later import without_times
+from custom_components.home_agent.languages.planning import PlanningKind, planning_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 
@@ -253,18 +254,6 @@ async def test_soon_is_no_time(hass: HomeAssistant, said: str, language: str) ->
     assert not _waiting(hass)
 
 
-@pytest.mark.parametrize(("said", "answer"), [
-    ("turn on the bed light soon", "Please tell me in how many minutes."),
-    ("at 9 pm turn on the bed light", "I can't do that at a set time yet."),
-    ("turn on the bed light at half past nine", "I can't do that at a set time yet."),
-    ("turn on the bed light tomorrow", "I can't do that at a set time yet."),
-])  # fmt: skip
-async def test_what_is_missing_is_said(hass: HomeAssistant, said: str, answer: str) -> None:
-    await set_up(hass)
-    assert speech(await say(hass, said)) == answer
-    assert state_of(hass, "light.bed_light") == "off"
-
-
 async def test_right_now_is_now(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "mach jetzt gleich Bed Light an", language="de")
@@ -287,7 +276,7 @@ def test_words_of_each_language(code: str, said: str, kind: PlanningKind) -> Non
 
 
 def test_without_its_time_a_command_is_left() -> None:
-    assert [one.text for one in put_off_in("turn on the light at 9 pm", "en")] == ["turn on the light"]
+    assert without_times("turn on the light at 9 pm", "en") == "turn on the light"
 
 
 @pytest.mark.parametrize(

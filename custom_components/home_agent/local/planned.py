@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..languages.data import data_of
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of, put_off_in
+from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of
 from ..languages.vocabulary import keys_of
 from ..policy.intents import Recognised
 from ..support.const import DOMAIN
@@ -24,7 +24,6 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn, zone_of_turn
-from .parts import understand
 from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
 
 PLANNED: HassKey[dict[str, Planned]] = HassKey(f"{DOMAIN}_planned")
@@ -95,17 +94,6 @@ async def answer_not_planned(sentence: Sentence) -> Result:
         return NotMine()
     waiting = _visible(sentence.hass, sentence.turn)
     return await _async_told(sentence, "planned_which" if waiting else "planned_nothing", waiting)
-
-
-async def answer_when(sentence: Sentence) -> Result:
-    """Ask when a command is to be done that says only that it is for later, and say that times of day are not known."""
-    for put_off in put_off_in(sentence.turn.text, sentence.language.code):
-        now = sentence.saying(put_off.text)
-        if (await sentence.means.brain.async_read(understand, now)).wishes:
-            key = "local_no_times" if put_off.is_clock else "local_when"
-            text = await async_text(sentence.hass, sentence.turn.language, key)
-            return Done(said=spoken(sentence.turn, text))
-    return NotMine()
 
 
 def _timers(hass: HomeAssistant) -> list[TimerInfo]:

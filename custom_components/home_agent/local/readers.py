@@ -8,10 +8,11 @@ from ..turn.turn import Answer
 from .frames import answer_by_brain
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
+from .later import answer_when
 from .learned import async_answer_learned
 from .lists import add_items, read_list
 from .moods import answer_mood, answer_wish
-from .planned import answer_not_planned, answer_planned, answer_when
+from .planned import answer_not_planned, answer_planned
 from .questions import answer_question
 from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
