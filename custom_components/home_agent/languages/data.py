@@ -288,6 +288,7 @@ class LanguageData:
     wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    several: Mapping[str, Sequence[str]] = field(default_factory=dict)
     repeats: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hesitations: Sequence[str] = ()
     pin_words: Sequence[str] = ()
