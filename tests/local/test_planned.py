@@ -317,3 +317,42 @@ async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
     await say(hass, "what did you plan?", first.conversation_id)
     await say(hass, "cancel that", first.conversation_id)
     assert not _waiting(hass)
+
+
+@pytest.mark.parametrize(("answer", "left"), [
+    ("the first one", ["turn off the kitchen lights"]), ("the second", ["turn on the bed light"]), ("the bed light", ["turn off the kitchen lights"]),
+    ("the kitchen one please", ["turn on the bed light"]), ("both", []), ("none", None), ("neither of them", None), ("no", None),
+    ("turn on the ceiling lights", None), ("not the kitchen lights", None),
+])  # fmt: skip
+async def test_which_one_is_answered_by_the_next_sentence(
+    hass: HomeAssistant, answer: str, left: list[str] | None
+) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, LATER, context=anna)
+    await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
+    asked = await say(hass, "cancel that", context=anna)
+    assert speech(asked).startswith("Which one should I cancel?")
+    await say(hass, answer, asked.conversation_id, context=anna)
+    assert _waiting(hass) == (["turn on the bed light", "turn off the kitchen lights"] if left is None else left)
+
+
+async def test_only_the_next_sentence_answers_and_only_the_asked_person(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    anna, ben = person(hass, "Anna"), person(hass, "Ben")
+    await say(hass, LATER, context=anna)
+    await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
+    asked = await say(hass, "cancel that", context=anna)
+    await say(hass, "the first one", asked.conversation_id, context=ben)
+    await say(hass, "what time is it", asked.conversation_id, context=anna)
+    await say(hass, "the first one", asked.conversation_id, context=anna)
+    assert len(_waiting(hass)) == 2
+
+
+@pytest.mark.parametrize("said", ["no, thank you", "no thank you very much"])
+async def test_a_courteous_no_cancels_nothing(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    first = await say(hass, LATER, context=anna)
+    await say(hass, said, first.conversation_id, context=anna)
+    assert len(_waiting(hass)) == 1

@@ -203,9 +203,9 @@ def _repeated_at(
     if (
         (number := words.numbers.get(key, -1)) in range(2, 10)
         and keys[place + 1 : place + 2]
-        and (digit := words.several.get(keys[place + 1])) is not None
+        and (counted := words.several.get(keys[place + 1])) is not None
     ):
-        return 2, [digit] * number
+        return 2, [counted] * number
     return 0, []
 
 
