@@ -150,3 +150,12 @@ def test_digits_are_masked_by_length_not_by_value(text: str, at_least: int, mask
 ])  # fmt: skip
 def test_a_yes_may_repeat_the_question(text: str, language: str, about: str, kind: ReplyKind) -> None:
     assert read_answer(text, language, about=about, name="Front Door" if about else "").kind is kind
+
+
+@pytest.mark.parametrize(("code", "said", "digits"), [
+    ("en", "one three two fours", "1344"), ("en", "four nines", "9999"), ("de", "vier und drei Neunen", "4999"),
+    ("es", "cuatro y tres nueves", "4999"), ("fr", "cinq et trois zéros", "5000"), ("it", "tre e tre zeri", "3000"),
+    ("nl", "vier negens", "9999"), ("pl", "dwie siódemki i dwa zera", "7700"), ("pl", "podwójna dziewiątka trzy jeden", "9931"),
+])  # fmt: skip
+def test_a_digit_may_be_counted(code: str, said: str, digits: str) -> None:
+    assert read_answer(said, code, with_pin=True).digits == digits

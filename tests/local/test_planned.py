@@ -4,7 +4,8 @@ from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.languages.planning import PlanningKind, planning_of, put_off_in
+from custom_components.home_agent.languages.later import without_times
+from custom_components.home_agent.languages.planning import PlanningKind, planning_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 
@@ -253,18 +254,6 @@ async def test_soon_is_no_time(hass: HomeAssistant, said: str, language: str) ->
     assert not _waiting(hass)
 
 
-@pytest.mark.parametrize(("said", "answer"), [
-    ("turn on the bed light soon", "Please tell me in how many minutes."),
-    ("at 9 pm turn on the bed light", "I can't do that at a set time yet."),
-    ("turn on the bed light at half past nine", "I can't do that at a set time yet."),
-    ("turn on the bed light tomorrow", "I can't do that at a set time yet."),
-])  # fmt: skip
-async def test_what_is_missing_is_said(hass: HomeAssistant, said: str, answer: str) -> None:
-    await set_up(hass)
-    assert speech(await say(hass, said)) == answer
-    assert state_of(hass, "light.bed_light") == "off"
-
-
 async def test_right_now_is_now(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "mach jetzt gleich Bed Light an", language="de")
@@ -287,7 +276,7 @@ def test_words_of_each_language(code: str, said: str, kind: PlanningKind) -> Non
 
 
 def test_without_its_time_a_command_is_left() -> None:
-    assert [one.text for one in put_off_in("turn on the light at 9 pm", "en")] == ["turn on the light"]
+    assert without_times("turn on the light at 9 pm", "en") == "turn on the light"
 
 
 @pytest.mark.parametrize(
@@ -328,3 +317,42 @@ async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
     await say(hass, "what did you plan?", first.conversation_id)
     await say(hass, "cancel that", first.conversation_id)
     assert not _waiting(hass)
+
+
+@pytest.mark.parametrize(("answer", "left"), [
+    ("the first one", ["turn off the kitchen lights"]), ("the second", ["turn on the bed light"]), ("the bed light", ["turn off the kitchen lights"]),
+    ("the kitchen one please", ["turn on the bed light"]), ("both", []), ("none", None), ("neither of them", None), ("no", None),
+    ("turn on the ceiling lights", None), ("not the kitchen lights", None),
+])  # fmt: skip
+async def test_which_one_is_answered_by_the_next_sentence(
+    hass: HomeAssistant, answer: str, left: list[str] | None
+) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, LATER, context=anna)
+    await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
+    asked = await say(hass, "cancel that", context=anna)
+    assert speech(asked).startswith("Which one should I cancel?")
+    await say(hass, answer, asked.conversation_id, context=anna)
+    assert _waiting(hass) == (["turn on the bed light", "turn off the kitchen lights"] if left is None else left)
+
+
+async def test_only_the_next_sentence_answers_and_only_the_asked_person(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    anna, ben = person(hass, "Anna"), person(hass, "Ben")
+    await say(hass, LATER, context=anna)
+    await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
+    asked = await say(hass, "cancel that", context=anna)
+    await say(hass, "the first one", asked.conversation_id, context=ben)
+    await say(hass, "what time is it", asked.conversation_id, context=anna)
+    await say(hass, "the first one", asked.conversation_id, context=anna)
+    assert len(_waiting(hass)) == 2
+
+
+@pytest.mark.parametrize("said", ["no, thank you", "no thank you very much"])
+async def test_a_courteous_no_cancels_nothing(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    first = await say(hass, LATER, context=anna)
+    await say(hass, said, first.conversation_id, context=anna)
+    assert len(_waiting(hass)) == 1

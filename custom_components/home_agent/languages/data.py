@@ -145,11 +145,23 @@ class ListWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanningWords:
-    """How commands for later are spoken of; `vague`, `clock`, `lists` and those of `minutes` are regular expressions."""
+class LaterWords:
+    """What says that something is not for now; regular expressions, `<name>` stands for one of `parts`."""
 
+    parts: Mapping[str, str] = field(default_factory=dict)
     vague: Sequence[str] = ()
+    span: Sequence[str] = ()
     clock: Sequence[str] = ()
+    day: Sequence[str] = ()
+    lasting: Sequence[str] = ()
+    repeated: Sequence[str] = ()
+    events: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningWords:
+    """How commands for later are spoken of; `lists` and those of `minutes` are regular expressions."""
+
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
     drops: Sequence[str] = ()
@@ -276,6 +288,7 @@ class LanguageData:
     wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    several: Mapping[str, Sequence[str]] = field(default_factory=dict)
     repeats: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hesitations: Sequence[str] = ()
     pin_words: Sequence[str] = ()
@@ -313,6 +326,7 @@ class LanguageData:
     times: Mapping[str, Any] = field(default_factory=dict)
     questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
+    later: LaterWords = LaterWords()
     planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
     moods: MoodWords = MoodWords()

@@ -40,8 +40,8 @@ class _Words:
     """What numbers and repeats begin with, of every length: any other word is none."""
     repeats: Mapping[str, int]
     """What says how often the next digit is: "double" is 2; words written together."""
-    zeros: frozenset[str]
-    """What says with a number before it how often 0 is said: "two zeros"."""
+    several: Mapping[str, str]
+    """The digit of a word that says with a number before it how often it comes: "two zeros", "three nines"."""
     beside: frozenset[str]
     """What may stand between digits, and around them: "and", "wait"."""
     articles: frozenset[str]
@@ -57,8 +57,11 @@ def _words_of(code: str) -> _Words:
         for count, words in data.repeats.items()
         for word in words
     }
-    zeros = frozenset(word for word, count in repeats.items() if not count)
-    numbers = {**numbers, **dict.fromkeys(zeros, 0)}
+    several = dict.fromkeys((word for word, count in repeats.items() if not count), "0")
+    several |= {
+        letters(word): digit for data in reversed(listed) for digit, words in data.several.items() for word in words
+    }
+    numbers = {**{word: int(digit) for word, digit in several.items()}, **numbers}
     repeats = {word: count for word, count in repeats.items() if count}
     beside = {
         letters(word)
@@ -70,7 +73,7 @@ def _words_of(code: str) -> _Words:
         numbers=numbers,
         starts=frozenset(word[:end] for word in (*numbers, *repeats) for end in range(1, len(word) + 1)),
         repeats=repeats,
-        zeros=zeros,
+        several=several,
         beside=frozenset(beside) - {""},
         articles=frozenset(letters(word) for data in listed for word in data.pin_words),
     )
@@ -200,9 +203,9 @@ def _repeated_at(
     if (
         (number := words.numbers.get(key, -1)) in range(2, 10)
         and keys[place + 1 : place + 2]
-        and keys[place + 1] in words.zeros
+        and (counted := words.several.get(keys[place + 1])) is not None
     ):
-        return 2, ["0"] * number
+        return 2, [counted] * number
     return 0, []
 
 

@@ -14,6 +14,7 @@ import re
 from ..support.text import MAX_TEXT, runs, spoken_words
 from .data import ENGLISH, base_of, code_of, data_of, letters, number_words
 from .digits import PART, digit_runs
+from .later import is_put_off
 
 MAX_UNDO = 500  # characters; a longer text says something else
 MAX_TAUGHT = 200  # characters of a sentence that gives a name
@@ -114,6 +115,12 @@ def says_more(text: str, language: str) -> bool:
     )
 
 
+def speaks_of_home(text: str, language: str) -> bool:
+    """Return whether a text has a word for what is done in a home, or for what it is done to."""
+    words, code = set(spoken_words(text)), code_of(language)
+    return not words.isdisjoint(_vocabulary(code)) or not words.isdisjoint(_phrases_of(code).orders)
+
+
 @cache
 def _vocabulary(code: str) -> frozenset[str]:
     """Return the words for what is done in a home, and to what."""
@@ -141,7 +148,13 @@ def is_altered(text: str, language: str, understood: Iterable[str], *, asks: boo
     said = text[:MAX_TEXT].strip().casefold()
     if not asks and at_start.match(said):
         return True
-    return anywhere.search(_blanked(said, understood)) is not None
+    named = tuple(understood)
+    return anywhere.search(_blanked(said, named)) is not None or is_put_off(said, language, named)
+
+
+def begins_otherwise(text: str, language: str) -> bool:
+    """Return whether a text begins as a question or a report, and not as a command."""
+    return _altering(code_of(language))[1].match(text[:MAX_TEXT].strip().casefold()) is not None
 
 
 def _blanked(said: str, values: Iterable[str]) -> str:

@@ -1,6 +1,5 @@
-"""Commands for later as people speak of them: when, what is waiting, and that it is not to be done any more."""
+"""Commands for later as people speak of them: what is waiting, and that it is not to be done any more."""
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -8,6 +7,7 @@ import re
 
 from ..support.text import MAX_TEXT, words_of
 from .data import ENGLISH, code_of, data_of
+from .later import LaterKind, without_times
 from .phrases import is_asking
 
 
@@ -29,15 +29,6 @@ class Planning:
     is_needless: bool = False  # whether it only denies a wish; what is named has to be the command as it was said
     words: tuple[str, ...] = ()
     """The folded words for what is to be cancelled; empty for the last one."""
-
-
-@dataclass(frozen=True, slots=True)
-class PutOff:
-    """A sentence without the words that say when."""
-
-    text: str
-    is_clock: bool  # whether they name a time of day, or a day
-    when: str  # these words
 
 
 def planning_of(text: str, language: str) -> Planning | None:
@@ -79,7 +70,7 @@ def _keeps(text: str, rest: tuple[str, ...], code: str) -> bool:
 
 
 def _cancelled(text: str, code: str) -> Planning | None:
-    timeless = _read_cancelling(words_of(_without_clock(text, code)), code)
+    timeless = _read_cancelling(words_of(without_times(text, code, LaterKind.CLOCK, LaterKind.DAY)), code)
     if timeless is not None and timeless.is_needless:
         return None if is_asking(text, code) else timeless
     return _read_cancelling(words_of(text), code)
@@ -110,12 +101,6 @@ def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
     )
 
 
-def _without_clock(text: str, code: str) -> str:
-    for pattern, is_clock in _times(code):
-        text = pattern.sub(" ", text) if is_clock else text
-    return text
-
-
 @cache
 def _planning_phrases(code: str) -> tuple[tuple[tuple[str, ...], frozenset[str]], ...]:
     """Return the phrases of a language, the longest first, each with the names of the lists that it is in."""
@@ -130,44 +115,3 @@ def _planning_phrases(code: str) -> tuple[tuple[tuple[str, ...], frozenset[str]]
             names.setdefault(phrase, set()).add(name)
     longest = sorted(names.items(), key=lambda one: len(one[0]), reverse=True)
     return tuple((phrase, frozenset(each)) for phrase, each in longest)
-
-
-def in_minutes(text: str, language: str) -> str:
-    """Return a text with its spans of time as Home Assistant's sentences say them: "in half an hour" is "in 30 minutes"."""
-    if len(text) > MAX_TEXT:
-        return text
-    for pattern, span in _spans(code_of(language)):
-        text = pattern.sub(span, text)
-    return text
-
-
-@cache
-def _spans(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    listed = [(pattern, span) for span, patterns in data_of(code).planning.minutes.items() for pattern in patterns]
-    longest = sorted(listed, key=lambda one: len(one[0]), reverse=True)
-    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), span) for one, span in longest)
-
-
-def put_off_in(text: str, language: str) -> Iterator[PutOff]:
-    """Yield a sentence without what says that it is for some time later."""
-    if len(text) > MAX_TEXT:
-        return
-    for pattern, is_clock in _times(code_of(language)):
-        if (found := pattern.search(text)) is not None:
-            yield PutOff(
-                " ".join(f"{text[: found.start()]} {text[found.end() :]}".strip(" ,").split()), is_clock, found[0]
-            )
-
-
-def is_put_off(text: str, language: str, named: Collection[str] = ()) -> bool:
-    """Return whether a text says that it is for later and not when, other than in a name."""
-    found = (one.when.casefold() for one in put_off_in(text, language) if not one.is_clock)
-    return any(not any(when in name.casefold() for name in named) for when in found)
-
-
-@cache
-def _times(code: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
-    words = data_of(code).planning
-    vague = sorted(words.vague, key=len, reverse=True)
-    listed = [*((pattern, True) for pattern in words.clock), *((pattern, False) for pattern in vague)]
-    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), is_clock) for one, is_clock in listed)

@@ -18,9 +18,9 @@ import probatio
 
 from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
+from ..languages.later import in_minutes, span_at_ends
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_altered, is_asking, is_order, is_question
-from ..languages.planning import in_minutes, is_put_off
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -49,6 +49,7 @@ from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
 from .coverage import LeftOut
+from .later import puts_off
 from .planned import note_planned
 from .refusals import async_name_reason
 from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, leave_for_later, speech_of, spoken
@@ -342,6 +343,8 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
             ruling, response = await _async_handle_intents(sentence, asks_later=asks_later, cleared=command)
             leave_for_later(sentence.hass, sentence.turn, command)
             note_planned(sentence, command)
+            if response is not None and response.error_code is None:  # Home Assistant does not say what it will do
+                response.async_set_speech(f"{speech_of(response).rstrip(' .')}: {command}")
     result: Result = NotMine()
     if isinstance(ruling, Allowed):
         result = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
@@ -367,13 +370,20 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
 
 
 async def _async_in_minutes(sentence: Sentence) -> Sentence:
-    """Return a sentence with "in half an hour" as Home Assistant's sentences know it; as it is if the owner wrote it so."""
-    text = in_minutes(sentence.turn.text, sentence.language.code)
-    if text == sentence.turn.text:
+    """Return a sentence with "in half an hour" as and where Home Assistant's sentences know it; as it is if the owner wrote it so."""
+    code, agent = sentence.language.code, sentence.agent
+    text = in_minutes(sentence.turn.text, code)
+    moved = [*span_at_ends(text, code)]
+    if text == sentence.turn.text and not moved:
         return sentence
-    result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
-    is_custom = result is not None and bool((result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
-    return sentence if is_custom else sentence.saying(text)
+    result = await agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
+    if result is not None and (result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE):
+        return sentence
+    for each in (text, *moved):
+        result = await agent.async_recognize_intent(replace(sentence.user_input, text=each), strict_intents_only=True)
+        if result is not None and result.intent.name in TIMERS and COMMAND in result.entities:
+            return sentence.saying(each)
+    return sentence.saying(text)
 
 
 async def _async_handle_intents(
@@ -391,7 +401,7 @@ async def _async_handle_intents(
         only_asks = name not in CHANGES_NOTHING and is_question(turn.text, turn.language, said)  # "kettle on?"
         is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
         is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
-        is_told |= name not in CHANGES_NOTHING and name not in TIMERS and is_put_off(turn.text, turn.language, said)
+        is_told |= name not in CHANGES_NOTHING and name not in TIMERS and puts_off(sentence, result)
         if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
             rulings.append(NotMine(asks_later=waits))
             return True

@@ -20,6 +20,7 @@ from ..home.domains import domains_where
 from ..languages.data import data_of
 from ..languages.moods import Mood, MoodKind, mood_of
 from ..languages.reasons import reasons_in
+from ..languages.remarks import tells
 from ..policy.confirmation import NeedsConfirmation
 from ..support.localize import async_text
 from ..support.text import words_of
@@ -62,6 +63,15 @@ async def answer_mood(sentence: Sentence) -> Result:
             return result
     elif sentence.stage is Stage.NO_MODEL and mood.is_plain:
         return Done(said=spoken(sentence.turn, await _async_say(sentence, "local_remark")))
+    return NotMine(is_talk=True)
+
+
+async def answer_remark(sentence: Sentence) -> Result:
+    """Leave what only tells how something is to a model, or answer it with nothing done."""
+    if not tells(sentence.turn.text, sentence.language.code):
+        return NotMine()
+    if sentence.stage is Stage.NO_MODEL:
+        return await _async_told(sentence, "local_remark")
     return NotMine(is_talk=True)
 
 

@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..languages.data import data_of
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of, put_off_in
+from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of
 from ..languages.vocabulary import keys_of
 from ..policy.intents import Recognised
 from ..support.const import DOMAIN
@@ -24,11 +24,12 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn, zone_of_turn
-from .parts import understand
-from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
+from .sentences import MAX_REMEMBERED, Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
 
 PLANNED: HassKey[dict[str, Planned]] = HassKey(f"{DOMAIN}_planned")
 """By the id of its timer: who left a command for later. Kept until Home Assistant ends, as its timers are."""
+ASKED: HassKey[dict[str, tuple[int, str | None, tuple[str, ...]]]] = HassKey(f"{DOMAIN}_planned_asked")
+"""By conversation: the message that was answered with a question which command is to be cancelled, whose it was, and the timers."""
 _CANCEL = "HassCancelTimer"
 _MOST = 5  # commands of one sentence
 _LEAST_STEM = 4  # letters
@@ -57,6 +58,61 @@ def note_planned(sentence: Sentence, command: str) -> None:
         planned[timer_id] = Planned(user_id, turn.conversation_id, message_number(sentence.chat_log), dt_util.utcnow())
 
 
+async def answer_which_planned(sentence: Sentence) -> Result:
+    """Cancel what is chosen of the commands that the message before this one was asked about; another sentence is not an answer."""
+    place, number = sentence.turn.conversation_id, message_number(sentence.chat_log)
+    user = sentence.turn.user
+    said, owner, ids = sentence.hass.data.setdefault(ASKED, {}).pop(place, (0, None, ()))
+    asked = [timer for timer in _visible(sentence.hass, sentence.turn) if timer.id in ids]
+    if said != number - 1 or owner != (user.id if user is not None else None) or not asked:
+        return NotMine()
+    meant = _chosen(sentence, sorted(asked, key=lambda timer: timer.seconds_left))
+    if meant is None or keeps_planned(sentence.turn.text, sentence.turn.language):
+        return NotMine()
+    if not meant:
+        text = await async_text(sentence.hass, sentence.turn.language, "never_mind")
+        return Done(said=spoken(sentence.turn, text))
+    return await _async_cancel(sentence, meant)
+
+
+def _chosen(sentence: Sentence, asked: Sequence[TimerInfo]) -> Sequence[TimerInfo] | None:
+    """Return which of some commands an answer means, none of them for a no; None for other words.
+
+    They are chosen by their place in what was read out, or by words that one of them has and no other.
+    """
+    data, said = data_of(sentence.language.code), words_of(sentence.turn.text)
+    words = data.choices
+    beside = {word for text in (*words.beside, *data.courtesies) for word in words_of(text)}
+    left = tuple(word for word in said if word not in beside)
+
+    def is_one_of(phrases: Sequence[str]) -> bool:
+        return any(words_of(phrase) in (said, left) for phrase in phrases)
+
+    if is_one_of(words.none) or read_answer(sentence.turn.text, sentence.turn.language).kind is ReplyKind.NO:
+        return ()
+    if is_one_of((*words.all, *(data.follow_ups.both if len(asked) == 2 else ()))):
+        return asked
+    for timer, phrases in zip(asked, words.ordinals, strict=False):
+        if is_one_of(phrases):
+            return (timer,)
+    if is_one_of(words.last):
+        return asked[-1:]
+    named = [timer for timer in asked if left and _is_said_in(sentence, left, timer)]
+    return named if len(named) == 1 else None
+
+
+async def _async_ask_which(sentence: Sentence, timers: Sequence[TimerInfo]) -> Done:
+    """Ask which of some commands is to be cancelled; the next message may answer it."""
+    asked, user = sentence.hass.data.setdefault(ASKED, {}), sentence.turn.user
+    asked.pop(sentence.turn.conversation_id, None)
+    ids = tuple(timer.id for timer in timers)
+    owner = user.id if user is not None else None
+    asked[sentence.turn.conversation_id] = message_number(sentence.chat_log), owner, ids
+    if len(asked) > MAX_REMEMBERED:
+        del asked[next(iter(asked))]
+    return await _async_told(sentence, "planned_which", timers)
+
+
 async def answer_planned(sentence: Sentence) -> Result:
     """Tell which commands wait, or cancel them."""
     turn, waiting = sentence.turn, _visible(sentence.hass, sentence.turn)
@@ -82,9 +138,9 @@ async def answer_planned(sentence: Sentence) -> Result:
     if planning.is_latest and not planning.is_all:
         meant = meant[-1:]
     elif not names and not planning.is_all and _is_followed(sentence, meant):  # "that" may be what was done since
-        return await _async_told(sentence, "planned_which", meant)
+        return await _async_ask_which(sentence, meant)
     if len(meant) > 1 and not planning.is_all:
-        return await _async_told(sentence, "planned_which", meant)
+        return await _async_ask_which(sentence, meant)
     return await _async_cancel(sentence, meant) if meant else NotMine()
 
 
@@ -94,18 +150,7 @@ async def answer_not_planned(sentence: Sentence) -> Result:
     if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
         return NotMine()
     waiting = _visible(sentence.hass, sentence.turn)
-    return await _async_told(sentence, "planned_which" if waiting else "planned_nothing", waiting)
-
-
-async def answer_when(sentence: Sentence) -> Result:
-    """Ask when a command is to be done that says only that it is for later, and say that times of day are not known."""
-    for put_off in put_off_in(sentence.turn.text, sentence.language.code):
-        now = sentence.saying(put_off.text)
-        if (await sentence.means.brain.async_read(understand, now)).wishes:
-            key = "local_no_times" if put_off.is_clock else "local_when"
-            text = await async_text(sentence.hass, sentence.turn.language, key)
-            return Done(said=spoken(sentence.turn, text))
-    return NotMine()
+    return await _async_ask_which(sentence, waiting) if waiting else await _async_told(sentence, "planned_nothing", ())
 
 
 def _timers(hass: HomeAssistant) -> list[TimerInfo]:
@@ -149,13 +194,9 @@ def _is_followed(sentence: Sentence, timers: Sequence[TimerInfo]) -> bool:
 
 def _is_polite(sentence: Sentence) -> bool:
     """Return whether a no is a "no thanks": nothing more is wanted."""
-    said = words_of(sentence.turn.text)
-    polite = {words_of(text)[0] for text in data_of(sentence.language.code).courtesies if words_of(text)}
-    return (
-        len(said) > 1
-        and not polite.isdisjoint(said[1:])
-        and planning_of(sentence.turn.text, sentence.turn.language) is None
-    )
+    said, data = f" {' '.join(words_of(sentence.turn.text)[1:])} ", data_of(sentence.language.code)
+    courteous = any(f" {' '.join(words_of(text))} " in said for text in (*data.courtesies, *data.polite))
+    return courteous and planning_of(sentence.turn.text, sentence.turn.language) is None
 
 
 def _names(sentence: Sentence, planning: Planning) -> list[str]:

@@ -8,14 +8,14 @@ from ..turn.turn import Answer
 from .frames import answer_by_brain
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
+from .later import answer_when
 from .learned import async_answer_learned
 from .lists import add_items, read_list
-from .moods import answer_mood, answer_wish
-from .planned import answer_not_planned, answer_planned, answer_when
+from .moods import answer_mood, answer_remark, answer_wish
+from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
-from .remarks import answer_remark
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .which import answer_choice, answer_mismatch
@@ -59,6 +59,7 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
+    Reader(answer_which_planned),
     Reader(answer_remark),
     Reader(answer_planned),
     Reader(answer_strictly),

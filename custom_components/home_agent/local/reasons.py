@@ -2,11 +2,13 @@
 
 from functools import partial
 
+from ..languages.later import is_put_off
 from ..languages.phrases import is_order
 from ..languages.reasons import Reasoned, reasons_in
 from .coverage import LeftOut
 from .frames import answer_by_brain
 from .intent_policy import answer_strictly
+from .later import named_in
 from .reading import Said, SentenceReading
 from .sentences import Done, NotMine, Refused, Result, Sentence
 from .things import ARTICLE, StateOf, Things
@@ -14,6 +16,8 @@ from .things import ARTICLE, StateOf, Things
 
 async def answer_reasoned(sentence: Sentence) -> Result:
     """Do a command that its reason follows."""
+    if is_put_off(sentence.turn.text, sentence.language.code, named_in(sentence)):
+        return NotMine()
     for reasoned in reasons_in(sentence.turn.text, sentence.language.code):
         if not is_order(reasoned.command, sentence.language.code) or not await async_says_why(sentence, reasoned):
             continue

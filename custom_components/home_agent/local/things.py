@@ -8,6 +8,7 @@ from homeassistant.core import State
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..languages.data import ENGLISH, LanguageData, data_of, number_words
+from ..languages.later import later_words
 from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language, keys_of
 from ..support.nearness import LONG, is_slip, name_meant_by
@@ -166,7 +167,8 @@ class Things:
     def _unnamed(self) -> frozenset[str]:
         """Words of the language that are in no name here: they may have been meant as well."""
         rooms = {word for place in self.language.places for word in place.split()}
-        alters = {fold(word) for word in self.data.alters.anywhere if word.isalpha()}
+        altering = (*self.data.alters.anywhere, *later_words(self.language.code))
+        alters = {fold(word) for word in altering if word.isalpha()}
         words = self.routes.words | self.routes.harmless | self.language.nouns | rooms | alters
         return frozenset(word for word in words if len(word) >= LONG - 1 and not self.keys(word) & self.by_word.keys())
 

@@ -1,0 +1,145 @@
+"""What in a sentence says when, for how long, how often or on which condition something is to be done: that it is not for now.
+
+The only place that reads it. A text that has nothing of it is for now.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, lru_cache
+import re
+
+from ..support.text import MAX_TEXT
+from .data import code_of, data_of
+
+_BLANK = "\N{SYMBOL FOR SPACE}"
+"""Stands for each letter of a name: no pattern has it."""
+
+
+class LaterKind(StrEnum):
+    """How a sentence puts something off."""
+
+    SPAN = "span"
+    """After some time: "in ten minutes"."""
+    CLOCK = "clock"
+    """At a time of day: "at half nine", "after sunset"."""
+    DAY = "day"
+    """On a day, or in a part of it: "tomorrow", "tonight"."""
+    LASTING = "lasting"
+    """For some time only: "for ten minutes"."""
+    REPEATED = "repeated"
+    """More than once: "every evening"."""
+    EVENT = "events"
+    """When something happens, or if something is so; only the first words of it: "when", "until"."""
+    VAGUE = "vague"
+    """At a time that is not said: "soon"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """Words of a text that put something off."""
+
+    kind: LaterKind
+    begin: int
+    """The place of their first letter in the text."""
+    end: int
+    """The place behind the last one."""
+    words: str
+    """As they were said."""
+
+
+def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later, ...]:
+    """Return what puts a text off, in its order, none of it twice; what was `named` is no time: the "Evening" scene.
+
+    Nothing in a language whose data has no words for it, and in a text that is too long.
+    """
+    if len(text) > MAX_TEXT:
+        return ()
+    said = text
+    for name in sorted({name.strip() for name in named} - {""}, key=len, reverse=True):
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+        said = re.sub(pattern, lambda match: _BLANK * len(match[0]), said, flags=re.IGNORECASE)
+    return _found(said, text, code_of(language))
+
+
+@lru_cache(maxsize=512)
+def _found(said: str, text: str, code: str) -> tuple[Later, ...]:
+    found: list[Later] = []
+    for kind, pattern in _patterns(code):
+        for match in pattern.finditer(said):
+            begin, end = match.span()
+            if begin < end and not any(one.begin < end and begin < one.end for one in found):
+                found.append(Later(kind=kind, begin=begin, end=end, words=text[begin:end].strip(" ,")))
+    return tuple(sorted(found, key=lambda one: one.begin))
+
+
+def is_put_off(text: str, language: str, named: Iterable[str] = ()) -> bool:
+    """Return whether a text is for later, for some time or for some case, and not simply for now."""
+    return bool(later_in(text, language, named))
+
+
+def without_times(text: str, language: str, *kinds: LaterKind) -> str:
+    """Return a text without what puts it off, or only without what does so in some ways."""
+    rest, end = list[str](), 0
+    for one in later_in(text, language):
+        if not kinds or one.kind in kinds:
+            rest.append(text[end : one.begin])
+            end = one.end
+    return " ".join(part for part in " ".join([*rest, text[end:]]).replace(" ,", ",").split() if part != ",").strip(
+        " ,"
+    )
+
+
+@cache
+def later_words(code: str) -> frozenset[str]:
+    """Return the single words of a language that put something off."""
+    words = data_of(code).later
+    listed = (*words.vague, *words.day, *words.repeated, *words.events)
+    return frozenset(word for word in listed if word.isalpha())
+
+
+@cache
+def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
+    """Return what says it, in the order in which it is looked for: the exact first, words that begin more last."""
+    words = data_of(code).later
+
+    def filled(pattern: str) -> str:
+        for name, part in words.parts.items():
+            pattern = pattern.replace(f"<{name}>", f"(?:{part})")
+        return pattern
+
+    listed = {
+        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.DAY: words.day, LaterKind.VAGUE: words.vague,
+        LaterKind.EVENT: words.events, LaterKind.REPEATED: words.repeated, LaterKind.LASTING: words.lasting,
+    }  # fmt: skip
+    return tuple(
+        (kind, re.compile(rf"(?<!\w)(?:{'|'.join(map(filled, patterns))})(?!\w)", re.IGNORECASE))
+        for kind, patterns in listed.items()
+        if patterns
+    )
+
+
+def in_minutes(text: str, language: str) -> str:
+    """Return a text with its spans of time as Home Assistant's sentences say them: "in half an hour" is "in 30 minutes"."""
+    if len(text) > MAX_TEXT:
+        return text
+    for pattern, span in _spans(code_of(language)):
+        text = pattern.sub(span, text)
+    return text
+
+
+def span_at_ends(text: str, language: str) -> Iterator[str]:
+    """Yield a text with its one span of time behind all other words, and in front of them: "mach das Licht in 5 Minuten aus"."""
+    found = later_in(text, language)
+    if len(found) == 1 and found[0].kind is LaterKind.SPAN:
+        rest = without_times(text, language)
+        for moved in (f"{rest} {found[0].words}", f"{found[0].words} {rest}"):
+            if moved != text:
+                yield moved
+
+
+@cache
+def _spans(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = [(pattern, span) for span, patterns in data_of(code).planning.minutes.items() for pattern in patterns]
+    longest = sorted(listed, key=lambda one: len(one[0]), reverse=True)
+    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), span) for one, span in longest)

@@ -1,0 +1,135 @@
+"""Commands that are not for now: Home Assistant's timers wait for a number of minutes or hours, and for nothing else.
+
+What says when, how long, how often or on which condition is never left out: without a timer for it nothing is done, and a user
+without a model is told which words they were.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from hassil.recognize import RecognizeResult
+
+from ..languages.later import Later, LaterKind, later_in, without_times
+from ..languages.moods import MoodKind, mood_of
+from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
+from ..support.localize import async_text
+from ..support.text import words_of
+from .parts import understand
+from .sentences import Done, NotMine, Result, Sentence, spoken
+from .things import ARTICLE
+
+_SAYS = "message"
+_WRITES = "item"
+_SEARCHES = "search_query"
+_FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
+"""Slots that take any words."""
+_MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
+
+
+def named_in(sentence: Sentence) -> tuple[str, ...]:
+    """Return the names of the home that a sentence has in it, which say nothing of a time: the "Evening" scene."""
+    said, home = sentence.turn.text.casefold(), sentence.home
+    called = [*(each.names for each in home.entities.values()), *(each.names for each in home.areas.values())]
+    return tuple(name for names in called for name in names if name.casefold() in said)
+
+
+def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
+    """Return whether the sentence says that what was recognised in it is not for now, other than in a name or a value.
+
+    An item may have a time in it ("call mum tomorrow"), but does not begin with one; a single word with one is not an item alone
+    ("bread tomorrow"). What is searched for may begin with one ("Tomorrow Never Knows"). A message has any.
+    """
+    text, said = sentence.turn.text, sentence.turn.text.casefold()
+    named = [each.text_clean for each in result.entities_list if each.name not in _FREE]
+    free: list[tuple[str, int, int]] = []
+    for each in result.entities_list:
+        begin = said.find(each.text_clean.casefold()) if each.name in _FREE else -1
+        if begin >= 0:
+            free.append((each.name, begin, begin + len(each.text_clean)))
+    for one in later_in(text, sentence.language.code, named):
+        slot = next((each for each in free if each[1] <= one.begin and one.end <= each[2]), None)
+        if slot is None or _is_beside(one, text, *slot):
+            return True
+    return False
+
+
+def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
+    """Return whether a time among free words says when, and is no part of them."""
+    before, after = (
+        sum(len(word) > ARTICLE for word in words_of(part)) for part in (text[begin : one.begin], text[one.end : end])
+    )
+    if slot == _SAYS or not before + after or (slot == _WRITES and one.kind is LaterKind.LASTING):
+        return False
+    if slot == _SEARCHES:
+        return before > 0 and (not after or one.kind is LaterKind.EVENT)
+    return not before or (before == 1 and (not after or one.kind is LaterKind.EVENT))
+
+
+async def answer_when(sentence: Sentence) -> Result:
+    """Say which words of a command are not understood as a time that can be waited for; ask when, where it is only for later."""
+    turn, code = sentence.turn, sentence.language.code
+    found = later_in(turn.text, code, named_in(sentence))
+    if not found or is_question(turn.text, code):
+        return NotMine()
+    if found[0].kind is not LaterKind.EVENT or found[0].begin:  # "when the washer is done" tells nothing
+        if is_remark(turn.text, code) or begins_otherwise(turn.text, code):
+            return NotMine()
+    for rest, words in _commands(turn.text, code, found):
+        if rest and await _async_is_wanted(sentence.saying(rest)):
+            return await _async_told(sentence, found, words)
+    if speaks_of_home(turn.text, code):
+        return await _async_told(sentence, found, _longest(turn.text, code, found))
+    return NotMine()
+
+
+async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
+    key = "local_when" if all(one.kind is LaterKind.VAGUE for one in found) else "local_not_for_later"
+    return Done(said=spoken(sentence.turn, await async_text(sentence.hass, sentence.turn.language, key, when=words)))
+
+
+def _commands(text: str, code: str, found: Sequence[Later]) -> Iterator[tuple[str, str]]:
+    """Yield what may be the command of a text, with the words that put it off."""
+    event = next((one for one in found if one.kind is LaterKind.EVENT), None)
+    if event is None:
+        yield without_times(text, code), ", ".join(one.words for one in found)
+        return
+    before, behind = text[: event.begin].strip(" ,"), text[event.begin :]
+    clause, comma, rest = behind.partition(",")
+    if comma:
+        yield f"{before} {rest}".strip(), clause.strip()
+    yield before, behind.strip(" ,.!")
+    words = behind.split()
+    if (order := _order_in(words, code)) is not None:
+        yield " ".join(words[order:]), " ".join(words[:order])
+    else:
+        for at in range(max(1, len(words) - _MOST), len(words)):
+            yield " ".join(words[at:]), " ".join(words[:at])
+
+
+def _longest(text: str, code: str, found: Sequence[Later]) -> str:
+    """Return the words that put a text off, whose command is not known: of a condition all that may belong to it."""
+    event = next((one for one in found if one.kind is LaterKind.EVENT), None)
+    if event is None:
+        return ", ".join(one.words for one in found)
+    clause, comma, _ = text[event.begin :].partition(",")
+    words = clause.split()
+    order = _order_in(words, code)
+    if comma or event.begin or order is not None:
+        return " ".join(words[:order])
+    return f"{event.words} …"
+
+
+def _order_in(words: Sequence[str], code: str) -> int | None:
+    """Return the place behind the first word from which on words are a command."""
+    return next((at for at in range(1, len(words)) if is_order(" ".join(words[at:]), code)), None)
+
+
+async def _async_is_wanted(sentence: Sentence) -> bool:
+    """Return whether something is wanted that can be done."""
+    text, code = sentence.turn.text, sentence.language.code
+    mood = mood_of(text, code)
+    if mood is not None and mood.kind is not MoodKind.REMARK:
+        return True
+    if (await sentence.means.brain.async_read(understand, sentence)).wishes:
+        return True
+    result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
+    return result is not None and not result.unmatched_entities and is_order(text, code)
