@@ -230,10 +230,12 @@ def _darken(states: Sequence[State]) -> Sequence[Wish]:
 
 def _lighten(states: Sequence[State]) -> Sequence[Wish]:
     """Make lights that are on brighter; where that is not possible, turn on those that are off."""
-    dimmed = [state for state in states if 0 < (state.attributes.get(ATTR_BRIGHTNESS) or 0) < _FULL]
-    if dimmed:
-        return _wish("HassLightSet", dimmed, {"brightness": 25})
-    return _wish(intent.INTENT_TURN_ON, [state for state in states if state.state == STATE_OFF], {})
+    lit = [state for state in states if state.attributes.get(ATTR_BRIGHTNESS)]
+    dimmed = [state for state in lit if state.attributes[ATTR_BRIGHTNESS] < _FULL]
+    off = [state for state in states if state.state == STATE_OFF]
+    if dimmed or not off:
+        return _wish("HassLightSet", dimmed or lit, {"brightness": 25})
+    return _wish(intent.INTENT_TURN_ON, off, {})
 
 
 def _warm(states: Sequence[State]) -> Sequence[Wish]:
