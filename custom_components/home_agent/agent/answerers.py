@@ -96,9 +96,19 @@ async def async_answer(
             return await _async_result(exchange, refusal)
         finally:
             transcript.spoke_of(turn.record.outcomes)
+            _note_command(exchange)
             if turn.record.request_id is not None and not turn.delegated:
                 confirmations.drop(turn)
             events.async_conversation_finished(hass, turn)
+
+
+def _note_command(exchange: Exchange) -> None:
+    """Keep which command did nothing: what "undo that" is then about is not sure."""
+    turn = exchange.turn
+    if turn.record.acted:
+        exchange.transcript.idle = None
+    elif is_order(turn.text, turn.language) and asked_of(turn.text, turn.language) is None:
+        exchange.transcript.idle = turn.context.id
 
 
 def _refusal_of(runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
@@ -317,7 +327,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
             hass, turn, exchange.user_input, chat_log, runtime.means, async_take_back
         )
     if asked is SelfQuestion.UNDO and answer is None:
-        answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
+        idle = exchange.transcript.idle
+        answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log, idle)
     elif asked is not None and answer is None:
         answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
     if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
