@@ -322,6 +322,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
             hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
         )
     asked = asked_of(turn.text, turn.language) if answer is None else None
+    if asked is SelfQuestion.ABILITIES and endpoint is not None and not turn.profile.controls:
+        asked = None  # what it can do, its instructions say
     if asked is SelfQuestion.UNDO:
         answer = await sentences.async_answer_as(
             hass, turn, exchange.user_input, chat_log, runtime.means, async_take_back

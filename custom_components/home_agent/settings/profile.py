@@ -239,6 +239,11 @@ class Profile:
     """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
     changes_within: tuple[tuple[str, ...], ...] = ()  # the same for `may_change`
 
+    @property
+    def controls(self) -> bool:
+        """Return whether it can do anything in the home by its own tools, or by commands that need no model."""
+        return self.native_tools or self.local_first
+
     def __post_init__(self) -> None:
         """Derive the fields that are not settings."""
         object.__setattr__(self, "remembers", self.memory != "off")  # frozen
