@@ -76,7 +76,7 @@ async def async_answer(
             turn.record.context_mode = known or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
-        refusal = _refusal_of(runtime, turn, MAX_MESSAGE if endpoint else MAX_SENTENCE)
+        refusal = _refusal_of(hass, runtime, turn, MAX_MESSAGE if endpoint else MAX_SENTENCE)
         if confirmations.waiting or confirmations.late or confirmations.pins.are_set:
             turn, reply = confirmations.read(turn) if refusal is None else (replace(turn, text=MASK), None)
             current_turn.set(turn)  # no tool hears a PIN
@@ -111,12 +111,16 @@ def _note_command(exchange: Exchange) -> None:
         exchange.transcript.idle = turn.context.id
 
 
-def _refusal_of(runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
+def _refusal_of(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
     """Return why a message is not read at all, None if it is: reading it for a PIN takes time."""
     if not turn.text.strip():
         return HomeAgentError("text_empty")
     if len(turn.text) > limit:
         return HomeAgentError("text_too_long", limit=str(limit))
+    user_id = turn.context.user_id
+    # up to Home Assistant 2026.10, what a person left for later comes back without its user
+    if not turn.profile.is_for(user_id) and not (user_id is None and sentences.is_left_for_later(hass, turn)):
+        return HomeAgentError("agent_not_for_user" if user_id else "agent_not_for_unknown", profile=turn.profile.name)
     try:
         runtime.throttle.admit(turn)
     except HomeAgentError as err:
@@ -139,6 +143,8 @@ def _commanded(
         return _as_said(user_input, chat_log, command.text), None, None
     if _agent_of(hass, to) is None:
         return user_input, None, None
+    if not command.by_rule and not profile.is_for(user_input.context.user_id):
+        return user_input, None, None  # who may not talk to this agent reaches no other one through it
     return user_input, command, None if command.name and to.command_asks else to
 
 
@@ -333,7 +339,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log, idle)
     elif asked is not None and answer is None:
         answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
-    if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
+    if answer is None and sentences.is_left_for_later(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     local_first = turn.profile.local_first and len(turn.text) <= MAX_SENTENCE and not turn.translates
     if answer is None and (endpoint is None or local_first):
