@@ -36,6 +36,7 @@ from .fields import (
 )
 from .forms import LONG_TEXT, SWITCH, TEXT, Fields, FormError, SubentryForms, markers, shown
 from .inheritance import async_told
+from .reader import async_reader_language
 
 MORE = "more"
 CONF_YAML = "yaml"
@@ -121,7 +122,7 @@ class ProfileFlow(SubentryForms):
 
     async def _async_problems(self, own: Mapping[str, Any], found: Iterable[Problem]) -> list[str]:
         """Return a sentence for each error of settings: those `found`, and those of the fields and the forms."""
-        language = self.hass.config.language
+        language = await async_reader_language(self.hass)
         said = [await async_text(self.hass, language, key, **placeholders) for key, placeholders in found]
         left = dict(own)
         for key in own.keys() - PICKED - {"people"}:  # users are looked up by `in_home`
@@ -146,7 +147,7 @@ class ProfileFlow(SubentryForms):
 
     async def _async_sentence(self, key: str, error: str, placeholders: Mapping[str, str]) -> str:
         """Return an error of a form as a sentence about a setting."""
-        language = self.hass.config.language
+        language = await async_reader_language(self.hass)
         path = f"config_subentries.{SUBENTRY_PROFILE}.error.{error}"
         sentence = await async_own_text(self.hass, language, "config_subentries", DOMAIN, path) or error
         problem = sentence.format_map(placeholders)
