@@ -118,8 +118,9 @@ def _refusal_of(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, limit: in
     if len(turn.text) > limit:
         return HomeAgentError("text_too_long", limit=str(limit))
     user_id = turn.context.user_id
+    is_refused = bool(turn.profile.people) and not turn.profile.is_for(user_id)
     # up to Home Assistant 2026.10, what a person left for later comes back without its user
-    if not turn.profile.is_for(user_id) and not (user_id is None and sentences.is_left_for_later(hass, turn)):
+    if is_refused and not (user_id is None and sentences.is_left_for_later(hass, turn)):
         return HomeAgentError("agent_not_for_user" if user_id else "agent_not_for_unknown", profile=turn.profile.name)
     try:
         runtime.throttle.admit(turn)

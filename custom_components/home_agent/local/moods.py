@@ -1,7 +1,7 @@
 """Complaints, remarks and wishes about how a room or a sound is: "too bright in here", "it is warm", "could it be quieter".
 
-A complaint is answered with the opposite of what it names, on what can do that, by a step. A remark changes nothing. No word may be left
-over: "the soup is too hot" is no command.
+What only tells how something is ("the bed light's on") is a remark, too. A complaint is answered with the opposite of what it names, on
+what can do that, by a step. A remark changes nothing. No word may be left over: "the soup is too hot" is no command.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,6 +20,7 @@ from ..home.domains import domains_where
 from ..languages.data import data_of
 from ..languages.moods import Mood, MoodKind, mood_of
 from ..languages.reasons import reasons_in
+from ..languages.remarks import tells
 from ..policy.confirmation import NeedsConfirmation
 from ..support.localize import async_text
 from ..support.text import words_of
@@ -49,6 +50,15 @@ type _Steps = Callable[[Sequence[State]], Sequence[Wish]]
 """Makes of things as they are what is wanted of them; nothing where they cannot do it."""
 
 
+async def answer_remark(sentence: Sentence) -> Result:
+    """Leave what only tells something to a model, or answer it with nothing done: no reader that acts is asked then."""
+    if not tells(sentence.turn.text, sentence.language.code):
+        return NotMine()
+    if sentence.stage is Stage.NO_MODEL:
+        return await _async_told(sentence, "local_remark")
+    return NotMine(is_talk=True)
+
+
 async def answer_mood(sentence: Sentence) -> Result:
     """Do the opposite of what a sentence complains of; a remark is left to a model, or answered with nothing done."""
     mood = await _async_mood(sentence)
@@ -61,7 +71,7 @@ async def answer_mood(sentence: Sentence) -> Result:
         if not isinstance(result, NotMine):
             return result
     elif sentence.stage is Stage.NO_MODEL and mood.is_plain:
-        return Done(said=spoken(sentence.turn, await _async_say(sentence, "local_remark")))
+        return await _async_told(sentence, "local_remark")
     return NotMine(is_talk=True)
 
 

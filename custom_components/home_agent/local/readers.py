@@ -10,12 +10,11 @@ from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .learned import async_answer_learned
 from .lists import add_items, read_list
-from .moods import answer_mood, answer_wish
+from .moods import answer_mood, answer_remark, answer_wish
 from .planned import answer_not_planned, answer_planned, answer_when
 from .questions import answer_question
 from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
-from .remarks import answer_remark
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .which import answer_choice, answer_mismatch
