@@ -858,6 +858,17 @@ async def test_an_agent_that_is_an_extension_answers_as_itself(world: World) -> 
     assert state_of(world.hass, LIGHT) == "off"
 
 
+async def test_an_agent_that_is_for_others_is_no_extension(world: World) -> None:
+    await lamps(world, people=["0" * 32])
+    world.parts.plan(ROUTER, segments(Lamps="turn on the bed light", ChefByte=MILK))
+    world.parts.plan(CHEF, text("Milk: 1 gallon."))
+    world.parts.plan(SYNTHESIZER, text("There is milk."))
+    await world.say("turn on the bed light and add milk")
+    assert "Lamps" not in system(world.parts.of(ROUTER)[0])
+    assert not world.parts.of(ITSELF)
+    assert state_of(world.hass, LIGHT) == "off"
+
+
 @pytest.mark.parametrize("settings", [
     {"always_ask": [LIGHT]}, {"never_offer": [LIGHT]}, {"may_change": ["switch"]}, {"exposed_areas": ["kitchen"]},
 ], ids=["asked", "never", "not among what it may", "elsewhere"])  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any, override
 from homeassistant.components import ai_task
 from homeassistant.components.conversation import ChatLog
 from homeassistant.config_entries import ConfigSubentry
-from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util import slugify
@@ -16,7 +16,7 @@ import probatio
 from .agent.model_turn import agent_for_task
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .client.endpoint import Endpoint
-from .entity import HomeAgentEntity, async_have_entities
+from .entity import EndpointEntity, async_have_entities
 from .settings.profile import Profile
 from .support.const import SUBENTRY_LLM
 from .support.errors import LLMResponseError
@@ -39,7 +39,7 @@ async def async_setup_entry(
     async_have_entities(hass, entry, SUBENTRY_LLM, runtime.endpoints, make, async_add_entities)
 
 
-class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
+class HomeAgentTaskEntity(EndpointEntity, ai_task.AITaskEntity):
     """The tasks of an endpoint."""
 
     _attr_name = None
@@ -49,21 +49,9 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
 
     def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry) -> None:
         """Initialize the entity of an endpoint."""
-        super().__init__(subentry)
+        super().__init__(subentry, runtime.endpoints)
         self._attr_unique_id = subentry.subentry_id
         self.runtime = runtime
-        self.endpoint = runtime.endpoints[subentry.subentry_id]
-
-    @property
-    @override
-    def model(self) -> str:
-        return self.endpoint.config.model
-
-    @callback
-    @override
-    def async_look(self) -> None:
-        self.endpoint = self.runtime.endpoints[self.subentry.subentry_id]
-        super().async_look()
 
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:

@@ -1,6 +1,7 @@
 """Base of this integration's entities: one service device per endpoint and per profile."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import override
 
 from homeassistant.config_entries import ConfigEntry, ConfigSubentry
 from homeassistant.core import HomeAssistant, callback
@@ -11,6 +12,7 @@ from homeassistant.helpers.entity import Entity
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util.signal_type import SignalType
 
+from .client.endpoint import Endpoint
 from .settings.endpoint import model_name
 from .support.const import DOMAIN
 
@@ -50,6 +52,27 @@ class HomeAgentEntity(Entity):
         """Write the state, unless it is not added yet or disabled."""
         if self.registry_entry is not None and not self.registry_entry.disabled:
             self.async_write_ha_state()
+
+
+class EndpointEntity(HomeAgentEntity):
+    """An entity of an endpoint."""
+
+    def __init__(self, subentry: ConfigSubentry, endpoints: Mapping[str, Endpoint]) -> None:
+        """Initialize the entity of one of these endpoints, by subentry id."""
+        super().__init__(subentry)
+        self._endpoints = endpoints
+        self.endpoint = endpoints[subentry.subentry_id]
+
+    @property
+    @override
+    def model(self) -> str:
+        return self.endpoint.config.model
+
+    @callback
+    @override
+    def async_look(self) -> None:
+        self.endpoint = self._endpoints[self.subentry.subentry_id]
+        super().async_look()
 
 
 @callback

@@ -20,7 +20,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
-from .entity import HomeAgentEntity, async_have_entities
+from .entity import EndpointEntity, async_have_entities
 from .memory.record import MemoryType
 from .policy.journal import JournalEntry
 from .support.const import DOMAIN, SUBENTRY_LLM
@@ -79,7 +79,7 @@ async def async_setup_entry(
     async_have_entities(hass, entry, SUBENTRY_LLM, endpoints, make, async_add_entities)
 
 
-class EndpointSensor(HomeAgentEntity, RestoreSensor):
+class EndpointSensor(EndpointEntity, RestoreSensor):
     """A figure of an endpoint. Counts of tokens go on after a restart; others show the last figure until there is a new one."""
 
     entity_description: EndpointSensorDescription
@@ -91,23 +91,10 @@ class EndpointSensor(HomeAgentEntity, RestoreSensor):
         description: EndpointSensorDescription,
     ) -> None:
         """Initialize the sensor of a figure."""
-        super().__init__(subentry)
+        super().__init__(subentry, endpoints)
         self._attr_unique_id = f"{subentry.subentry_id}_{description.key}"
         self.entity_description = description
-        self._endpoints = endpoints
-        self.endpoint = endpoints[subentry.subentry_id]
         self._before: int | None = None  # its value when the entry was loaded
-
-    @property
-    @override
-    def model(self) -> str:
-        return self.endpoint.config.model
-
-    @callback
-    @override
-    def async_look(self) -> None:
-        self.endpoint = self._endpoints[self.subentry.subentry_id]
-        super().async_look()
 
     @override
     async def async_added_to_hass(self) -> None:

@@ -46,7 +46,7 @@ def test_an_agent_as_yaml() -> None:
     text = re.findall(r"```yaml\n(.*?)```", section("PROFILES.md", "As YAML"), re.DOTALL)[0]
     name, own, problems = from_yaml(home, text)
     assert (name, problems) == ("Technician", [])
-    assert to_yaml(home, name, own) == text
+    assert to_yaml(home, name, own, {}) == text
 
 
 @pytest.mark.parametrize("name", ["ha_name", "user_name", "language", "area_id", "device_id", "profile_name"])

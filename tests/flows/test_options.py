@@ -33,7 +33,7 @@ OWN_TESTS = {"confirmation", "retrieval", "memory", "memory_limits"}
 """Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {
     "always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name", "slash_commands",
-    "command_asks",
+    "command_asks", "people",
 }  # fmt: skip
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 

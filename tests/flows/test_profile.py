@@ -71,7 +71,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
         *("prompt_additions", "context_entities", "llm_apis", "mcp_servers", "system_documents"),
         *("llm_model", "language", "prompts", "icon"),
         *("profile_id", "description", "delegate_to", "extension_name"),
-        "slash_commands",
+        *("slash_commands", "people"),
         *("exposed_areas", "exposed_labels", "exposed_entities"),
         *("always_ask", "never_ask", "never_offer", "may_change"),
         *map(

@@ -92,3 +92,38 @@ async def test_with_a_model_the_home_answers_the_phrase_alone(hass: HomeAssistan
     llm_server.plan(text("A lot."), text("Because."))
     assert speech(await say(hass, "What can you do about the heat in here?")) == "A lot."
     assert speech(await say(hass, "Why did you just do that?")) == "Because."
+
+
+@pytest.mark.parametrize(("limits", "kinds", "missing"), [
+    ({"may_change": ["light"]}, ("Light (3)", "Turn on Bed Light"), ("Lock", "Cover", "Switch")),
+    ({"may_change": ["cover", "light.ceiling_lights"]}, ("Light (1)", "Cover (2)", "Turn on Ceiling Lights"), ("Lock", "Switch")),
+    ({"may_change": ["lock.lock"]}, ("Lock (1)",), ("Light", "Cover")),
+    ({"never_offer": ["lock", "switch.*"]}, ("Light (3)", "Cover (2)"), ("Lock", "Switch")),
+])  # fmt: skip
+async def test_it_lists_only_what_the_agent_may_change(
+    hass: HomeAssistant, limits: dict[str, list[str]], kinds: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    await set_up(hass, profile=limits)
+    said = speech(await say(hass, "What can you do?"))
+    assert not [kind for kind in kinds if kind not in said]
+    assert not [kind for kind in missing if f"{kind} (" in said]
+
+
+async def test_an_agent_that_may_change_nothing_lists_what_it_knows(hass: HomeAssistant) -> None:
+    await set_up(hass, profile={"never_offer": ["*"]})
+    assert "Light (3)" in speech(await say(hass, "What can you do?"))
+
+
+async def test_what_the_user_may_only_read_is_not_listed_as_usable(hass: HomeAssistant, limited: MakeContext) -> None:
+    await set_up(hass)
+    said = speech(await say(hass, "what can you do", context=limited("light.bed_light")))
+    assert "Light (1)" in said
+    assert "Lock" not in said
+
+
+async def test_an_agent_without_tools_and_commands_leaves_the_question_to_its_model(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"native_tools": False, "local_first": False})
+    llm_server.plan(text("I tell stories."))
+    assert speech(await say(hass, "What can you do?")) == "I tell stories."

@@ -166,10 +166,13 @@ async def test_profile_without_its_model_points_to_its_settings(hass: HomeAssist
 
 
 @pytest.mark.usefixtures("home_agent")
-async def test_failure_is_told_in_home_assistant_s_words(hass: HomeAssistant) -> None:
+async def test_a_timer_where_nothing_can_ring_says_what_helps(hass: HomeAssistant) -> None:
     result = await say(hass, "set a timer for 5 minutes")
-    assert speech(result) == "Sorry, timers are not supported on this device"
+    assert speech(result).startswith("A timer needs a device that can ring")
+    command = speech(result).rpartition(": ")[2].rstrip(".")
     assert result.response.error_code is FAILED
+    again = await say(hass, command.replace("kitchen light", "kitchen lights"))
+    assert again.response.error_code is None
 
 
 @pytest.mark.usefixtures("home_agent")

@@ -52,7 +52,7 @@ OWN: dict[str, Any] = {
 
 
 def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:
-    text = to_yaml(HERE, "Technician", OWN)
+    text = to_yaml(HERE, "Technician", OWN, {})
     assert yaml.safe_load(text) == {
         "name": "Technician",
         "profile_id": "technician",
@@ -74,7 +74,7 @@ def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:
 
 
 def test_another_home_reads_it_with_its_own_ids() -> None:
-    name, settings, problems = from_yaml(THERE, to_yaml(HERE, "Technician", OWN))
+    name, settings, problems = from_yaml(THERE, to_yaml(HERE, "Technician", OWN, {}))
     assert (name, problems) == ("Technician", [])
     expected = {key: value for key, value in OWN.items() if key in SETTINGS and value is not None}
     expected |= {"llm": "there-model", "mcp_servers": ["there-server"], "delegate_to": ["there-guest", OTHERS_AGENT]}
@@ -82,15 +82,15 @@ def test_another_home_reads_it_with_its_own_ids() -> None:
 
 
 def test_an_agent_that_sets_nothing_is_a_name() -> None:
-    assert to_yaml(HERE, "Butler", {}) == "name: Butler\n"
+    assert to_yaml(HERE, "Butler", {}, {}) == "name: Butler\n"
     assert from_yaml(HERE, "name: Butler") == ("Butler", {}, [])
 
 
 def test_a_model_that_was_removed_is_not_named() -> None:
-    assert to_yaml(HERE, "A", {"llm": "removed", "mcp_servers": ["removed"]}) == (
+    assert to_yaml(HERE, "A", {"llm": "removed", "mcp_servers": ["removed"]}, {}) == (
         "name: A\ntools_config:\n  mcp_servers: []\n"
     )
-    assert named(HERE, {"llm": "removed"}) == {"llm": None}
+    assert named(HERE, {"llm": "removed"}, {}) == {"llm": None}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=30)
@@ -99,7 +99,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_character
 @given(TEXTS, TEXTS, st.lists(TEXTS, max_size=3))
 def test_texts_survive(name: str, prompt: str, tools: list[str]) -> None:
     own: dict[str, Any] = {"prompt_additions": prompt, "custom_tools": tools}
-    assert from_yaml(THERE, to_yaml(HERE, name, own)) == (name.strip(), own, [])
+    assert from_yaml(THERE, to_yaml(HERE, name, own, {})) == (name.strip(), own, [])
 
 
 SETS = st.fixed_dictionaries({}, optional={key: st.just(BUILT_IN[key]) for key in SETTINGS})
@@ -107,7 +107,7 @@ SETS = st.fixed_dictionaries({}, optional={key: st.just(BUILT_IN[key]) for key i
 
 @given(SETS)
 def test_whatever_an_agent_sets_is_read_again(own: dict[str, Any]) -> None:
-    assert from_yaml(THERE, to_yaml(HERE, "A", own)) == ("A", own, [])
+    assert from_yaml(THERE, to_yaml(HERE, "A", own, {})) == ("A", own, [])
 
 
 @pytest.mark.parametrize("key", sorted(REMOVED))
@@ -244,7 +244,7 @@ def test_a_profile_of_the_family_assistant_is_read_with_its_meaning() -> None:
         "always_ask": ["modify_calendar_event"],
         "slash_commands": ["/focus"],
     }
-    assert from_yaml(HERE, to_yaml(HERE, "Focused", own))[1:] == (own, [])
+    assert from_yaml(HERE, to_yaml(HERE, "Focused", own, {}))[1:] == (own, [])
 
 
 @pytest.mark.parametrize(("text", "problem"), [

@@ -76,7 +76,7 @@ async def async_answer(
             turn.record.context_mode = known or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
-        refusal = _refusal_of(runtime, turn, MAX_MESSAGE if endpoint else MAX_SENTENCE)
+        refusal = _refusal_of(hass, runtime, turn, MAX_MESSAGE if endpoint else MAX_SENTENCE)
         if confirmations.waiting or confirmations.late or confirmations.pins.are_set:
             turn, reply = confirmations.read(turn) if refusal is None else (replace(turn, text=MASK), None)
             current_turn.set(turn)  # no tool hears a PIN
@@ -96,17 +96,32 @@ async def async_answer(
             return await _async_result(exchange, refusal)
         finally:
             transcript.spoke_of(turn.record.outcomes)
+            _note_command(exchange)
             if turn.record.request_id is not None and not turn.delegated:
                 confirmations.drop(turn)
             events.async_conversation_finished(hass, turn)
 
 
-def _refusal_of(runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
+def _note_command(exchange: Exchange) -> None:
+    """Keep which command did nothing: what "undo that" is then about is not sure."""
+    turn = exchange.turn
+    if turn.record.acted:
+        exchange.transcript.idle = None
+    elif is_order(turn.text, turn.language) and asked_of(turn.text, turn.language) is None:
+        exchange.transcript.idle = turn.context.id
+
+
+def _refusal_of(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, limit: int) -> HomeAgentError | None:
     """Return why a message is not read at all, None if it is: reading it for a PIN takes time."""
     if not turn.text.strip():
         return HomeAgentError("text_empty")
     if len(turn.text) > limit:
         return HomeAgentError("text_too_long", limit=str(limit))
+    user_id = turn.context.user_id
+    is_refused = bool(turn.profile.people) and not turn.profile.is_for(user_id)
+    # up to Home Assistant 2026.10, what a person left for later comes back without its user
+    if is_refused and not (user_id is None and sentences.is_left_for_later(hass, turn)):
+        return HomeAgentError("agent_not_for_user" if user_id else "agent_not_for_unknown", profile=turn.profile.name)
     try:
         runtime.throttle.admit(turn)
     except HomeAgentError as err:
@@ -129,6 +144,8 @@ def _commanded(
         return _as_said(user_input, chat_log, command.text), None, None
     if _agent_of(hass, to) is None:
         return user_input, None, None
+    if not command.by_rule and not profile.is_for(user_input.context.user_id):
+        return user_input, None, None  # who may not talk to this agent reaches no other one through it
     return user_input, command, None if command.name and to.command_asks else to
 
 
@@ -312,15 +329,18 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
             hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
         )
     asked = asked_of(turn.text, turn.language) if answer is None else None
+    if asked is SelfQuestion.ABILITIES and endpoint is not None and not turn.profile.controls:
+        asked = None  # what it can do, its instructions say
     if asked is SelfQuestion.UNDO:
         answer = await sentences.async_answer_as(
             hass, turn, exchange.user_input, chat_log, runtime.means, async_take_back
         )
     if asked is SelfQuestion.UNDO and answer is None:
-        answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
+        idle = exchange.transcript.idle
+        answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log, idle)
     elif asked is not None and answer is None:
         answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
-    if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
+    if answer is None and sentences.is_left_for_later(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     local_first = turn.profile.local_first and len(turn.text) <= MAX_SENTENCE and not turn.translates
     if answer is None and (endpoint is None or local_first):

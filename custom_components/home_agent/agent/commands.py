@@ -169,7 +169,8 @@ class Commands:
             lines = [await async_text(hass, turn.speaks, "command_help")]
             if not command.is_known:
                 lines.insert(0, await async_text(hass, turn.speaks, "command_unknown", command=f"/{command.name}"))
-            for one in {profile.subentry_id: profile for profile in self._by_name.values()}.values():
+            theirs = {one.subentry_id: one for one in self._by_name.values() if one.is_for(turn.context.user_id)}
+            for one in theirs.values():
                 names = ", ".join(f"/{name}" for name, of in self._by_name.items() if of is one)
                 lines.append(f"- {names}: {' '.join([f'{one.name}.', *one.description.split()])}")
             lines.append(f"- /{HELP}: {await async_text(hass, turn.speaks, 'command_help_itself')}")

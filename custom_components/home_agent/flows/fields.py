@@ -1,6 +1,6 @@
 """The settings of a profile as form fields, and what is checked of them; agents and default settings share both."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 import json
 from pathlib import Path
 import re
@@ -31,7 +31,7 @@ from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill, with_named
 from ..search.user_documents import is_document_name
-from ..settings.profile import ALL, BUILT_IN, LISTS, SETTINGS, FormSection, Setting, merged, profile_from_data
+from ..settings.profile import ALL, BUILT_IN, LISTS, NO_USER, SETTINGS, FormSection, Setting, merged, profile_from_data
 from ..support.bounds import in_slices
 from ..support.const import (
     ASSISTANT,
@@ -103,6 +103,26 @@ def _tools(hass: HomeAssistant) -> list[str]:
 
 ENTITIES = EntitySelector({"multiple": True})
 """A picker of entities, by name, area and icon; `async_with_exposed` offers only the exposed ones."""
+PEOPLE = select((), multiple=True)
+"""A choice of users; `async_with_people` has their names."""
+
+
+async def async_with_people(hass: HomeAssistant, fields: Fields, chosen: Collection[str]) -> Fields:
+    """Return fields whose choice of people has the users of now, and those of the `chosen` ones that are gone by their ids."""
+    if PEOPLE not in fields.values():
+        return fields
+    options = {NO_USER: NO_USER} | await async_users(hass, chosen)
+    picker = select(options | {item: item for item in chosen if item not in options}, "people", multiple=True)
+    return {key: picker if field is PEOPLE else field for key, field in fields.items()}
+
+
+async def async_users(hass: HomeAssistant, chosen: Collection[str] = ()) -> dict[str, str]:
+    """Return the names of the users by id: those that may log in as a person, and of the `chosen` ones all."""
+    return {
+        user.id: user.name or user.id
+        for user in await hass.auth.async_get_users()
+        if user.id in chosen or (user.is_active and not user.system_generated)
+    }
 
 
 async def async_with_exposed(hass: HomeAssistant, fields: Fields) -> Fields:
@@ -186,6 +206,7 @@ _FIELDS: Fields = {
     "language": select(_LANGUAGES, typed=True),  # Home Assistant's own picker of languages cannot be emptied
     "icon": IconSelector(),
     "prompts": ObjectSelector(),
+    "people": PEOPLE,
     "areas": AreaSelector({"multiple": True}),
     "labels": LabelSelector({"multiple": True}),
     CONTEXT_ENTITIES: ENTITIES,
@@ -233,9 +254,7 @@ def _forms() -> Iterator[tuple[str, Fields]]:
         yield topic.value, {name: field for name, field in fields.items() if name not in FIRST}
 
 
-_NEEDED = (
-    *("llm", "prompt_additions", "speech", "native_tools", "memory", "always_ask", "delegation_level", "local_first"),
-)
+_NEEDED = (*("llm", "prompt_additions", "speech", "native_tools", "memory", "always_ask", "people", "local_first"),)
 FIRST: Fields = {key: fields_of(key)[key] for key in _NEEDED}
 """The settings in the first form of an agent."""
 TOPICS: dict[str, Fields] = dict(_forms())

@@ -11,6 +11,7 @@ from homeassistant.helpers.translation import async_get_translations
 from ..settings.profile import SETTINGS, Part, SettingOrigin, origins
 from ..support.const import DOMAIN
 from .forms import Fields, is_empty
+from .reader import async_reader_language
 
 MAX_TEXT = 60  # characters of a default in the description of a field
 MAX_ITEMS = 3  # of a list there
@@ -68,11 +69,12 @@ def _not_shown(row: Mapping[str, Any]) -> dict[str, Any]:
 async def async_told(hass: HomeAssistant, fields: Fields, layers: Layers) -> dict[str, str]:
     """Return where the value of each field comes from, and the default of an own one, as placeholders `<key>_from`.
 
-    They contain values, so they are in the language of the home; empty for a field that is empty or has no default.
+    They are in the language of the person who has the form open; empty for a field that is empty or has no default.
     """
     texts: dict[str, str] = {}
+    language = await async_reader_language(hass)
     for category in ("selector", "exceptions"):
-        texts |= await async_get_translations(hass, hass.config.language, category, [DOMAIN])
+        texts |= await async_get_translations(hass, language, category, [DOMAIN])
     sources, told = origins(layers.below, layers.own), ValueOrigins(texts)
     return {
         f"{key}_from": told.sentence(key, field if isinstance(field, Selector) else field(hass), layers, sources[key])

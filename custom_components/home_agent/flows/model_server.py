@@ -55,6 +55,7 @@ from .forms import (
     select,
     shown,
 )
+from .reader import async_reader_language
 
 CONF_USE_ANYWAY = "use_anyway"
 ADVANCED = "advanced"
@@ -329,7 +330,11 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
         """Show the result, and ask whether to save."""
         tried = self._tried
         told = {None: "–", True: "✓", False: "✗"}
-        detail = await async_error_text(self.hass, self.hass.config.language, tried.error) if tried.error else ""
+        detail = (
+            await async_error_text(self.hass, await async_reader_language(self.hass), tried.error)
+            if tried.error
+            else ""
+        )
         return self.async_show_menu(
             step_id=f"tried_{tried.outcome}",
             menu_options=["save", "model", "try_model"],

@@ -32,6 +32,7 @@ from .fields import (
     TOPICS as AGENT_TOPICS,
     async_check_settings,
     async_default_instructions,
+    async_users,
     async_with_exposed,
     check_lists,
     default_model,
@@ -147,12 +148,7 @@ async def _async_there(hass: HomeAssistant, rows: Iterable[dict[str, Any]]) -> l
 async def _async_rules(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> ObjectSelector:
     """Return a table of rules: which agent answers for whom, where and when. Users that `rows` name stay selectable."""
     named = {user for row in rows for user in row.get(USERS, ())}
-    users = {
-        user.id: user.name or user.id
-        for user in await hass.auth.async_get_users()
-        if user.id in named or (user.is_active and not user.system_generated)
-    }
-
+    users = await async_users(hass, named)
     fields: dict[str, ObjectSelectorField] = {
         AGENT: {"required": True, "selector": {"select": select(_agents(hass), typed=True).config}},
         USERS: {"selector": {"select": select(users, multiple=True).config}},

@@ -12,7 +12,7 @@ from homeassistant.util import slugify
 import probatio
 
 from ..agent.commands import command_name
-from ..settings.portable import PRESETS, Problem, async_preset, from_yaml, in_home, to_yaml
+from ..settings.portable import PRESETS, Problem, async_people, async_preset, from_yaml, in_home, to_yaml
 from ..settings.profile import SETTINGS, default_settings, profile_ids, settings_of
 from ..support.const import DOMAIN, SUBENTRY_PROFILE
 from ..support.localize import async_own_text, async_text
@@ -24,6 +24,7 @@ from .fields import (
     async_check_settings,
     async_default_instructions,
     async_with_exposed,
+    async_with_people,
     default_model,
     entered,
     fields_of,
@@ -35,6 +36,7 @@ from .fields import (
 )
 from .forms import LONG_TEXT, SWITCH, TEXT, Fields, FormError, SubentryForms, markers, shown
 from .inheritance import async_told
+from .reader import async_reader_language
 
 MORE = "more"
 CONF_YAML = "yaml"
@@ -100,11 +102,12 @@ class ProfileFlow(SubentryForms):
         stored = settings_of(subentry.data) if subentry else {}
         own = stored if self._own is None else self._own
         name = self._name or (subentry.title if subentry else "")
-        text = to_yaml(entry, name, own) if own or name else ""
+        people = await async_people(self.hass)
+        text = to_yaml(entry, name, own, people) if own or name else ""
         if user_input is not None:
             text = user_input.get(CONF_YAML, "")
             name, own, found = from_yaml(entry, text)
-            own, missing = in_home(self.hass, own)
+            own, missing = in_home(self.hass, own, people)
             if not (problems := await self._async_problems(own, found + missing)):
                 newer = {key: value for key, value in stored.items() if key not in SETTINGS}
                 self._own, self._name = newer | tidy(own), name or self._name
@@ -119,10 +122,10 @@ class ProfileFlow(SubentryForms):
 
     async def _async_problems(self, own: Mapping[str, Any], found: Iterable[Problem]) -> list[str]:
         """Return a sentence for each error of settings: those `found`, and those of the fields and the forms."""
-        language = self.hass.config.language
+        language = await async_reader_language(self.hass)
         said = [await async_text(self.hass, language, key, **placeholders) for key, placeholders in found]
         left = dict(own)
-        for key in own.keys() - PICKED:
+        for key in own.keys() - PICKED - {"people"}:  # users are looked up by `in_home`
             field = fields_of(key)[key]
             selector: Any = field if isinstance(field, Selector) else field(self.hass)
             try:
@@ -144,7 +147,7 @@ class ProfileFlow(SubentryForms):
 
     async def _async_sentence(self, key: str, error: str, placeholders: Mapping[str, str]) -> str:
         """Return an error of a form as a sentence about a setting."""
-        language = self.hass.config.language
+        language = await async_reader_language(self.hass)
         path = f"config_subentries.{SUBENTRY_PROFILE}.error.{error}"
         sentence = await async_own_text(self.hass, language, "config_subentries", DOMAIN, path) or error
         problem = sentence.format_map(placeholders)
@@ -243,7 +246,8 @@ class ProfileFlow(SubentryForms):
         defaults, own = self._defaults(), self._settings()
         self._instructions = await async_default_instructions(self._get_entry(), inherited(defaults, own))
         layers = layers_of(self.hass, defaults, own, self._instructions)
-        schema = markers(self.hass, await async_with_exposed(self.hass, fields), values_of(self.hass, layers))
+        choices = await async_with_people(self.hass, fields, layers.shown["people"])
+        schema = markers(self.hass, await async_with_exposed(self.hass, choices), values_of(self.hass, layers))
         if fields is FIRST:
             name = shown(probatio.Required, CONF_NAME, {CONF_NAME: self._name})
             schema = {name: TEXT, **schema, probatio.Optional(MORE): SWITCH}

@@ -28,6 +28,7 @@ from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
 from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, changed, markers, number, select
 from .model_server import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
+from .reader import async_reader_language
 
 FAILED = "retrieval_failed"
 TEST_TIMEOUT = 20.0  # seconds for one text; a model may have to be loaded first
@@ -136,7 +137,7 @@ async def async_check(
         try:
             await _async_connect(hass, step, settings)
         except RetrievalError as err:
-            return FAILED, {"reason": await async_error_text(hass, hass.config.language, err)}
+            return FAILED, {"reason": await async_error_text(hass, await async_reader_language(hass), err)}
     return None
 
 

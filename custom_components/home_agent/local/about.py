@@ -13,6 +13,7 @@ from ..languages.phrases import SelfQuestion
 from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.questions import async_did, async_done
 from ..policy.undo import seen_by
+from ..support.bounds import in_slices
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..turn.turn import Answer, Turn, zone_of_turn
 from .refusals import async_example
@@ -33,13 +34,17 @@ async def async_answer_asked(
 
 
 async def _async_abilities(sentence: Sentence) -> str:
-    """Return which kinds of things are exposed, how many, and a command that would be understood."""
-    hass, turn = sentence.hass, sentence.turn
+    """Return which kinds of things the agent may use for the user, how many, and a command that would be understood.
+
+    Where it may change none of them, those that it knows.
+    """
+    hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
     language = turn.speaks if await async_has_text(hass, turn.speaks, "abilities") else ENGLISH
     known = [item for item in sentence.home.entities if may_know(hass, turn.user, item) and hass.states.get(item)]
     if not known:
         return await async_text(hass, turn.speaks, "abilities_none")
-    counts = Counter(entity_id.partition(".")[0] for entity_id in known)
+    used = [item async for item in in_slices(known) if policy.may_change(turn, item)]
+    counts = Counter(entity_id.partition(".")[0] for entity_id in used or known)
     kinds = [
         f"{await async_own_text(hass, language, 'title', domain, 'title') or domain} ({count})"
         for domain, count in counts.most_common(MAX_KINDS)

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from home_assistant_intents import ErrorKey
+from homeassistant.components.climate import ATTR_MAX_TEMP, ATTR_MIN_TEMP
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
 from homeassistant.components.humidifier import ATTR_HUMIDITY, ATTR_MAX_HUMIDITY, ATTR_MIN_HUMIDITY
 from homeassistant.components.humidifier.intent import INTENT_HUMIDITY
@@ -281,14 +282,17 @@ async def async_do(sentence: Sentence, understood: Understood, started: float) -
     if understood.is_so:
         return Done(said=spoken(turn, await async_text(hass, turn.language, "local_nothing_on")), note=note())
     frames = [[*frames_of(sentence, wish)] for wish in understood.wishes]
-    unable = _unable(sentence, [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own])
-    if unable is not None or not any(frames):
+    undone = [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own]
+    ends = _ends(sentence, undone)
+    unable = None if ends else _unable(sentence, undone)
+    if unable is not None or not (ends or any(frames)):
         return NotMine(mismatch=unable, note=note("impossible"))
+    if not any(frames):
+        return Done(said=spoken(turn, ". ".join(await _async_undone(sentence, undone, understood.wishes))), note=note())
     found = note()
     result = await async_carry_out(sentence, [frame for own in frames for frame in own])
     if not isinstance(result, Done | Refused):  # the next one goes on from what Home Assistant's sentences made of it
         return NotMine(note=note("not_covered"))
-    undone = [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own]
     if isinstance(result, Done) and not result.has_failed and isinstance(result.said, intent.IntentResponse):
         more = await _async_undone(sentence, undone, understood.wishes)
         result.said.async_set_speech(". ".join(filter(None, (speech_of(result.said).rstrip(" ."), *more))))
@@ -297,14 +301,40 @@ async def async_do(sentence: Sentence, understood: Understood, started: float) -
 
 async def _async_undone(sentence: Sentence, undone: Sequence[Wish], wishes: Sequence[Wish]) -> list[str]:
     """Return what is told of what was left out: how things are to which nothing could be done, and groups that were spared."""
-    hass, language = sentence.hass, sentence.turn.language
+    hass, language, ends = sentence.hass, sentence.turn.language, _ends(sentence, undone)
     told: list[str] = []
-    for state in (hass.states.get(target) for wish in undone for target in wish.targets):
+    for key in dict.fromkeys(ends.values()):
+        names = listed([_word(sentence, "name", target) for target, end in ends.items() if end == key])
+        told.append((await async_text(hass, language, key, target=names)).rstrip("."))
+    others = (target for wish in undone for target in wish.targets if target not in ends)
+    for state in map(hass.states.get, others):
         with suppress(NoWordsError):
             told += [(await async_plain_state(hass, language, state)).rstrip(".")] if state is not None else []
     left = [target for wish in wishes for target in wish.targets if _is_left(sentence, wish, target)]
     names = ", ".join(_word(sentence, "name", target) for target in dict.fromkeys(left))
     return [*told, *([await async_text(hass, language, "group_left_out", target=names)] if left else [])]
+
+
+def _ends(sentence: Sentence, wishes: Sequence[Wish]) -> dict[str, str]:
+    """Return the things of some wishes that can be changed no further in the direction that was said, with the text that says so."""
+    found = {target: _end_of(sentence.hass, target, wish) for wish in wishes for target in wish.targets}
+    return {target: key for target, key in found.items() if key}
+
+
+def _end_of(hass: HomeAssistant, entity_id: str, wish: Wish) -> str:
+    """Return the text that says that a thing is at its highest or lowest value already; "" if it is not, or has no such value."""
+    state = hass.states.get(entity_id)
+    values = _changed(hass, state, wish) if state is not None and wish.change else None
+    if state is None or values is None:
+        return ""
+    now = {
+        "brightness": round((state.attributes.get(ATTR_BRIGHTNESS) or 0) * 100 / 255),
+        ATTR_HUMIDITY: state.attributes.get(ATTR_HUMIDITY),
+        ATTR_TEMPERATURE: state.attributes.get(ATTR_TEMPERATURE),
+    }
+    if any(values[slot] != now[slot] for slot in wish.change):
+        return ""
+    return "local_highest" if all(change > 0 for change in wish.change.values()) else "local_lowest"
 
 
 def _unable(sentence: Sentence, wishes: Sequence[Wish]) -> Mismatch | None:
@@ -336,7 +366,11 @@ def frames_of(sentence: Sentence, wish: Wish) -> Iterator[Frame]:
         if state is None or state.state == STATE_UNAVAILABLE or _is_left(sentence, wish, entity_id):
             continue
         values = _changed(sentence.hass, state, wish)
-        if values is None or not is_able(state, Recognised(name=wish.intent, slots=values)):
+        if (
+            values is None
+            or _end_of(sentence.hass, entity_id, wish)
+            or not is_able(state, Recognised(name=wish.intent, slots=values))
+        ):
             continue
         least, most = (state.attributes.get(key) for key in (ATTR_MIN_COLOR_TEMP_KELVIN, ATTR_MAX_COLOR_TEMP_KELVIN))
         # a light would take the nearest white that it can
@@ -390,7 +424,10 @@ def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | 
             now = state.attributes.get(ATTR_TEMPERATURE)
             if not isinstance(now, (int, float)):
                 return None
-            values[slot] = now + change * (2 if hass.config.units.temperature_unit == "°F" else 1)
+            least, most = (state.attributes.get(key) for key in (ATTR_MIN_TEMP, ATTR_MAX_TEMP))
+            is_at_end = now == (most if change > 0 else least)
+            step = change * (2 if hass.config.units.temperature_unit == "°F" else 1)
+            values[slot] = now if is_at_end else now + step
     return values
 
 

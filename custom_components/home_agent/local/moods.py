@@ -1,7 +1,7 @@
 """Complaints, remarks and wishes about how a room or a sound is: "too bright in here", "it is warm", "could it be quieter".
 
-A complaint is answered with the opposite of what it names, on what can do that, by a step. A remark changes nothing. No word may be left
-over: "the soup is too hot" is no command.
+What only tells how something is ("the bed light's on") is a remark, too. A complaint is answered with the opposite of what it names, on
+what can do that, by a step. A remark changes nothing. No word may be left over: "the soup is too hot" is no command.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -50,6 +50,15 @@ type _Steps = Callable[[Sequence[State]], Sequence[Wish]]
 """Makes of things as they are what is wanted of them; nothing where they cannot do it."""
 
 
+async def answer_remark(sentence: Sentence) -> Result:
+    """Leave what only tells something to a model, or answer it with nothing done: no reader that acts is asked then."""
+    if not tells(sentence.turn.text, sentence.language.code):
+        return NotMine()
+    if sentence.stage is Stage.NO_MODEL:
+        return await _async_told(sentence, "local_remark")
+    return NotMine(is_talk=True)
+
+
 async def answer_mood(sentence: Sentence) -> Result:
     """Do the opposite of what a sentence complains of; a remark is left to a model, or answered with nothing done."""
     mood = await _async_mood(sentence)
@@ -62,7 +71,7 @@ async def answer_mood(sentence: Sentence) -> Result:
         if not isinstance(result, NotMine):
             return result
     elif sentence.stage is Stage.NO_MODEL and mood.is_plain:
-        return Done(said=spoken(sentence.turn, await _async_say(sentence, "local_remark")))
+        return await _async_told(sentence, "local_remark")
     return NotMine(is_talk=True)
 
 
@@ -240,10 +249,12 @@ def _darken(states: Sequence[State]) -> Sequence[Wish]:
 
 def _lighten(states: Sequence[State]) -> Sequence[Wish]:
     """Make lights that are on brighter; where that is not possible, turn on those that are off."""
-    dimmed = [state for state in states if 0 < (state.attributes.get(ATTR_BRIGHTNESS) or 0) < _FULL]
-    if dimmed:
-        return _wish("HassLightSet", dimmed, {"brightness": 25})
-    return _wish(intent.INTENT_TURN_ON, [state for state in states if state.state == STATE_OFF], {})
+    lit = [state for state in states if state.attributes.get(ATTR_BRIGHTNESS)]
+    dimmed = [state for state in lit if state.attributes[ATTR_BRIGHTNESS] < _FULL]
+    off = [state for state in states if state.state == STATE_OFF]
+    if dimmed or not off:
+        return _wish("HassLightSet", dimmed or lit, {"brightness": 25})
+    return _wish(intent.INTENT_TURN_ON, off, {})
 
 
 def _warm(states: Sequence[State]) -> Sequence[Wish]:

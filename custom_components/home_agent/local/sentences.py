@@ -407,13 +407,13 @@ async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> i
     return error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
 
 
-def is_delayed(hass: HomeAssistant, turn: Turn) -> bool:
+def is_left_for_later(hass: HomeAssistant, turn: Turn) -> bool:
     """Return whether a turn is a command that was left for later here; a timer of Home Assistant's brings it back.
 
     Up to 2026.10 it comes without a user, then with the one who set the timer and a context that follows from theirs.
     """
     by_timer = turn.satellite_id is None and (turn.user is None or turn.context.parent_id is not None)
-    return by_timer and _key(turn, turn.text) in hass.data[DELAYED]
+    return by_timer and _key(turn, turn.text) in hass.data.get(DELAYED, {})
 
 
 async def async_answer_delayed(

@@ -160,6 +160,8 @@ async def _async_still_the_same(
     calls: list[Call] = []
     for call in confirmation.calls:
         acting = _acting(turn, call)
+        if not all(asked.profile.is_for(turn.context.user_id) for asked in acting.lineage):
+            raise HomeAssistantError("an agent is not for this user any more")
         if not call.tool.stands_alone:
             offered = {tool.name: tool for tool in await policy.offered(acting)}
             if call.tool.name not in offered:

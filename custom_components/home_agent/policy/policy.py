@@ -11,6 +11,7 @@ is allowed; the rest goes by its class.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
@@ -18,6 +19,7 @@ from functools import lru_cache
 import time
 from typing import Any
 
+from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
@@ -27,6 +29,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..client.messages import BrokenArguments, add_calls, add_result
+from ..home.domains import DOMAINS
 from ..home.exposure import Names, async_check_permission, check_permission
 from ..home.foreign import note_read
 from ..settings.profile import ALL, Profile
@@ -43,7 +46,7 @@ from ..support.const import (
 from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
 from ..support.masking import SECRET
 from ..turn import events
-from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
+from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan, ServiceCall
 from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked_result, told
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
@@ -235,6 +238,20 @@ class Policy:
             if plan.is_done:
                 raise AlreadySo(plan)
             self.confirmations.require(turn, replace(call, plan=plan, why=decision.why))
+
+    def may_change(self, turn: Turn, entity_id: str) -> bool:
+        """Return whether a turn may do anything with an entity, asked about or not; true for what nothing can be done with."""
+        if turn.user is not None and not turn.user.permissions.check_entity(entity_id, POLICY_CONTROL):
+            return False
+        domain = entity_id.partition(".")[0]
+        actions = DOMAINS[domain].actions.values() if domain in DOMAINS else ()
+        for action in actions:
+            effect = ServiceCall(domain=domain, service=action.service, entity_ids=(entity_id,), data={})
+            plan = Plan(action=ActionClass.WRITE, targets=(entity_id,), effects=(effect,))
+            with suppress(ToolPermissionError):
+                self._decide(turn, None, plan)
+                return True
+        return not actions
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""

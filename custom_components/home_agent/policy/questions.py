@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ..home.foreign import PERSON
 from ..support.localize import async_has_text, async_own_text, async_text
-from ..turn.plan import DELEGATED, TAINTED, Effect, Plan
+from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
 from ..turn.turn import Outcome, Turn
 from .confirmation import Call
 from .effects import KINDS
@@ -46,6 +46,7 @@ _WHY = {
     "open_valve": "confirm_why_valve",
     "always_ask": "confirm_why_listed",
     DELEGATED: "confirm_why_delegated",
+    EARLIER: "confirm_why_earlier",
     TAINTED: "confirm_why_tainted",
 }
 """By reason, why a yes is needed, besides those that kinds of effects give; otherwise it cannot be taken back."""
@@ -77,6 +78,10 @@ async def async_question(
         except NoWordsError:
             pass
     language = await async_spoken(hass, turn.speaks)
+    if len(calls) == 1 and calls[0].why == (EARLIER,) and calls[0].tool.takes_back:
+        done = (await async_did(hass, language, calls[0].tool.takes_back)).rstrip(".")
+        asked = await async_text(hass, language, "confirm_earlier", actions=done)
+        return await _async_aloud(hass, language, asked) if turn.spoken else asked
     actions = [part for call in calls for part in await _async_parts(hass, turn, language, call)]
     text = await async_joined(hass, language, actions)
     touched = _touched(hass, calls)

@@ -14,7 +14,7 @@ from ..support.const import DOMAIN
 from ..support.errors import DidNotRun
 from ..support.kept import Kept
 from ..support.localize import async_text
-from ..turn.plan import Plan
+from ..turn.plan import Effect, Plan
 from ..turn.turn import Outcome, Turn
 
 ON_DISK = "on_disk"
@@ -66,6 +66,8 @@ class HomeAgentTool(llm.Tool):
     """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
     asks_key: str = ""
     """The phrase of a question for what it does with the texts of its plan (`Plan.texts`), and whom it is about (`Plan.subject`)."""
+    takes_back: Sequence[Effect] = ()
+    """What was done that a call would take back, where the question names that."""
     fails_in_own_words = False
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
     source: str = ""

@@ -4,7 +4,7 @@ The way back is a list of effects, under the same policy as any others.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast, override
 
@@ -20,7 +20,7 @@ from ..home.exposure import async_check_permission, is_exposed
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
-from ..turn.plan import ActionClass, Effect, Plan
+from ..turn.plan import EARLIER, ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .effects import KINDS
 from .effects.effect import Fate, Moment, SubjectChange, Undoing, WayBack
@@ -169,11 +169,17 @@ class HaUndo(HomeAgentTool):
     parameters = probatio.Schema({probatio.Optional("action_id"): str}, extra=probatio.REMOVE_EXTRA)
     wire_parameters: JsonObjectType = {"type": "object", "properties": {}}  # noqa: RUF012 - never changed
 
-    def __init__(self, journal: ActionJournal, *, force: bool = False, sees: Sees | None = None) -> None:
-        """Take the journal; `force` also restores what was changed since, `sees` replaces what the turn may know of."""
+    def __init__(
+        self, journal: ActionJournal, *, force: bool = False, sees: Sees | None = None, idle: str | None = None
+    ) -> None:
+        """Take the journal; `force` also restores what was changed since, `sees` replaces what the turn may know of.
+
+        `idle` is the id of a later request that did nothing: what was done before it is asked about, as that may not be meant.
+        """
         self._journal = journal
         self._force = force
         self._sees = sees
+        self._idle = idle
         self.undone: Sequence[Effect] = ()
         """What the last run did that no state shows, for an answer in words."""
 
@@ -184,7 +190,16 @@ class HaUndo(HomeAgentTool):
         if way.running and (left := PATIENCE - turn.record.duration_ms / 1000) > 0:
             await async_still(hass, [item for action in way.actions for item in action.runners], left)
             way = self.way(hass, args, turn)
-        return await async_plan_of(hass, way.effects) if way.effects else Plan(action=ActionClass.READ)
+        if not way.effects:
+            return Plan(action=ActionClass.READ)
+        plan = await async_plan_of(hass, way.effects)
+        if self._idle is None or not turn.answerable or any(action.turn_id == self._idle for action in way.actions):
+            return plan
+        done = [effect for action in reversed(way.actions) for effect in action.effects]
+        self.takes_back = [
+            effect for effect in done if all(is_exposed(hass, item, turn.user) for item in effect.entity_ids)
+        ]
+        return replace(plan, insists=True, reasons=(*plan.reasons, EARLIER))
 
     @override
     async def run(
@@ -242,10 +257,13 @@ def seen_by(turn: Turn) -> Sees:
 
 
 async def async_answer_undo(
-    hass: HomeAssistant, policy: Policy, journal: ActionJournal, turn: Turn, chat_log: ChatLog
+    hass: HomeAssistant, policy: Policy, journal: ActionJournal, turn: Turn, chat_log: ChatLog, idle: str | None
 ) -> Answer:
-    """Undo the last request as a call that code has made, and return a sentence for each entity in the language of the turn."""
-    tool = HaUndo(journal)
+    """Undo the last request as a call that code has made, and return a sentence for each entity in the language of the turn.
+
+    `idle` is the id of a request that came right before and did nothing.
+    """
+    tool = HaUndo(journal, idle=idle)
     try:
         plan = await tool.plan(hass, {}, turn)
         await async_check_permission(hass, turn.user, plan)

@@ -17,7 +17,7 @@ from ..languages.digits import MASK
 from ..policy.channels import async_put_outside
 from ..policy.confirmation import Confirmation
 from ..policy.confirmed import async_answer_elsewhere
-from ..settings.portable import named, to_yaml
+from ..settings.portable import async_people, named, to_yaml
 from ..settings.profile import BUILT_IN, ContextEntity, Profile, default_settings, merged, origins, settings_of
 from ..support.const import DOMAIN
 from ..support.localize import async_error_text
@@ -218,13 +218,14 @@ async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
     profile = _profile(call.hass, runtime, call.data.get("profile"))
     [entry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
     defaults, own = default_settings(entry.options), settings_of(entry.subentries[profile.subentry_id].data)
-    settings = named(entry, merged(BUILT_IN, defaults, own))
+    people = await async_people(call.hass)
+    settings = named(entry, merged(BUILT_IN, defaults, own), people)
     return {
         "name": profile.name,
         "profile_id": profile.profile_id,
         "settings": cast(JsonValueType, settings),
         "origins": cast(JsonValueType, origins(defaults, own)),
-        "yaml": to_yaml(entry, profile.name, own),
+        "yaml": to_yaml(entry, profile.name, own, people),
     }
 
 
@@ -232,6 +233,8 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
     """Run one tool under the policy as the calling administrator; return its envelope, with a question if there is one."""
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get("profile"))
+    if not profile.is_for(call.context.user_id):
+        raise invalid("agent_not_for_user" if call.context.user_id else "agent_not_for_unknown", profile=profile.name)
     turn = await async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
     llm_context = llm_context_of(turn)
     tools = list(await runtime.tools.async_tools(profile, llm_context))

@@ -1,10 +1,12 @@
 """A profile's own settings from elsewhere: presets, and YAML with names instead of ids, and no secrets."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from io import StringIO
 import json
 from pathlib import Path
+import re
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -23,7 +25,7 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
-from .profile import BUILT_IN, REMOVED, SETTINGS, Part, Setting, in_parts, profile_ids
+from .profile import BUILT_IN, NO_USER, REMOVED, SETTINGS, Part, Setting, in_parts, profile_ids
 
 type Problem = tuple[str, dict[str, str]]
 """Translation key of an error, and its placeholders."""
@@ -53,6 +55,7 @@ _ALSO_CALLED = {
 _REPLACED = {"calendar_config": "import_calendar_config", "enable_local_tools": "import_enable_local_tools"}
 """Other keys of theirs, and the sentence that says what there is instead."""
 _SYSTEM_PROMPT = "system_prompt"
+_USER_ID = re.compile(r"[0-9a-f]{32}")
 _WORDS = (LLM_DEFAULT, LLM_NONE)  # values of such settings that are no ids
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
 
@@ -131,8 +134,18 @@ def _write(data: Mapping[str, Any]) -> str:
     return str(yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=120))
 
 
-def named(entry: ConfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with names of models, servers and agents instead of ids; removed ones are left out of lists, or None."""
+async def async_people(hass: HomeAssistant) -> dict[str, str]:
+    """Return what users are called in YAML, by id: their names, or the id where two have the same."""
+    users = await hass.auth.async_get_users()
+    names = Counter([NO_USER, "", *((user.name or "").casefold() for user in users)])
+    return {user.id: user.name if user.name and names[user.name.casefold()] == 1 else user.id for user in users}
+
+
+def named(entry: ConfigEntry, settings: Mapping[str, Any], people: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings with names of models, servers, agents and `people` instead of ids.
+
+    Removed ones are left out of lists, or None; removed users stay by their ids, as an empty list is for everyone.
+    """
     titles = {subentry_id: subentry.title for subentry_id, subentry in entry.subentries.items()}
     there = titles | {word: word for word in (*_WORDS, *entry.options.get(CONF_DELEGATION_AGENTS, ()))}
     found: dict[str, Any] = {}
@@ -140,13 +153,15 @@ def named(entry: ConfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
         value = settings[key]
         if SETTINGS[key].kind in _REFERENCES:
             value = [there[item] for item in value if item in there] if isinstance(value, list) else there.get(value)
+        elif SETTINGS[key].kind == "people":
+            value = [people.get(item, item) for item in value]
         found[key] = value
     return found
 
 
-def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
-    """Return a profile's name and own settings as YAML."""
-    parts = in_parts({key: value for key, value in named(entry, own).items() if value is not None})
+def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any], people: Mapping[str, str]) -> str:
+    """Return a profile's name and own settings as YAML; `people` are the names of users by id."""
+    parts = in_parts({key: value for key, value in named(entry, own, people).items() if value is not None})
     ordered = {key: parts[key] for key in sorted(parts, key=[*SETTINGS, *(part.value for part in Part)].index)}
     return _write({CONF_NAME: name, **ordered})
 
@@ -235,14 +250,20 @@ def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], An
     return [], found if isinstance(value, list) else found[0]
 
 
-def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Return settings with ids of areas and labels, without settings of which an item is missing, and problems."""
+def in_home(
+    hass: HomeAssistant, settings: Mapping[str, Any], people: Mapping[str, str]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Return settings with ids of areas, labels and `people`, without settings of which an item is missing, and problems."""
     found, problems = dict(settings), list[Problem]()
     areas, labels = ar.async_get(hass), lr.async_get(hass)
-    for key in ("exposed_areas", "exposed_labels", "exposed_entities"):
+    users = {name.casefold(): user_id for user_id, name in people.items()} | {item: item for item in (*people, NO_USER)}
+    for key in ("people", "exposed_areas", "exposed_labels", "exposed_entities"):
         stored: dict[str, str | None] = {}
         for name in settings.get(key, ()):
-            if key == "exposed_areas":
+            if key == "people":
+                removed = name if _USER_ID.fullmatch(name) else None
+                stored[name] = users.get(name) or users.get(name.strip().casefold(), removed)
+            elif key == "exposed_areas":
                 area = areas.async_get_area(name.strip()) or areas.async_get_area_by_name(name.strip())
                 stored[name] = area.id if area else None
             elif key == "exposed_labels":

@@ -38,6 +38,7 @@ class Narrowing:
 
 
 ALL = "all"  # in a list of names: all of them
+NO_USER = "no_user"  # in a list of people: who speaks without a user, such as a voice device or an automation
 
 
 class FormSection(StrEnum):
@@ -113,6 +114,8 @@ class Profile:
     language: str = _setting("", FormSection.ANSWERS, "language")
     """Language tag of all answers; empty: the language of the question."""
     prompt_additions: str = _setting("", FormSection.PROMPT, "template")
+    people: tuple[str, ...] = _setting((), FormSection.AGENTS, "people", Part.OWN)
+    """Ids of the users who may talk to it, and `no_user`; empty: everyone. What is refused is decided by `is_for`."""
     native_tools: bool = _switch(True, FormSection.TOOLS)
     local_first: bool = _switch(True, FormSection.ROUTING)
 
@@ -238,6 +241,15 @@ class Profile:
     within: tuple[Narrowing, ...] = ()
     """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
     changes_within: tuple[tuple[str, ...], ...] = ()  # the same for `may_change`
+
+    def is_for(self, user_id: str | None) -> bool:
+        """Return whether a user may talk to it, or with None a speaker who is not known."""
+        return not self.people or (user_id or NO_USER) in self.people
+
+    @property
+    def controls(self) -> bool:
+        """Return whether it can do anything in the home by its own tools, or by commands that need no model."""
+        return self.native_tools or self.local_first
 
     def __post_init__(self) -> None:
         """Derive the fields that are not settings."""

@@ -41,6 +41,7 @@ WHAT = (
 REFUSED = {
     "unknown": "Unknown agent '{name}'. You may ask: {names}.",
     "blocked": "The agent '{name}' takes no requests from other agents. Nothing was done; do not try again.",
+    "not_for_user": "The agent '{name}' is not set up for this user. Nothing was done; do not try again.",
     "again": "The agent '{name}' is waiting for your answer. Answer yourself.",
     "deep": "This request was handed on to you and cannot be handed on again. Answer yourself.",
     "gone": "The agent '{name}' is not available now.",
@@ -67,6 +68,8 @@ class Target:
     profile_id: str = ""
     """Subentry id of the profile; empty for an agent of another integration, which has none of our rules."""
     level: str = ""
+    is_for: Callable[[str | None], bool] = lambda _user_id: True
+    """Returns whether a user may talk to it, or with None a speaker who is not known."""
 
     def entity_id(self, hass: HomeAssistant) -> str:
         """Return the conversation entity that answers. Raises `ToolRefusal` if it is not available."""
@@ -137,6 +140,8 @@ class DelegateToService(HomeAgentTool):
         outside. Raises `ToolRefusal` if the agent must not or cannot be asked.
         """
         target = self._target(args[TARGET])
+        if not target.is_for(turn.context.user_id):
+            raise ToolRefusal(REFUSED["not_for_user"].format(name=target.id))
         above: Turn | None = turn
         while above is not None:
             if target.profile_id and above.profile.subentry_id == target.profile_id:
@@ -253,6 +258,7 @@ class Delegation:
                 description=profile.description,
                 profile_id=key,
                 level=profile.delegation_level,
+                is_for=profile.is_for,
             )
             for key, profile in profiles.items()
         }

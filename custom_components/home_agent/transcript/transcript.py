@@ -277,6 +277,8 @@ class Transcript:
     map_limit: int | None = None  # tokens of the home map since the model said that a request was too long
     states_told_at: float | None = None  # loop time of the newest states
     spoken_of: list[str] = field(default_factory=list)  # entity ids that were acted on or found, newest first
+    idle: str | None = None
+    """Id of the context of the last command, if it did nothing: "undo that" may mean it."""
     taints: set[str] = field(default_factory=set)
     """Those of the conversation: all our profiles in it have the same ones, as they are sent the same words."""
     routed: dict[tuple[str, Owner], Transcript] = field(default_factory=dict)

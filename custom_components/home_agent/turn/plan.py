@@ -30,6 +30,8 @@ NAMING = "naming"
 """Why a call is sensitive that gives a thing a name: it counts for all users, and stays."""
 DELEGATED = "delegated"
 """Why a call is asked about that hands a request to another agent."""
+EARLIER = "earlier"
+"""Why taking back is asked about: the last command did nothing, and what was done before it may not be meant."""
 TAINTED = "tainted"
 """Why a call has to be asked about besides: text from outside the home has entered the conversation."""
 

@@ -127,3 +127,88 @@ async def test_undone_while_reloading(hass: HomeAssistant, llm_server: LLMServer
     assert await hass.config_entries.async_reload(entry.entry_id)
     assert (await act(hass, "undo", context))["restored"]
     assert look(hass, "light.bed_light") == ["off"]
+
+
+async def _say(hass: HomeAssistant, said: str, user: MockUser, conversation_id: str | None) -> tuple[str, str | None]:
+    result = await say(hass, said, conversation_id, context=Context(user_id=user.id))
+    return speech(result), result.conversation_id
+
+
+@pytest.mark.parametrize("idle", [
+    "turn on the moon", "dim the kitchen lights", "turn on the kitchen lights in the garden", "open the front door now",
+])  # fmt: skip
+async def test_after_a_command_that_did_nothing_it_asks_about_what_was_before(
+    hass: HomeAssistant, hass_admin_user: MockUser, idle: str
+) -> None:
+    await set_up(hass)
+    await do(hass, "light.turn_on", "light.bed_light")
+    await do(hass, "light.turn_on", "light.kitchen_lights", brightness=3)
+    _, conversation_id = await _say(hass, "turn off the bed light", hass_admin_user, None)
+    await _say(hass, idle, hass_admin_user, conversation_id)
+    asked, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+    assert asked == "The last thing I did: I turned off Bed Light. Undo that?"
+    assert look(hass, "light.bed_light") == ["off"]
+    why, _ = await _say(hass, "why?", hass_admin_user, conversation_id)
+    assert why.startswith("Your last command changed nothing")
+    answer, _ = await _say(hass, "yes", hass_admin_user, conversation_id)
+    assert answer == "Done. Bed Light is on."
+    assert look(hass, "light.bed_light") == ["on"]
+
+
+@pytest.mark.parametrize("between", ["is the kitchen light on?", "thanks", "what did you just do?", "it is dark"])
+async def test_after_other_words_it_takes_back_at_once(
+    hass: HomeAssistant, hass_admin_user: MockUser, between: str
+) -> None:
+    await set_up(hass)
+    await do(hass, "light.turn_on", "light.bed_light")
+    _, conversation_id = await _say(hass, "turn off the bed light", hass_admin_user, None)
+    await _say(hass, between, hass_admin_user, conversation_id)
+    answer, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+    assert answer == "I've put Bed Light back."
+
+
+async def test_it_goes_back_step_by_step_without_a_question(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass)
+    for light in ("light.bed_light", "light.kitchen_lights"):
+        await do(hass, "light.turn_on", light)
+    _, conversation_id = await _say(hass, "turn off the bed light", hass_admin_user, None)
+    await _say(hass, "turn on the moon", hass_admin_user, conversation_id)
+    await _say(hass, "turn off the kitchen lights", hass_admin_user, conversation_id)
+    for name in ("Kitchen Lights", "Bed Light"):
+        answer, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+        assert answer == f"I've put {name} back."
+
+
+async def test_a_command_that_waited_for_a_yes_is_taken_back_at_once(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass)
+    _, conversation_id = await _say(hass, "unlock front door", hass_admin_user, None)
+    await _say(hass, "yes", hass_admin_user, conversation_id)
+    answer, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+    assert answer == "I've put Front Door back."
+
+
+async def test_after_a_no_it_asks_about_what_was_before(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass)
+    await do(hass, "light.turn_on", "light.bed_light")
+    _, conversation_id = await _say(hass, "turn off the bed light", hass_admin_user, None)
+    await _say(hass, "unlock front door", hass_admin_user, conversation_id)
+    await _say(hass, "no", hass_admin_user, conversation_id)
+    asked, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+    assert asked == "The last thing I did: I turned off Bed Light. Undo that?"
+    await _say(hass, "no", hass_admin_user, conversation_id)
+    assert look(hass, "light.bed_light") == ["off"]
+
+
+async def test_a_model_that_did_nothing_leaves_the_question(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass, llm_server)
+    await do(hass, "light.turn_on", "light.bed_light")
+    llm_server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": "light.bed_light"}), text("Off."))
+    _, conversation_id = await _say(hass, "turn off the bed light", hass_admin_user, None)
+    llm_server.plan(text("There is no moon here."))
+    await _say(hass, "turn on the moon", hass_admin_user, conversation_id)
+    asked, _ = await _say(hass, "undo that", hass_admin_user, conversation_id)
+    assert asked == "The last thing I did: I turned off Bed Light. Undo that?"

@@ -365,6 +365,10 @@ class Extensions:
         for extension in await self.async_known(profile, llm_context):
             domain = domain_of(extension.name)
             is_itself = extension.profile_id != "" and extension.profile_id == profile.subentry_id
+            user_id = llm_context.context.user_id if llm_context.context else None
+            role = self._profiles.get(extension.profile_id)
+            if role is not None and not role.is_for(user_id):
+                continue
             if is_itself or domain in self._off or (wanted is not None and domain not in wanted):
                 continue
             tools = tuple(tool for tool in extension.tools if self._offers(profile, tool))
