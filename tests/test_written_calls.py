@@ -226,7 +226,7 @@ INTRODUCED = [
     "J'allume la lampe du lit.",
     "Un instant, je m'en occupe :",
     "Enciendo la luz ahora mismo.",
-    "Claro, un momento.",
+    "Claro, ahora mismo.",
     "Accendo subito la luce.",
     "Ik doe het lampje aan.",
     "Nu zal ik het lampje aandoen.",

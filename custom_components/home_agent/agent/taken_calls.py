@@ -47,7 +47,7 @@ _CODE = re.compile(r"[{}<]|\b(?:json|xml|yaml|python|code)\b", re.IGNORECASE)
 _OF_CALLS = re.compile(r"tool|function|invoke|python_|action|commentary|plugin", re.IGNORECASE)
 _OPENING = 60  # characters of a text in which its mark stands
 _NAMES_A_TOOL = re.compile(r"""["'](?:name|tool_name|tool|tool_calls?|function|function_call|action)["']\s{0,5}:""")
-_RESPONSE = re.compile(r"\AHere is my thought process:.*Here is my response:", re.DOTALL)
+_RESPONSE = re.compile(r"\A(?:Here) is my thought process:.*Here is my response:", re.DOTALL)
 """What Granite thinks, in front of an answer."""
 _NEAR = (
     200  # characters around a name in which the rest of a call is looked for, besides four times the length of the rest
