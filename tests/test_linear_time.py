@@ -67,6 +67,7 @@ from custom_components.home_agent.languages import (
     phrasings,
     vocabulary,
 )
+from custom_components.home_agent.languages.shown_calls import asks_to_see_calls, tells_of_calls
 from custom_components.home_agent.local import (
     arguments as said_arguments,
     coverage,
@@ -426,6 +427,9 @@ PLACES: Mapping[str, Place] = {
         times=len(FEW),
         read=in_languages(lambda text, code: (claims.asks_for_action(text, code), claims.parts_of(text, code))),
         words="thanks, and now lock the door ",
+    ),
+    "calls that are only shown": Place(
+        read=lambda text: (tells_of_calls(text, text), asks_to_see_calls(text)), words="how would you not do it "
     ),
     "claims: what is repeated": Place(read=lambda text: claims.repeats(text, text)),
     "claims: numbers": Place(read=claims.numbers_in, words="21.5 °C, at 7:30 "),

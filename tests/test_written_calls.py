@@ -140,6 +140,131 @@ async def test_an_explanation_is_no_call(hass: HomeAssistant, llm_server: LLMSer
     assert state_of(hass, LIGHT) == "off"
 
 
+MARKED = f"<tool_call>{CALL}</tool_call>"
+FENCED = f"```json\n{CALL}\n```"
+SHOWN = {
+    "without doing it": f"Here is how it would look, without doing it:\n\n{MARKED}",
+    "an example": f"Sure. For example:\n{FENCED}",
+    "the form": f"The format is this:\n{CALL}",
+    "a template": f"A template for such a request:\n\nAction: {FENCED}",
+    "a condition": f"If you say go, I do this:\n{MARKED}",
+    "an offer": f"{MARKED}\n\nShall I do that?",
+    "not done": f"I have not executed this one:\n{MARKED}",
+    "cancelled": f"Cancelled, nothing was sent.\n{MARKED}",
+    "in the past": f"Yesterday I sent this:\n{MARKED}",
+    "of an automation": f"At seven the automation will do the following.\n{MARKED}",
+    "said behind it": f"{MARKED}\nThat is only an example.",
+    "not said to be done, behind it": f"{MARKED}\n\nI did not run it.",
+    "a comment in the fence": f"```xml\n<!-- from the manual -->\n{MARKED}\n```",
+    "hypothetical": f"Hypothetically, I would write:\n{MARKED}",
+    "German, how it would look": f"So würde das aussehen:\n{MARKED}",
+    "German, an example": f"Zum Beispiel so:\n{FENCED}",
+    "German, not done": f"Ausgeführt habe ich das nicht gemacht, nur gezeigt:\n{MARKED}",
+    "German, an offer": f"{MARKED}\nSoll ich das machen?",
+    "French, how it would look": f"Cela ressemblerait à ceci :\n{MARKED}",
+    "French, not done": f"{MARKED}\nJe n'ai rien exécuté.",
+    "Spanish, how it would look": f"Así se vería, sin hacerlo:\n{MARKED}",
+    "Spanish, an offer": f"{MARKED}\n¿Quieres que lo haga?",
+    "Italian, an example": f"Ecco un esempio:\n{FENCED}",
+    "Italian, not done": f"{MARKED}\nNon l'ho eseguito.",
+    "Dutch, how it would look": f"Zo zou dat eruitzien:\n{MARKED}",
+    "Dutch, not done": f"{MARKED}\nIk heb dit niet uitgevoerd.",
+    "Polish, how it would look": f"Tak by to wyglądało:\n{MARKED}",
+    "Polish, an example": f"Na przykład:\n{FENCED}",
+}
+
+
+@pytest.mark.parametrize("answer", SHOWN.values(), ids=SHOWN.keys())
+async def test_a_call_that_is_only_shown_is_not_made(hass: HomeAssistant, llm_server: LLMServer, answer: str) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer))
+    await say(hass, "and the bed light?")
+    assert state_of(hass, LIGHT) == "off"
+    assert len(llm_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "how would you turn on the bed light?",
+        "show me the call for the bed light, without doing it",
+        "what do you send when I want light? just show it, don't do it",
+        "explain how you turn on a light",
+        "wie würdest du das Bettlicht einschalten?",
+        "zeig mir, wie du das Bettlicht einschaltest, aber mach es nicht",
+        "comment ferais-tu pour allumer ?",
+        "muéstrame la llamada sin ejecutarla",
+        "come faresti ad accendere la luce?",
+        "hoe zou je het bedlampje aandoen?",
+        "jak byś włączył lampkę?",
+    ],
+)
+async def test_who_wants_to_see_a_call_sees_it(hass: HomeAssistant, llm_server: LLMServer, said: str) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(f"Sure.\n{MARKED}"))
+    await say(hass, said)
+    assert state_of(hass, LIGHT) == "off"
+    assert len(llm_server.requests) == 1
+
+
+INTRODUCED = [
+    "Sure, I'll turn it on.",
+    "I will turn on the bed light now.",
+    "Let me do that for you:",
+    "Turning it on.",
+    "I don't see it in the list, so I use its id.",
+    "That did not work. Let me try again.",
+    "Here is the function call:",
+    "To turn on the bed light I use ha_control:",
+    "I'd be happy to turn it on!",
+    "No problem. One moment...",
+    "Let me check if it is on and turn it on.",
+    "Ich schalte das Bettlicht ein.",
+    "Einen Moment, bitte:",
+    "Kein Problem, das mache ich.",
+    "Das ist nicht an, ich schalte es ein.",
+    "J'allume la lampe du lit.",
+    "Un instant, je m'en occupe :",
+    "Enciendo la luz ahora mismo.",
+    "Claro, ahora mismo.",
+    "Accendo subito la luce.",
+    "Ik doe het lampje aan.",
+    "Nu zal ik het lampje aandoen.",
+    "Już włączam lampkę.",
+]
+
+
+@pytest.mark.parametrize("introduction", INTRODUCED)
+async def test_a_call_behind_what_the_model_says_it_does_is_made(
+    hass: HomeAssistant, llm_server: LLMServer, introduction: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(f"{introduction}\n{MARKED}"), text("It is on."))
+    await say(hass, "bed light on")
+    assert state_of(hass, LIGHT) == "on"
+
+
+async def test_a_call_in_thinking_that_never_ends_is_not_made(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(f"<think>\n{MARKED}"))
+    assert "{" not in speech(await say(hass, "bed light on"))
+    assert state_of(hass, LIGHT) == "off"
+
+
+async def test_a_call_with_an_empty_argument_is_not_made(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(MARKED.replace(LIGHT, "")))
+    assert speech(await say(hass, "bed light on")).startswith(UNREAD)
+
+
+async def test_what_a_query_looks_for_may_be_called_an_area(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_query", {"name": "Bed Light"}), text("It is off."))
+    await say(hass, "is the bed light on?")
+    result = json.loads(llm_server.request.body["messages"][-1]["content"].partition("\n")[0])
+    assert result["result"]["entity_id"] == LIGHT
+
+
 @pytest.mark.parametrize("said", ["show me the JSON of such a call", "what do you write? {...}"])
 async def test_who_asks_for_json_gets_json(hass: HomeAssistant, llm_server: LLMServer, said: str) -> None:
     await set_up(hass, llm_server)

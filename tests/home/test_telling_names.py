@@ -16,6 +16,8 @@ from custom_components.home_agent.turn.plan import DESTRUCTIVE, DISARM, OPEN_DOO
     "webostv.command", "acme.execute", "browser_mod.javascript", "tesla_custom.api", "acme.raw", "androidtv.upload",
     "google_mail.set_vacation", "fully_kiosk.start_application", "fully_kiosk.load_url",
     "nodered.trigger", "modbus.write_register", "alert.toggle", "camera.turn_off", "logger.set_level", "zha.anything",
+    "rachio.start_watering", "opensprinkler.run_station", "netatmo.set_persons_home", "fritz.set_guest_wifi_password",
+    "homeassistant.update_entity_id", "homeassistant.delete_area", "homematic.set_device_value", "deconz.configure",
     f"acme.{'a' * 300}",
 ])  # fmt: skip
 def test_an_action_that_opens_disarms_or_runs_code(action: str) -> None:
@@ -29,7 +31,8 @@ def test_an_action_that_opens_disarms_or_runs_code(action: str) -> None:
     "unifiprotect.set_doorbell_message", "esphome.display_show", "mercedes.lock", "alarmo.arm", "nuki.lock",
     "matter.get_lock_users", "climate.set_hvac_mode", "cover.open_cover", "valve.open_valve", "lock.unlock", "adguard.refresh",
     "remote.send_command", "vacuum.send_command", "alarm_control_panel.alarm_trigger", "todo.get_items",
-    "blockchain.update", "music_assistant.play_media",
+    "verisure.enable_autolock", "alarmo.clear_bypassed_sensors", "elkm1.alarm_clear_bypass", "zwave_js.refresh_value",
+    "homeassistant.check_config", "homeassistant.update_entity", "roborock.start_zone_cleaning", "blockchain.update", "music_assistant.play_media",
 ])  # fmt: skip
 def test_an_action_that_does_not_by_its_name_alone(action: str) -> None:
     domain, _, service = action.partition(".")

@@ -4,6 +4,7 @@ What stands in a tool's result, in a part of the prompt or in what the user says
 is none either (docs/decisions/0054-calls-written-as-text.md). A call that is taken goes the way of all others.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
@@ -23,6 +24,7 @@ from ..client.held_text import MAX_SHOWN, HeldText
 from ..client.messages import ChatRequest, Message, ModelReply, ToolSpec
 from ..client.stream import TOO_LONG, Delta
 from ..client.written_calls import Written, WrittenToolCall, read, without_frame
+from ..languages.shown_calls import asks_to_see_calls, tells_of_calls
 from ..support.errors import LLMError
 
 UNREAD = "call_unread"
@@ -45,6 +47,8 @@ _CODE = re.compile(r"[{}<]|\b(?:json|xml|yaml|python|code)\b", re.IGNORECASE)
 _OF_CALLS = re.compile(r"tool|function|invoke|python_|action|commentary|plugin", re.IGNORECASE)
 _OPENING = 60  # characters of a text in which its mark stands
 _NAMES_A_TOOL = re.compile(r"""["'](?:name|tool_name|tool|tool_calls?|function|function_call|action)["']\s{0,5}:""")
+_RESPONSE = re.compile(r"\A(?:Here) is my thought process:.*Here is my response:", re.DOTALL)
+"""What Granite thinks, in front of an answer."""
 _NEAR = (
     200  # characters around a name in which the rest of a call is looked for, besides four times the length of the rest
 )
@@ -84,21 +88,23 @@ class TakenCalls:
                 yield {"content": text.held}
             raise
         if text.held:
+            if text.is_holding:  # the words of all languages are read from files, once
+                await asyncio.get_running_loop().run_in_executor(None, asks_to_see_calls, self.said)
             for delta in self._end(text, made=made):
                 yield delta
 
     def _end(self, text: HeldText, *, made: bool) -> Iterator[Delta]:
         """Yield what was held, or the calls in it; none of them besides calls that the server has read (`made`)."""
-        complete = self.reply.finish_reason != TOO_LONG
+        complete, may_call = self.reply.finish_reason != TOO_LONG, self.request.may_call_tools
         written = None if text.overflowed else read(text.held, self._specs, complete=complete)
         calls = list[llm.ToolInput]()
         if written is None or self._is_told(written, text.shown):
             rest = text.held
-        elif not made and self.request.may_call_tools and (calls := self._taken(written)):
+        elif not made and may_call and not self.reply.is_thought and (calls := self._taken(written)):
             rest = written.before.rstrip()
         elif self._is_call(written, text.shown):
             rest = written.before.rstrip()
-            if not made and self.request.may_call_tools:
+            if not made and may_call:
                 self.unread, self.reply.finish_reason = True, UNREAD
         else:
             rest = text.held
@@ -109,9 +115,11 @@ class TakenCalls:
 
     def _is_told(self, written: Written, shown: str) -> bool:
         """Return whether a text tells of calls rather than making them."""
-        before, after = f"{shown}{written.before}", written.after.strip()
+        before, after = _RESPONSE.split(f"{shown}{written.before}")[-1], written.after.strip()
         line = before.rpartition("\n")[2].strip()
-        if line.startswith((">", "|", "#")):
+        if line.startswith((">", "|", "#")) or before.count("```") % 2:  # a comment stands in the same fence
+            return True
+        if tells_of_calls(before, after) or asks_to_see_calls(self.said):
             return True
         if written.marked:
             return bool(after) and (bool(line) or before.rstrip().endswith(":"))
@@ -157,6 +165,9 @@ class TakenCalls:
         """Return whether an offered tool takes a call."""
         tool = next((tool for tool in self.tools if tool.name == call.name), None)
         if tool is None or call.name not in self._specs:
+            return False
+        required = (self._specs[call.name]["function"].get("parameters") or {}).get("required") or ()
+        if any(call.arguments.get(key) == "" for key in required):
             return False
         try:
             tool.parameters({**call.arguments})

@@ -10,10 +10,10 @@ _UNDECIDED = 200  # characters within which something becomes a beginning, or is
 
 _MARKS = (
     *("<|", "<｜", "<tool", "<TOOLCALL", "<function", "<invoke", "<minimax:", "<seed:", "<longcat_tool", "<start_function"),
-    *("[TOOL_CALL", "[TOOL_REQUEST"),
+    *("[TOOL_CALL", "[TOOL_REQUEST", "✿FUNCTION✿"),
 )  # fmt: skip
 """Beginnings that only a chat template writes."""
-_WORDS = (">>>", "Action:", "call:", "functools[", "functions.", "default_api.", "print(default_api.")
+_WORDS = (">>>", "Action:", "call:", "functools[", "functions.", "default_api.", "print(default_api.", "<code>")
 """Beginnings at the start of a line."""
 _QUOTES = "`'\"“„«‘(\\"
 _LANGUAGES = frozenset({"", "json", "json5", "tool_code", "tool_call", "tool_calls", "tool", "python", "py", "xml"})

@@ -130,6 +130,7 @@ class ModelReply:
     finish_reason: str | None = None
     """`stop`, `tool_calls`, `length`, `content_filter`, `repeats` (ours); None if the stream ended without one."""
     first_delta_ms: int | None = None
+    is_thought: bool = False  # whether the text is thinking that was never closed
     started: bool = False  # whether a delta left the client: from then on the request must not be repeated
     estimated_tokens: int | None = None  # uncorrected estimate of the request; None if it has files
 

@@ -437,6 +437,7 @@ class DeltaStream:
             # The last paragraph of thinking that was never closed is the only answer.
             last = self.thinking.unclosed.rstrip().rpartition("\n\n")[2]
             if answered := bool(last.strip()):
+                self._reply.is_thought = True
                 deltas.append({"content": last})
         if calls:
             deltas.append({"tool_calls": calls})

@@ -23,7 +23,7 @@ _MAX_NAME = 64
 _MARK = re.compile(
     r"<[|｜]/?[^<>|｜\n]{1,40}[|｜]>|<[|｜]/?tool_calls?>|</?tool_calls?[|｜]>"
     r"|</?(?:\w{1,20}:)?(?:\w{1,20}_)?(?:tool_?calls?|tool_(?:use|sep|code)|tools?|function_calls?|functioncall|function|invoke)>"
-    r"|\[/?(?:END_)?TOOL_(?:CALLS?|REQUEST)\]|\[ARGS\]|\[CALL_ID\][\w-]{0,64}|</s>",
+    r"|✿[A-Z]{1,12}✿:?|\[/?(?:END_)?TOOL_(?:CALLS?|REQUEST)\]|\[ARGS\]|\[CALL_ID\][\w-]{0,64}|</s>",
     re.IGNORECASE,
 )
 _OPENS = re.compile(r"""<(?:function|invoke|tool|tool_call)(?:=|\s+name\s*=\s*)["']?([^"'<>\s]{1,64})["']?\s*>""")
@@ -34,7 +34,7 @@ _VALUE = re.compile(
 )
 _NOISE = re.compile(
     r"(?:Action Input|Action|Tool|Arguments|Parameters|Input|Args)\s*:|(?:assistant|commentary|analysis|final|function|functools|json|tool_calls?)\b(?![.\w(])"
-    r"|[\s,;*]+|call:|to=|[a-z_]\w{0,30}\s{0,3}=\s{0,3}(?=[\w.]{1,64}\()",
+    r"|</?code>|[\s,;*]+|call:|to=|[a-z_]\w{0,30}\s{0,3}=\s{0,3}(?=[\w.]{1,64}\()",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(r"(?:>>>|functions?\.|default_api\.|tools\.)+")
@@ -375,7 +375,7 @@ def _from_python(text: str, tools: Mapping[str, ToolSpec]) -> list[WrittenToolCa
 def _call_of(node: ast.expr, tools: Mapping[str, ToolSpec]) -> WrittenToolCall:
     if not isinstance(node, ast.Call):
         raise TypeError("no call")
-    name = _plain_name(ast.unparse(node.func))
+    name = _plain_name(ast.unparse(node.func)).removesuffix(".call")  # as Llama calls its built-in tools
     if name == "print" and len(node.args) == 1:
         return _call_of(node.args[0], tools)
     keys = list(_properties(tools.get(name)))

@@ -61,7 +61,7 @@ _STARTING = frozenset({"turn_on", "trigger", TOGGLE})
 _SWITCHED = ("heater_entity_id", "_switch_entity_id")
 """Where an entity keeps which one it switches, as it sees fit."""
 _SWITCHING = frozenset({"turn_on", "turn_off", TOGGLE, UNFORESEEN})
-_OF_GROUPS = frozenset({"reload", "remove", "set"})
+_OF_GROUPS = frozenset({"reload", "remove"})
 _SHORT = {"on": "turn_on", "off": "turn_off"}
 _SEVERAL = frozenset({"turn_on", "set_percentage", TOGGLE})
 """Services for which an entity takes one of several actions: a brightness sets, a speed of nothing turns off."""

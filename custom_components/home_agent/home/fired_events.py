@@ -18,11 +18,11 @@ def started_by_event(hass: HomeAssistant, event_type: str, data: Mapping[str, ob
         entity.entity_id
         for entity in getattr(hass.data.get("automation"), "entities", ())
         if getattr(entity, "is_on", False)
-        and any(_fits(one, event_type, data, is_whole=is_whole) for one in _triggers(entity.raw_config))
+        and any(_fits(one, event_type, data, is_whole=is_whole) for one in triggers_in(entity.raw_config))
     ]
 
 
-def _triggers(config: object) -> Iterator[Mapping[str, object]]:
+def triggers_in(config: object) -> Iterator[Mapping[str, object]]:
     """Yield the triggers of a configuration as it was written: one, a list, lists in that."""
     match config:
         case Mapping():
@@ -30,10 +30,10 @@ def _triggers(config: object) -> Iterator[Mapping[str, object]]:
             if not nested and config.get("enabled") is not False:
                 yield config
             for item in nested if config.get("enabled") is not False else ():
-                yield from _triggers(item)
+                yield from triggers_in(item)
         case list() | tuple():
             for item in config:
-                yield from _triggers(item)
+                yield from triggers_in(item)
 
 
 def _fits(trigger: Mapping[str, object], event_type: str, data: Mapping[str, object], *, is_whole: bool) -> bool:

@@ -17,6 +17,7 @@ from homeassistant.helpers.template import Template
 from ..turn.plan import DESTRUCTIVE, Reach, ServiceCall
 from .actions import members
 from .contents import (
+    AUTOMATION,
     GUARDED,
     SCRIPT,
     SCRIPT_SERVICES,
@@ -30,7 +31,8 @@ from .contents import (
 )
 from .domain import Domain, Subject
 from .domains import DOMAINS, UNKNOWN
-from .telling_names import is_sensitive_service, only_tells, reason_of_name, speaks
+from .heard_changes import Listeners
+from .telling_names import is_safer, is_sensitive_service, only_tells, reason_of_name, speaks
 from .tolerance import number_of
 
 GENERIC = frozenset({"turn_on", "turn_off", TOGGLE})
@@ -64,7 +66,9 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
     )
     own = Judgement(reasons=tuple(dict.fromkeys(_reasons(hass, whole))), reach=reach)
     read: dict[str, str] = {}
-    return own + _judge_inner(hass, inner_calls(hass, call, members, _behind, read), read)
+    listeners = Listeners(hass)
+    found = own + _judge_inner(hass, inner_calls(hass, call, members, _behind, read), read, listeners)
+    return found + _judge_heard(hass, [whole], listeners)
 
 
 def judge_sequence(
@@ -75,11 +79,15 @@ def judge_sequence(
     `given` are variables whose values are judged where they are known (`judge_named`): targets that are these are left out.
     """
     read: dict[str, str] = {}
-    return _judge_inner(hass, sequence_calls(hass, sequence, frozenset(given), members, _behind, read), read)
+    calls = sequence_calls(hass, sequence, frozenset(given), members, _behind, read)
+    return _judge_inner(hass, calls, read, Listeners(hass))
 
 
-def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall], read: Mapping[str, str]) -> Judgement:
+def _judge_inner(
+    hass: HomeAssistant, calls: Iterable[ServiceCall], read: Mapping[str, str], listeners: Listeners
+) -> Judgement:
     """Return what calls come to; `read` has the fingerprints of what they stand in, by then."""
+    changes: list[ServiceCall] = []
     reasons: dict[str, None] = {}
     reached: dict[str, None] = {}
     also: dict[str, None] = {}
@@ -88,6 +96,7 @@ def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall], read: Mappin
     for call in calls:
         inner = replace(call, entity_ids=(*call.entity_ids, *_hidden(hass, call)))
         reached[inner.action] = None
+        changes.append(inner)
         also |= dict.fromkeys(_other_names(hass, inner, blind=True))
         wary = wary or (_is_templated(inner.data) and _is_wary(hass, inner))
         for entity_id in inner.entity_ids:
@@ -102,7 +111,25 @@ def _judge_inner(hass: HomeAssistant, calls: Iterable[ServiceCall], read: Mappin
     )
     written = tuple(f"{name} {found}" for name, found in sorted(read.items()))
     reach = Reach(inside=tuple(started), reached=tuple(reached), also=tuple(also), written=written, wary=wary)
-    return Judgement(reasons=tuple(reasons), reach=reach)
+    return Judgement(reasons=tuple(reasons), reach=reach) + _judge_heard(hass, changes, listeners)
+
+
+def _judge_heard(hass: HomeAssistant, changes: Iterable[ServiceCall], listeners: Listeners) -> Judgement:
+    """Return what automations open or disarm that wait for the helpers which calls change, and those that wait for what they change.
+
+    What else they do, such as lights and messages, is the owner's: it is neither asked about nor reached.
+    """
+    found = Judgement()
+    for change in changes:
+        for automation in listeners.started_by(change):
+            read: dict[str, str] = {}
+            trigger = ServiceCall(domain=AUTOMATION, service="trigger", entity_ids=(automation,))
+            inner = _judge_inner(hass, inner_calls(hass, trigger, members, _behind, read), read, listeners)
+            if reasons := tuple(reason for reason in inner.reasons if reason != DESTRUCTIVE):
+                also = tuple(call.action for call in inner.reach.inside)
+                reach = Reach(inside=inner.reach.inside, also=also, written=inner.reach.written)
+                found += Judgement(reasons=reasons, reach=reach)
+    return found
 
 
 def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
@@ -156,7 +183,7 @@ def _is_unknown(call: ServiceCall, domain: str) -> bool:
     """Return whether it is not known what a call does to an entity of a domain."""
     if call.domain == domain:
         return call.service not in _known_services(domain)
-    return is_foreign(call.domain, call.service)
+    return is_foreign(call.domain, call.service) and not is_safer(call.service)
 
 
 @cache

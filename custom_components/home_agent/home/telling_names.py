@@ -17,8 +17,8 @@ from .tolerance import number_of
 
 _INTEGRATIONS = frozenset(
     {
-        "ai_task", "alexa_devices", "androidtv", "appdaemon", "backup", "conversation", "downloader", "google_mail",
-        "hassio", "home_agent", "ifttt", "modbus", "mqtt", "netdaemon", "nodered", "notify", "profiler", "pyscript", "python_script",
+        "ai_task", "ads", "alexa_devices", "androidtv", "appdaemon", "backup", "conversation", "downloader", "google_mail",
+        "hassio", "home_agent", "homematic", "homematicip_local", "ifttt", "ihc", "lcn", "modbus", "mqtt", "netdaemon", "nodered", "notify", "profiler", "pyscript", "python_script",
         "rest_command", "shell_command", "telegram_bot", "update", "zha", "zwave_js",
     }
 )  # fmt: skip
@@ -26,12 +26,18 @@ _INTEGRATIONS = frozenset(
 _DESTRUCTIVE = frozenset(
     {
         ("alert", "toggle"), ("alert", "turn_off"), ("camera", "disable_motion_detection"), ("camera", "turn_off"),
-        ("device_tracker", "see"), ("homeassistant", "set_location"),
+        ("deconz", "configure"), ("device_tracker", "see"), ("homeassistant", "set_location"),
         ("homeassistant", "stop"), ("logger", "set_default_level"), ("logger", "set_level"), ("recorder", "disable"),
         ("shopping_list", "clear_completed_items"),
     }
 )  # fmt: skip
-_HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
+_HARMLESS = frozenset({("wake_on_lan", "send_magic_packet"), ("zwave_js", "ping"), ("zwave_js", "refresh_value")})
+_OF_THE_HOME = frozenset(
+    {
+        "check_config", "reload_all", "save_persistent_states", "toggle", "turn_off", "turn_on", "unforeseen", "update_entity",
+    }
+)  # fmt: skip
+"""Actions of `homeassistant` that are judged by what they are for; others, which add-ons bring, change ids, areas and devices."""
 _GUARDS = frozenset(
     {
         "abode", "akuvox", "august", "bticino", "comelit", "dormakaba_dkey", "doorbird", "egardia", "elkm1", "elmax",
@@ -62,18 +68,21 @@ _STARTS = _words(r"(?:load|open)_url", r"(?:launch|run|start)_(?:application|int
 """Parts of names of actions that start a program, or visit a page."""
 _DOOR = r"(?:barrier|doors?|door_lock|entrance|garage|garage_door|gate|latch|locks?|main_door|front_door|valve)"
 _OPENS = _words(
-    "auto_?lock", "buzz", "buzz_in", "bypass", "disarm", "key_?press", "lock_n_go", "open_sesame", "unlatch", "unlock",
+    "(?<!enable_)auto_?lock", "buzz", "buzz_in", "bypass", "disarm", "key_?press", "lock_n_go", "open_sesame", "unlatch", "unlock",
     rf"(?:open|release|trigger|toggle|pulse|press)_(?:the_)?{_DOOR}",
     rf"{_DOOR}(?:_\w{{1,40}})?_(?:open|opener|release|trigger|toggle|pulse|unlocked)",
     r"(?:disable|deactivate|silence|mute)_(?:the_)?(?:alarms?|sirens?)", r"(?:alarms?|sirens?)_(?:off|disable|silence|mute)",
-    r"stop_ringtone",
+    r"stop_ringtone", r"(?:run|start)_(?:irrigation|sprinklers?|watering)", r"(?:run|start)_(?:multiple_)?(?:station|zone)(?:_schedule)?$",
+    r"persons?_(?:away|home)",
 )  # fmt: skip
 """Parts of names of actions that open something, or silence what warns."""
 _CODES = re.compile(
-    r"credential|lock_user|user_?code|(?<![^_])(?:set|clear|add|create|change|update|enable|disable)_(?:\w{1,40}_)?(?:pin|codes?|key_?codes?|pass_?codes?|fingerprints?)(?![^_])"
+    r"credential|lock_user|user_?code|(?<![^_])(?:set|clear|add|create|change|update|enable|disable)_(?:\w{1,40}_)?(?:pin|codes?|key_?codes?|pass_?codes?|passwords?|fingerprints?)(?![^_])"
 )
 """Who can open a lock from now on, unless it is only told (`get_`)."""
 _TELLS = re.compile(r"(?:get|list|query|read|refresh)_|update_entity$|open_cache$")
+_SAFER = re.compile(r"enable_auto_?lock|(?:\w+_)?clear_(?:\w+_)?bypass(?:ed)?(?:_\w+)?")
+"""Names of actions after which more is locked or watched."""
 _TELLING = frozenset({"history", "logbook", "persistent_notification", "statistics", "system_log", "tts"})
 """Integrations whose actions change nothing of an entity that they name."""
 _CLOSES = re.compile(r"(?:arm|close|lock)(?:_\w+)?|\w+_(?:arm|close|lock)")
@@ -86,6 +95,11 @@ _SPEAKING = frozenset({"assist_satellite", "chime_tts", "tts"})
 def only_tells(domain: str, service: str) -> bool:
     """Return whether an action by its name changes nothing: it reads, or writes into a log."""
     return domain in _TELLING or _TELLS.match(service) is not None
+
+
+def is_safer(service: str) -> bool:
+    """Return whether after an action by its name more is locked or watched than before."""
+    return _SAFER.fullmatch(service[:MAX_NAME]) is not None
 
 
 def speaks(domain: str) -> bool:
@@ -103,8 +117,10 @@ def guards(domain: str) -> bool:
 def is_sensitive_service(domain: str, service: str) -> bool:
     """Return whether an action needs the user's yes by its name alone."""
     record = DOMAINS.get(domain, UNKNOWN)
-    if service in record.harmless or (domain, service) in _HARMLESS:
+    if service in record.harmless or (domain, service) in _HARMLESS or is_safer(service):
         return False
+    if domain == "homeassistant" and service not in _OF_THE_HOME:
+        return True
     if domain in _INTEGRATIONS or service in record.destructive or (domain, service) in _DESTRUCTIVE:
         return True
     if len(service) > MAX_NAME or _VERBS.search(service) is not None:
@@ -178,6 +194,8 @@ _QUIET = _words(
 _DISARMS = _words(
     "desarmar",
     "desarmer",
+    r"(?:alarm|area|house|panel|partition|system|zones?)_bypass(?:_all)?",
+    r"bypass_(?:all|faults?|open|sensors?|zones?)",
     "disarm(?:ed)?",
     "disinserire",
     "entscharf(?:en|t)",
@@ -209,6 +227,9 @@ _TEXTS = frozenset({"input_text", "text"})
 _SWITCHES = frozenset({*_CHOICES, *_PUSHED, *_TURNED, "number"})
 """Domains whose entities may be a relay or a helper that opens something."""
 _ENABLING = frozenset({"turn_on", "trigger"})
+_STOPS = frozenset({"cancel", "pause"})
+_LOCKS = _words("(?:auto_?|re_?)(?:arm|close|lock)")
+"""Parts of the names of timers after which something is locked."""
 
 
 def reason_of_name(entity_id: str, service: str, data: Mapping[str, Any], *called: str) -> str | None:
@@ -239,6 +260,8 @@ def _reason_of_code(data: Mapping[str, Any]) -> str | None:
 
 
 def _reason_of(domain: str, name: str, entity_name: str, service: str, data: Mapping[str, Any]) -> str | None:
+    if domain == "timer" and service in _STOPS and _LOCKS.search(name) is not None:
+        return OPEN_DOOR
     if domain in _SWITCHES and (reason := _told(name, entity_name)) is not None:
         return reason
     if domain in _NUMBERS and _POSITIONS.search(name) is not None and _is_open(data):

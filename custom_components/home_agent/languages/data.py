@@ -115,6 +115,14 @@ class ClaimWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCallWords:
+    """How a language says that a tool call is only shown; regular expressions."""
+
+    answer: Sequence[str] = ()
+    asked: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inflection:
     """How words change in a language that declines them."""
 
@@ -313,6 +321,7 @@ class LanguageData:
     asks: AskedWords = AskedWords()
     teaches: Sequence[str] = ()
     claims: ClaimWords = ClaimWords()
+    shown_calls: ShownCallWords = ShownCallWords()
     everything: Sequence[str] = ()
     fillers: Sequence[str] = ()
     synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -42,7 +42,7 @@ _INVISIBLE = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u
 _MARKUP = re.compile(
     rf"[<＜﹤](?=[\s{_INVISIBLE}]{{0,3}}[|｜]"  # <|im_end|>, <｜User｜>
     rf"|[{_INVISIBLE}]{{0,3}}/?[^\W\d][\w.:▁{_INVISIBLE}-]{{0,60}}(?:[ =|][^<>＜＞\n]{{0,80}})?/?[>＞﹥])"  # </house>, <s>, <function=x>
-    r"|\[(?=(?-i:/?g?[A-Z][A-Z_]{2,40})\]|\||e~\[)"  # [INST], [gMASK], [|system|], [e~[
+    r"|\[(?=/?(?:inst|sys|gmask|smask|(?:available_|begin_|end_)?(?:tool|system|user|assistant|prompt)[a-z_]{0,30})\]|(?-i:/?g?[A-Z][A-Z_]{2,40})\]|\||e~\[)"  # [INST], [inst], [gMASK], [|system|], [e~[
     r"|\](?=~!?b[\[\]]|<\])"  # ]~b]
     r"|#(?=#{1,2} {0,2}(?:human|user|assistant|system|instruction|input|response)s?:)",
     re.IGNORECASE,

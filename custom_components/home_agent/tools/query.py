@@ -69,9 +69,16 @@ _AGGREGATES = {
 }  # fmt: skip
 
 
+_SEARCHED = ("name", "area_id", "area")
+
+
 def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Move parts of `history` at the top level into it; a duration alone is one."""
-    tidied = {key: value for key, value in data.items() if key not in ("duration", "aggregate") and value is not None}
+    """Move parts of `history` at the top level into it; a duration alone is one. An area or a name alone is what to look for."""
+    moved = {"duration", "aggregate"}
+    if "entity_id" not in data and (searched := next((key for key in _SEARCHED if key in data), None)):
+        moved.add(searched)
+        data = {**data, "entity_id": data[searched]}
+    tidied = {key: value for key, value in data.items() if key not in moved and value is not None}
     history = data.get("history")
     if isinstance(history, str) and not history.lstrip().startswith("{"):
         history = {"duration": history} if history.strip() else None

@@ -96,6 +96,12 @@ def _door_ajar(state: State | None, service: str, data: Mapping[str, Any]) -> bo
     )
 
 
+def _valve(state: State | None, service: str, data: Mapping[str, Any]) -> str | None:
+    """Return the reason where it lets something flow, or keeps it flowing: nothing is in the way of a valve that closes."""
+    is_kept_open = service in _STOPPING and state is not None and state.state == "closing"
+    return OPEN_VALVE if is_kept_open or _opens(state, service, data) else None
+
+
 DOMAINS = {
     "cover": Domain(
         called_like=DOORS,
@@ -188,8 +194,7 @@ DOMAINS = {
         back={"open": "open_valve", "closed": "close_valve"},
         stop="stop_valve",
         guards=True,
-        sensitive=lambda state, service, data: OPEN_VALVE if _opens(state, service, data) else None,
-        wary=_leaves_ajar,
+        sensitive=_valve,
         comes_to=_comes_to,
         told_as=OPEN_CLOSED,
     ),

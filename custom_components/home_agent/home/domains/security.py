@@ -14,6 +14,7 @@ from ...turn.plan import DISARM, UNLOCK
 from ..domain import Action, Domain, Field, Logged, Subject
 from ..parameters import duration, fraction, option, text
 from ..records import DOORS, LOCKED_UNLOCKED, OPEN_CLOSED, SWITCHABLE, at, either, exchanged, has, is_in
+from ..tolerance import number_of
 
 _CODE = {"code": Field(text)}
 _ARMING = {
@@ -32,9 +33,10 @@ _UNLOCKING = frozenset({"unlock", "open", "turn_off", "toggle"})
 _DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
 
 
-def _silences(state: State | None, service: str, _data: object) -> str | None:
-    """Return the reason where it silences a siren; one that is known to be off is not silenced."""
-    if service not in ("turn_off", "toggle") or (state is not None and state.state == STATE_OFF):
+def _silences(state: State | None, service: str, data: Mapping[str, Any]) -> str | None:
+    """Return the reason where it silences a siren, also by a volume of nothing; one that is known to be off is not silenced."""
+    is_mute = service == "turn_on" and "volume_level" in data and not number_of(data["volume_level"])
+    if (service not in ("turn_off", "toggle") and not is_mute) or (state is not None and state.state == STATE_OFF):
         return None
     return DISARM
 
