@@ -75,15 +75,6 @@ async def answer_mood(sentence: Sentence) -> Result:
     return NotMine(is_talk=True)
 
 
-async def answer_remark(sentence: Sentence) -> Result:
-    """Leave what only tells how something is to a model, or answer it with nothing done."""
-    if not tells(sentence.turn.text, sentence.language.code):
-        return NotMine()
-    if sentence.stage is Stage.NO_MODEL:
-        return await _async_told(sentence, "local_remark")
-    return NotMine(is_talk=True)
-
-
 async def _async_mood(sentence: Sentence) -> Mood | None:
     """Return what a sentence says of a quality; what it says as a reason is left out."""
     code = sentence.language.code
