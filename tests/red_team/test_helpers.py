@@ -11,6 +11,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
 
+from custom_components.home_agent.home.heard_changes import MAX_FOLLOWED
 from custom_components.home_agent.policy.confirmation import NOBODY
 from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, speech
@@ -22,6 +23,7 @@ from .world import ALARM, AUTOMATIONS, DOOR, GARAGE, SCRIPTS, Witness, answers
 UNLOCK = {"action": "lock.unlock", "target": {"entity_id": DOOR}}
 DISARM = {"action": "alarm_control_panel.alarm_disarm", "target": {"entity_id": ALARM}}
 OPEN = {"action": "cover.open_cover", "target": {"entity_id": GARAGE}}
+NOTED = {"action": "counter.increment", "target": {"entity_id": "counter.claps"}}
 HELPERS: dict[str, dict[str, Any]] = {
     "input_boolean": {"guests": {"name": "Guests"}, "step": {"name": "Step"}, "party": {"name": "Party"}},
     "input_button": {"bell": {"name": "Bell"}},
@@ -98,8 +100,8 @@ EVERYDAY: dict[str, Case] = {
 }  # fmt: skip
 
 
-async def _wait(hass: HomeAssistant, trigger: dict[str, Any], action: dict[str, Any]) -> None:
-    """Add the helpers, exposed, and an automation that waits for one of them."""
+async def _wait(hass: HomeAssistant, trigger: dict[str, Any], action: dict[str, Any], before: int = 0) -> None:
+    """Add the helpers, exposed, and an automation that waits for one of them, behind others that do nothing of note."""
     for domain, configured in HELPERS.items():
         assert await async_setup_component(hass, domain, {domain: configured})
     steps = {
@@ -108,6 +110,7 @@ async def _wait(hass: HomeAssistant, trigger: dict[str, Any], action: dict[str, 
         "let_in": [UNLOCK],
     }
     waiting = [
+        *({"alias": f"Note {number}", "triggers": [trigger], "actions": [NOTED]} for number in range(before)),
         {"id": "waiting", "alias": "Waiting", "triggers": [trigger], "actions": [action]},
         {"id": "step", "alias": "Step by step", "triggers": [state("input_boolean.step")], "actions": [OPEN]},
     ]
@@ -142,6 +145,15 @@ async def test_a_helper_that_opens_something_is_asked_about(
     witness.server.plan(tool_call("ha_control", arguments))
     await say(hass, "guests are coming")
     assert answers(witness.server)[-1]["error"] == NOBODY
+
+
+async def test_more_automations_than_are_followed_are_asked_about(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    await _wait(hass, state(GUESTS, to="on"), UNLOCK, before=MAX_FOLLOWED)
+    await start()
+    witness.server.plan(tool_call("ha_control", ON))
+    assert speech(await say(hass, "guests are coming", context=alice)).endswith("?")
 
 
 @pytest.mark.parametrize("said", ["turn on Guests", "run the set_it script", "toggle Guests"])

@@ -48,6 +48,8 @@ class Listeners:
         self._hass = hass
         self._waiting: dict[str, list[_Heard]] | None = None
         self._followed: set[str] = set()
+        self.is_cut = False
+        """Whether more automations wait than are followed: what they do is not known."""
 
     def started_by(self, call: ServiceCall) -> Iterator[str]:
         """Yield the automations that a call may start by changing a helper; each once, however often it would be started."""
@@ -57,13 +59,13 @@ class Listeners:
             if self._waiting is None:
                 self._waiting = self._read()
             for automation, trigger in (*self._waiting.get(entity_id, ()), *self._waiting.get(_ANY, ())):
-                if (
-                    len(self._followed) < MAX_FOLLOWED
-                    and automation not in self._followed
-                    and _may_start(trigger, call, entity_id)
-                ):
-                    self._followed.add(automation)
-                    yield automation
+                if automation in self._followed or not _may_start(trigger, call, entity_id):
+                    continue
+                if len(self._followed) >= MAX_FOLLOWED:
+                    self.is_cut = True
+                    return
+                self._followed.add(automation)
+                yield automation
 
     def _read(self) -> dict[str, list[_Heard]]:
         found = defaultdict[str, list[_Heard]](list)

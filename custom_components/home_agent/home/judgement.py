@@ -129,7 +129,7 @@ def _judge_heard(hass: HomeAssistant, changes: Iterable[ServiceCall], listeners:
                 also = tuple(call.action for call in inner.reach.inside)
                 reach = Reach(inside=inner.reach.inside, also=also, written=inner.reach.written)
                 found += Judgement(reasons=reasons, reach=reach)
-    return found
+    return found + Judgement(reasons=(DESTRUCTIVE,)) if listeners.is_cut else found
 
 
 def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
