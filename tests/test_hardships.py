@@ -179,7 +179,7 @@ async def test_settings_that_change_while_they_are_taken_up_count(hass: HomeAssi
 
     hass.bus.async_listen_once(er.EVENT_ENTITY_REGISTRY_UPDATED, change)
     entry = await set_up(hass)
-    assert entry.runtime_data.finder.settings.collection == "other"
+    assert entry.runtime_data.library.vectors.settings.collection == "other"
 
 
 async def test_assistant_that_is_disabled_is_refused(hass: HomeAssistant, llm_server: LLMServer) -> None:

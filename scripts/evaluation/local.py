@@ -36,6 +36,7 @@ from homeassistant.helpers import chat_session, device_registry as dr, intent
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
+from custom_components.home_agent.policy.confirmation import Resolution
 from custom_components.home_agent.policy.intents import Recognised, is_able
 from custom_components.home_agent.support.const import DOMAIN
 from tests.ports import free_port
@@ -246,7 +247,9 @@ class House:
 
     def forget(self) -> None:
         """Forget open questions and timers."""
-        self._ours.runtime_data.policy.confirmations.async_end_all()
+        confirmations = self._ours.runtime_data.policy.confirmations
+        for waiting in [*confirmations.waiting.values()]:
+            confirmations.end(waiting, Resolution.CANCELLED)
         timers = self.hass.data[TIMER_DATA]
         for timer_id in list(timers.timers):
             timers.cancel_timer(timer_id)
