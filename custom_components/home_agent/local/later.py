@@ -7,6 +7,7 @@ without a model is told which words they were.
 from collections.abc import Iterator, Sequence
 
 from hassil.recognize import RecognizeResult
+from homeassistant.helpers.intent import IntentResponseErrorCode
 
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
@@ -14,7 +15,7 @@ from ..languages.phrases import begins_otherwise, is_order, is_question, is_rema
 from ..support.localize import async_text
 from ..support.text import words_of
 from .parts import understand
-from .sentences import Done, NotMine, Result, Sentence, spoken
+from .sentences import Done, NotMine, Result, Sentence, error_response
 from .things import ARTICLE
 
 _SAYS = "message"
@@ -83,7 +84,8 @@ async def answer_when(sentence: Sentence) -> Result:
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
     key = "local_when" if all(one.kind is LaterKind.VAGUE for one in found) else "local_not_for_later"
-    return Done(said=spoken(sentence.turn, await async_text(sentence.hass, sentence.turn.language, key, when=words)))
+    text = await async_text(sentence.hass, sentence.turn.language, key, when=words)
+    return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
 
 
 def _commands(text: str, code: str, found: Sequence[Later]) -> Iterator[tuple[str, str]]:

@@ -78,9 +78,9 @@ READERS = (
     Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
     Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True),
     Reader(answer_not_planned, _ALONE),
+    Reader(explain_fields, _ALONE, of_hidden=True),
     Reader(answer_when, _ALONE),
     Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
-    Reader(explain_fields, _ALONE, of_hidden=True),
     Reader(answer_fuzzily, _UNANSWERED, of_hidden=True),
     Reader(explain, _ALONE, of_hidden=True, of_talk=True),
 )

@@ -22,6 +22,7 @@ from ..home.domains.script import TRIGGER
 from ..home.names import stems_of
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import data_of
+from ..languages.later import LaterKind, later_in
 from ..languages.phrasings import Phrasing, phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.tool import HomeAgentTool
@@ -229,9 +230,11 @@ class RouteIndex:
         text, written = self._split(target, declared, said.text)
         found = extract(text, declared, said.home, self.language, said.now, state_of=said.state_of)
         lasting = {fold(word) for word in data_of(self.language.code).lasting}
+        for_some_time = [one for one in later_in(text, self.language.code) if one.kind is LaterKind.LASTING]
         timeless = text
         for start, end in sorted((place for places in found.places.values() for place in places), reverse=True):
-            if not lasting.isdisjoint(map(fold, (*words(text[:start])[-1:], *words(text[start:end])[:1]))):
+            led = not lasting.isdisjoint(map(fold, (*words(text[:start])[-1:], *words(text[start:end])[:1])))
+            if led or any(one.begin < end and start < one.end for one in for_some_time):
                 timeless = f"{timeless[:start]} {timeless[end:]}"  # "in 7 minutes" stays: that is later
         beside: set[str] = set()
         for argument in declared:  # "with minutes 7": what the 7 is, and what leads to it
