@@ -390,3 +390,7 @@ async def test_exposed_entities_are_looked_up_once_and_in_slices(
 async def test_a_named_prompt_that_is_no_text_is_refused(hass: HomeAssistant, prompt: Any) -> None:
     settings = inherited({"prompts": {"rules": prompt}, "prompt_additions": "{{ prompts.rules }}"})
     assert await async_check_settings(hass, settings) == ("prompt_name", {"item": "rules"})
+
+
+async def test_an_agent_is_described_before_it_has_an_id(hass: HomeAssistant) -> None:
+    assert [*fields(await topic(hass, await set_up(hass), "agents"))][:2] == ["description", "profile_id"]
