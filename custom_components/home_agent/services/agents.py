@@ -20,6 +20,7 @@ from ..policy.confirmed import async_answer_elsewhere
 from ..settings.portable import async_people, named, to_yaml
 from ..settings.profile import BUILT_IN, ContextEntity, Profile, default_settings, merged, origins, settings_of
 from ..support.const import DOMAIN
+from ..support.encoding import plain_text
 from ..support.localize import async_error_text
 from ..tools.custom.configuration import async_read_again
 from ..tools.registry import TurnAPI, llm_context_of
@@ -80,7 +81,7 @@ PROCESS_SCHEMA = probatio.Schema(
 )
 CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
 REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
-CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
+CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): probatio.All(cv.string, plain_text)})
 PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
