@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from homeassistant.helpers import entity_registry as er
@@ -12,6 +13,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
+from custom_components.home_agent.languages.digits import MASK
 from custom_components.home_agent.services.agents import MAX_CONTEXT_ENTITIES
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import DOMAIN
@@ -299,6 +301,17 @@ async def test_what_no_field_takes_is_invalid(hass: HomeAssistant, action: str, 
     await set_up(hass)
     with pytest.raises(probatio.Invalid):
         await call(hass, action, **data)
+
+
+async def test_a_pin_is_masked_while_no_agent_is_there(hass: HomeAssistant) -> None:
+    """The recorder keeps the event, also of a message that no agent hears."""
+    entry = await set_up(hass, options={"pins": {"unlock": "4711"}})
+    assert await hass.config_entries.async_unload(entry.entry_id)
+    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
+    with pytest.raises(ServiceValidationError):
+        await call(hass, "process", text="yes, four seven one one, 4711")
+    [event] = calls
+    assert event.data["service_data"] == {"text": MASK}
 
 
 @pytest.mark.parametrize("half", ["\ud83d", "\udc00 "])

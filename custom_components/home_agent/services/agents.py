@@ -19,7 +19,7 @@ from ..policy.confirmation import Confirmation
 from ..policy.confirmed import async_answer_elsewhere
 from ..settings.portable import async_people, named, to_yaml
 from ..settings.profile import BUILT_IN, ContextEntity, Profile, default_settings, merged, origins, settings_of
-from ..support.const import DOMAIN
+from ..support.const import CONF_PINS, DOMAIN
 from ..support.encoding import plain_text
 from ..support.localize import async_error_text
 from ..tools.custom.configuration import async_read_again
@@ -102,10 +102,14 @@ def _without_pin(schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any
     hass = async_get_hass()
     validated: dict[str, Any] = schema(data)
     shown = {"pin": MASK} if "pin" in validated else {}
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    if "text" in validated and entries:
+    loaded: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if "text" in validated and loaded:
         language = validated.get("language") or hass.config.language
-        shown["text"] = entries[0].runtime_data.policy.confirmations.without_pin(validated["text"], language)
+        shown["text"] = loaded[0].runtime_data.policy.confirmations.without_pin(validated["text"], language)
+    elif "text" in validated and any(
+        entry.options.get(CONF_PINS) for entry in hass.config_entries.async_entries(DOMAIN)
+    ):
+        shown["text"] = MASK  # the words of numbers are read with the entry; no agent answers before
     for key, text in shown.items():
         if text != data[key]:
             data[key] = text
