@@ -341,3 +341,14 @@ async def test_a_long_history_is_dropped_in_linear_time(hass: HomeAssistant, mem
 
     short = min([await seconds(500) for _ in range(3)])
     assert await seconds(4000) < 24 * short + 0.02
+
+
+async def test_a_stored_interval_that_is_no_number_is_the_default(
+    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = await set_up(hass)
+    hass.config_entries.async_update_entry(entry, options={**entry.options, "memory": {"cleanup_interval": "x"}})
+    await hass.async_block_till_done()
+    assert kept_of(hass, Memories).settings.cleanup_interval == 24
+    assert caplog.text.count("memory.cleanup_interval") == 1
+    assert "Traceback" not in caplog.text
