@@ -191,11 +191,10 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
     own = None if await async_may_see_all(call) else call.context.user_id
     runtime, conversation_id = runtime_of(call.hass), call.data.get("conversation_id")
-    done: JsonObjectType = {
-        "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
-        "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
-    }
-    return await async_stored(call, done, runtime.conversations)
+    cleared = runtime.transcripts.async_clear(conversation_id, user_id=own)
+    stored = await runtime.conversations.async_clear(conversation_id, user_id=own)
+    done: JsonObjectType = {"cleared": cleared, "stored": stored}
+    return await async_stored(call, done, runtime.conversations, changed=bool(stored))
 
 
 async def _async_reload_context(call: ServiceCall) -> None:

@@ -183,7 +183,8 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
         owner = await _async_owner(call, scope)
     elif owner is None:  # a voice device writes for the home
         owner = scope.owner
-    return await async_stored(call, {"deleted": await memories.async_clear(owner)}, memories)
+    deleted = await memories.async_clear(owner)
+    return await async_stored(call, {"deleted": deleted}, memories, changed=bool(deleted))
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
