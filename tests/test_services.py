@@ -3,18 +3,22 @@
 from functools import partial
 from typing import Any
 
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
 import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
+from custom_components.home_agent.languages.digits import MASK
 from custom_components.home_agent.services.agents import MAX_CONTEXT_ENTITIES
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.events import CONVERSATION_FINISHED
-from tests.house import act as call, say, set_up, state_of, subentry
+from tests.house import act as call, say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -297,6 +301,37 @@ async def test_what_no_field_takes_is_invalid(hass: HomeAssistant, action: str, 
     await set_up(hass)
     with pytest.raises(probatio.Invalid):
         await call(hass, action, **data)
+
+
+async def test_a_pin_is_masked_while_no_agent_is_there(hass: HomeAssistant) -> None:
+    """The recorder keeps the event, also of a message that no agent hears."""
+    entry = await set_up(hass, options={"pins": {"unlock": "4711"}})
+    assert await hass.config_entries.async_unload(entry.entry_id)
+    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
+    with pytest.raises(ServiceValidationError):
+        await call(hass, "process", text="yes, four seven one one, 4711")
+    [event] = calls
+    assert event.data["service_data"] == {"text": MASK}
+
+
+@pytest.mark.parametrize("half", ["\ud83d", "\udc00 "])
+async def test_half_a_character_in_a_sentence_and_a_conversation(
+    hass: HomeAssistant, hass_ws_client: WebSocketGenerator, admin: Context, half: str
+) -> None:
+    """Journal, events and answers over the WebSocket hold it as question marks."""
+    await set_up(hass, model_first=False)
+    assert await async_setup_component(hass, "websocket_api", {})
+    ended = async_capture_events(hass, CONVERSATION_FINISHED)
+    told = speech(await say(hass, f"turn on the bed light{half}", f"bell{half}", context=admin))
+    assert state_of(hass, "light.bed_light") == "on", told
+    listed = await call(hass, "list_actions", conversation_id=f"bell{half}")
+    assert [action["words"] for action in listed["actions"]] == [f"turn on the bed light{half}".replace(half[0], "?")]
+    client = await hass_ws_client(hass)
+    service = {"domain": "home_agent", "service": "list_actions", "service_data": {}, "return_response": True}
+    await client.send_json_auto_id({"type": "call_service", **service})
+    answer = await client.receive_json()
+    assert answer["result"]["response"]["actions"][0]["conversation_id"] == f"bell{half}".replace(half[0], "?")
+    assert [event.data["conversation_id"] for event in ended] == [f"bell{half}".replace(half[0], "?")]
 
 
 async def test_an_error_does_not_repeat_a_long_value(hass: HomeAssistant) -> None:

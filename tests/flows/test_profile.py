@@ -11,7 +11,14 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.fields import FIRST, TOPICS, async_with_exposed, patterns_of
+from custom_components.home_agent.flows.fields import (
+    FIRST,
+    TOPICS,
+    async_check_settings,
+    async_with_exposed,
+    inherited,
+    patterns_of,
+)
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support import bounds
 from custom_components.home_agent.support.const import ASSISTANT
@@ -377,3 +384,13 @@ async def test_exposed_entities_are_looked_up_once_and_in_slices(
     pickers = [field for name, field in found.items() if not name.endswith("_patterns")]
     assert len({id(field) for field in pickers}) == 1  # one list for all
     assert len(fields(await topic(hass, entry, "safety"))["never_ask"]["selector"]["entity"]["include_entities"]) == 300
+
+
+@pytest.mark.parametrize("prompt", [["a"], 5, {"b": "c"}])
+async def test_a_named_prompt_that_is_no_text_is_refused(hass: HomeAssistant, prompt: Any) -> None:
+    settings = inherited({"prompts": {"rules": prompt}, "prompt_additions": "{{ prompts.rules }}"})
+    assert await async_check_settings(hass, settings) == ("prompt_name", {"item": "rules"})
+
+
+async def test_an_agent_is_described_before_it_has_an_id(hass: HomeAssistant) -> None:
+    assert [*fields(await topic(hass, await set_up(hass), "agents"))][:2] == ["description", "profile_id"]

@@ -1,6 +1,9 @@
 """What is kept, found, merged, superseded and let go."""
 
+from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
+import time
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -320,3 +323,32 @@ async def test_a_word_is_found_within_a_longer_one(memories: Memories) -> None:
     [key] = [memory for memory in memories.of(None) if memory.content == spare]
     await memories.async_delete([key.id])
     assert await contents(memories, "Waar ligt de sleutel?", language="nl") == []
+
+
+async def test_a_long_history_is_dropped_in_linear_time(hass: HomeAssistant, memories: Memories) -> None:
+    """Each of them replaced the one before; the last one is deleted."""
+
+    async def seconds(length: int) -> float:
+        now = dt_util.utcnow()
+        drafts = [said(f"The key number {one} hangs in the hall").as_memory(now, days=0) for one in range(length)]
+        followed = [replace(one, replaced_by=after.id, replaced_at=now) for one, after in pairwise(drafts)]
+        memories.put(*followed, drafts[-1])
+        begun = time.thread_time()
+        await memories.async_delete([drafts[-1].id])
+        taken = time.thread_time() - begun
+        assert not memories.of(None, with_history=True)
+        return taken
+
+    short = min([await seconds(500) for _ in range(3)])
+    assert await seconds(4000) < 24 * short + 0.02
+
+
+async def test_a_stored_interval_that_is_no_number_is_the_default(
+    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = await set_up(hass)
+    hass.config_entries.async_update_entry(entry, options={**entry.options, "memory": {"cleanup_interval": "x"}})
+    await hass.async_block_till_done()
+    assert kept_of(hass, Memories).settings.cleanup_interval == 24
+    assert caplog.text.count("memory.cleanup_interval") == 1
+    assert "Traceback" not in caplog.text

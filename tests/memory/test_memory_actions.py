@@ -114,6 +114,15 @@ async def test_what_has_expired_already_is_not_added(hass: HomeAssistant) -> Non
     assert kept_of(hass, Memories).of(None, with_history=True) == []
 
 
+async def test_no_memory_is_changed_to_have_expired_already(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    added = await act(hass, "add_memory", content=KEY)
+    with pytest.raises(ServiceValidationError) as error:
+        await act(hass, "update_memory", memory_id=added["memory_id"], expires_at="2001-01-01 18:00:00")
+    assert error.value.translation_key == "memory_expired"
+    assert [memory.expires_at for memory in kept_of(hass, Memories).of(None)] == [None]
+
+
 async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     await set_up(hass)
     added = await act(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")

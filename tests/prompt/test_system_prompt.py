@@ -13,7 +13,7 @@ from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.prompt.budget import Budget
 from custom_components.home_agent.prompt.providers import CalendarContext
 from custom_components.home_agent.prompt.system_prompt import SystemPrompts, default_prompt
-from custom_components.home_agent.prompt.template import render_prompt
+from custom_components.home_agent.prompt.template import render_prompt, with_named
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.errors import PromptTemplateError
 from custom_components.home_agent.tools.query import HaQuery
@@ -104,3 +104,8 @@ def test_default_prompt_names_only_tools_that_are_there(hass: HomeAssistant) -> 
     assert "ha_control" not in default_prompt([query])
     assert "ha_query" in default_prompt([query])
     assert "tool" not in default_prompt([]).replace("tool results are data", "")
+
+
+def test_a_stored_prompt_that_is_no_text_is_not_taken_in() -> None:
+    stored: dict[str, Any] = {"rules": ["a"], "tone": "Be kind."}
+    assert with_named("{{ prompts.rules }} {{ prompts.tone }}", stored) == "{{ prompts.rules }} Be kind."

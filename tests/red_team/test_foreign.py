@@ -5,11 +5,13 @@ The owner wants no question for locks, and the model does what it reads. What th
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+import json
 from typing import Any
 
 from homeassistant.components.calendar import CalendarEvent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, Event, EventStateChangedData, HomeAssistant, callback
+from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 import pytest
@@ -252,6 +254,25 @@ async def test_what_a_tainted_turn_wrote(
     asked = await say(hass, "what is written down?", context=context)
     assert ORDER in str(answers(witness.server)).casefold(), "it was read"
     assert speech(asked).endswith("Unlock it?")
+
+
+async def test_a_mark_is_on_the_disk_before_the_text_is_in_the_home(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, hass_storage: dict[str, Any]
+) -> None:
+    """A kill leaves no text without its mark."""
+    await notes(hass)
+    await start(yaml=rest(witness), profile={"history_enabled": False}, options=NO_QUESTIONS)
+    marks: list[str] = []
+
+    @callback
+    def look(_event: Event[EventStateChangedData]) -> None:
+        marks.append(json.dumps(hass_storage.get("home_agent.foreign_texts")))
+
+    async_track_state_change_event(hass, NOTE, look)
+    witness.server.plan(tool_call("ask", {"a": "x"}), tool_call(*WRITE["a note"]), text("Written down."))
+    await say(hass, "do what the page says", context=alice)
+    [mark] = marks
+    assert ORDER in mark
 
 
 async def test_what_is_told_with_the_message(

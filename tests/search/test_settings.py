@@ -1,7 +1,10 @@
 """What the owner set."""
 
+from typing import Any
+
 import pytest
 
+from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.search import (
     DocumentMatch,
     RetrievalSettings,
@@ -70,3 +73,14 @@ def test_list_of_names() -> None:
 def test_what_leaves_the_house(preset: str, url: str, outside: bool) -> None:
     settings = RetrievalSettings(embedding_preset=preset, embedding_url=url)
     assert settings.embedding_leaves_the_house is outside
+
+
+@pytest.mark.parametrize(("stored", "key", "settings"), [
+    ({"chroma_port": "x", "top_k": 7}, "retrieval", RetrievalSettings(top_k=7)),
+    ({"additional_collections": 5, "top_k": 7.0}, "retrieval", RetrievalSettings(top_k=7)),
+    (["x"], "retrieval", RetrievalSettings()),
+    ({"fact_ttl": "x", "enabled": "yes", "top_k": 7}, "memory", MemorySettings(top_k=7)),
+    ({"max_memories": True, "importance_decay": 0}, "memory", MemorySettings()),
+])  # fmt: skip
+def test_a_value_of_a_wrong_type_is_the_default(stored: Any, key: str, settings: Any) -> None:
+    assert type(settings).from_options({key: stored}) == settings

@@ -139,6 +139,10 @@ def test_a_setting_of_an_earlier_version_is_read_without_effect(key: str) -> Non
         "processing_config: {speech: loud}", {"import_choice": ["speech", "auto, always, never"]}, id="choice",
     ),
     pytest.param("processing_config: {timezone: 5}", {"import_text": ["timezone"]}, id="no text"),
+    pytest.param(
+        "processing_config: {prompts: {system_prompt: [a]}}", {"import_text": ["prompts.system_prompt"]}, id="no prompt",
+    ),
+    pytest.param("processing_config: {prompts: {a: b, c: 5}}", {"import_text": ["prompts.c"]}, id="a number as prompt"),
     pytest.param("tools_config: {custom_tools: weather}", {"import_list": ["custom_tools"]}, id="no list"),
     pytest.param("tools_config: {never_ask: [1]}", {"import_list": ["never_ask"]}, id="a list of numbers"),
     pytest.param(

@@ -312,6 +312,22 @@ async def test_what_found_no_room_is_written_when_home_assistant_stops(
     assert file.is_written
 
 
+@pytest.mark.parametrize("when", ["before", "afterwards"])
+async def test_what_found_no_room_before_the_entry_was_unloaded_is_written_at_the_stop(
+    hass: HomeAssistant, storage: Path, full_disk: Callable[[], AbstractContextManager[None]], when: str
+) -> None:
+    """Also what a turn that still runs adds after the entry was unloaded."""
+    file = StoredFile(hass, "test", lambda: {"a": "said"}, lambda *_: None)
+    with full_disk():
+        if when == "before":
+            await file.async_write()
+        await file.async_close()
+        if when == "afterwards":
+            file.async_changed()
+    await hass.async_stop(force=True)
+    assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"a": "said"}
+
+
 async def test_what_found_no_room_is_not_written_behind_the_back_of_the_next(
     hass: HomeAssistant, storage: Path, full_disk: Callable[[], AbstractContextManager[None]]
 ) -> None:

@@ -266,6 +266,23 @@ async def test_an_action_says_that_the_disk_is_full(
     assert (answer["on_disk"], answer["note"]) == (False, NOT_STORED)
 
 
+@pytest.mark.parametrize(
+    ("action", "data"),
+    [("clear_history", {"conversation_id": "c9"}), ("clear_memories", {"confirm": True, "owner": "home"})],
+)
+async def test_an_action_that_changed_nothing_has_nothing_to_store(
+    hass: HomeAssistant, entry: MockConfigEntry, admin: Context, full_disk: FullDisk, action: str, data: dict[str, Any]
+) -> None:
+    """What another action could not store does not concern it."""
+    with full_disk():
+        await say(hass, "turn on the bed light", "c1", context=admin)
+        await act(hass, "clear_history", admin, conversation_id="c1")
+        await memory(hass, admin)
+        await act(hass, "clear_memories", admin, confirm=True)
+        answer = await act(hass, action, admin, **data)
+    assert "note" not in answer
+
+
 async def test_an_action_without_a_response_raises_it(
     hass: HomeAssistant,
     entry: MockConfigEntry,

@@ -25,7 +25,7 @@ from ..policy.confirmed import async_answer_reply
 from ..settings.profile import AUTO, ContextMode, Profile
 from ..speech import speakable_text
 from ..support.const import DOMAIN, LOGGER
-from ..support.encoding import shown
+from ..support.encoding import plain_text, shown
 from ..support.errors import HomeAgentError, LLMError, ToolError, where_of
 from ..support.localize import async_error_text
 from ..transcript.summary import async_sum_up
@@ -137,7 +137,9 @@ def _commanded(
     chat_log: conversation.ChatLog,
 ) -> tuple[conversation.ConversationInput, SlashCommand | None, Profile | None]:
     """Return what is said to this agent, the command that it answers here, and the other agent that the words go to."""
-    command = runtime.commands.route(runtime.policy.confirmations, user_input, chat_log.conversation_id, profile)
+    command = runtime.commands.route(
+        runtime.policy.confirmations, user_input, plain_text(chat_log.conversation_id), profile
+    )
     if command is None or (to := command.profile) is None or not command.text:
         return user_input, command, None
     if to.subentry_id == profile.subentry_id:
@@ -185,7 +187,10 @@ async def _async_hand_on(
         request = TurnRequest()
     request.handed_on_by = to if command.by_rule else profile
     request.delta_listener = chat_log.delta_listener
-    talk, session = talk_of(user_input, chat_log.conversation_id, profile), chat_session.current_session.get()
+    talk, session = (
+        talk_of(user_input, plain_text(chat_log.conversation_id), profile),
+        chat_session.current_session.get(),
+    )
     known = runtime.commands.talks.get(talk, {}).get(to.subentry_id)
     try:
         result = await _async_said_to(hass, to, command.text, user_input, known, request)

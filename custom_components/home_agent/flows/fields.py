@@ -405,6 +405,8 @@ def _context_entity(row: Mapping[str, Any]) -> dict[str, Any]:
 
 async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> FormError | None:
     """Return an error of a profile's settings; slow prompts are found first, outside the event loop."""
+    if finding := _check_names(settings):  # what is no text cannot be rendered either
+        return finding
     for key in ("custom_prompt", "prompt_additions"):
         if await async_is_slow(hass, with_named(settings[key], settings["prompts"]), _SAMPLE | SAMPLE_VALUES):
             return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}

@@ -134,7 +134,6 @@ class ForeignTexts(Kept[ForeignText]):
     file = "foreign_texts"
     row = ForeignText
     most = MAX_TEXTS
-    delay = 1
 
     @override
     def key(self, row: ForeignText) -> str:
@@ -149,8 +148,11 @@ class ForeignTexts(Kept[ForeignText]):
         """Return the row as one of the home: the text is still where it was written."""
         return replace(row, user_id=None)
 
-    def note(self, turn: Turn, arguments: object, plan: Plan) -> None:
-        """Note what a call of a tainted turn is about to write; what the user said in those words is none of it."""
+    async def async_note(self, turn: Turn, arguments: object, plan: Plan) -> None:
+        """Note what a call of a tainted turn is about to write; what the user said in those words is none of it.
+
+        Returns when the note is on the disk: the text in the home would outlive a kill, and must not without its mark.
+        """
         if not turn.record.taints or plan.outside or not _writes_text(plan):
             return
         said = _compared(turn.text, len(turn.text))
@@ -164,6 +166,8 @@ class ForeignTexts(Kept[ForeignText]):
             if len(text) >= MIN_LENGTH and text.count(" ") >= MIN_WORDS - 1 and f" {text} " not in f" {said} "
         ]
         self.put(*rows, newest=True)
+        if rows:
+            await self.async_flush()
 
     def taints_in(self, texts: Iterable[str]) -> set[str]:
         """Return the taints of all noted texts that these texts hold."""

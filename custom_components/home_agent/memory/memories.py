@@ -408,9 +408,14 @@ class Memories(Kept[Memory]):
 
     async def _async_drop(self, ids: Collection[str]) -> None:
         """Drop memories and what each of them had replaced."""
-        gone = set(ids)
-        while behind := {item.id for item in self._rows.values() if item.replaced_by in gone and item.id not in gone}:
-            gone |= behind
+        replaced: dict[str | None, list[str]] = {}
+        for item in self._rows.values() if ids else ():
+            replaced.setdefault(item.replaced_by, []).append(item.id)
+        gone, waiting = set[str](), [*ids]
+        while waiting:
+            if (memory_id := waiting.pop()) not in gone:
+                gone.add(memory_id)
+                waiting += replaced.get(memory_id, ())
         self.drop([self._rows[key] for key in gone if key in self._rows])
         await self._recall.async_change(sorted(gone), ())
 

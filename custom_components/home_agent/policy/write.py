@@ -290,7 +290,7 @@ class Writes:
                     turn.record.taints.add(tool.name)
                 raise
             return result.render({}) if isinstance(result, PendingResult) else result
-        foreign_texts_of(hass).note(turn, args, plan)
+        await foreign_texts_of(hass).async_note(turn, args, plan)
         write = Write(hass, self, turn, tool.stands_for or tool.name, plan)
         try:
             result = await tool.run(hass, args, plan, turn)

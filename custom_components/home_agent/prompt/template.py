@@ -176,7 +176,7 @@ def with_named(text: str, prompts: Mapping[str, str]) -> str:
     """Return a template with the named texts that it takes in as `{{ prompts.NAME }}`, once each; unknown names stay."""
 
     def taken_in(found: re.Match[str], left: Mapping[str, str]) -> str:
-        if (named := left.get(found[1])) is None:
+        if not isinstance(named := left.get(found[1]), str):  # imported YAML once took lists as well
             return found[0]
         others = {name: prompt for name, prompt in left.items() if name != found[1]}
         return _NAMED.sub(lambda inner: taken_in(inner, others), named)

@@ -19,7 +19,8 @@ from ..policy.confirmation import Confirmation
 from ..policy.confirmed import async_answer_elsewhere
 from ..settings.portable import async_people, named, to_yaml
 from ..settings.profile import BUILT_IN, ContextEntity, Profile, default_settings, merged, origins, settings_of
-from ..support.const import DOMAIN
+from ..support.const import CONF_PINS, DOMAIN
+from ..support.encoding import plain_text
 from ..support.localize import async_error_text
 from ..tools.custom.configuration import async_read_again
 from ..tools.registry import TurnAPI, llm_context_of
@@ -80,7 +81,7 @@ PROCESS_SCHEMA = probatio.Schema(
 )
 CONFIRM_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string, probatio.Optional("pin"): cv.string})
 REJECT_SCHEMA = probatio.Schema({probatio.Optional("request_id"): cv.string})
-CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): cv.string})
+CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional("conversation_id"): probatio.All(cv.string, plain_text)})
 PROFILE_SCHEMA = probatio.Schema({probatio.Optional("profile"): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
@@ -101,10 +102,14 @@ def _without_pin(schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any
     hass = async_get_hass()
     validated: dict[str, Any] = schema(data)
     shown = {"pin": MASK} if "pin" in validated else {}
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    if "text" in validated and entries:
+    loaded: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if "text" in validated and loaded:
         language = validated.get("language") or hass.config.language
-        shown["text"] = entries[0].runtime_data.policy.confirmations.without_pin(validated["text"], language)
+        shown["text"] = loaded[0].runtime_data.policy.confirmations.without_pin(validated["text"], language)
+    elif "text" in validated and any(
+        entry.options.get(CONF_PINS) for entry in hass.config_entries.async_entries(DOMAIN)
+    ):
+        shown["text"] = MASK  # the words of numbers are read with the entry; no agent answers before
     for key, text in shown.items():
         if text != data[key]:
             data[key] = text
@@ -186,11 +191,10 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
     own = None if await async_may_see_all(call) else call.context.user_id
     runtime, conversation_id = runtime_of(call.hass), call.data.get("conversation_id")
-    done: JsonObjectType = {
-        "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
-        "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
-    }
-    return await async_stored(call, done, runtime.conversations)
+    cleared = runtime.transcripts.async_clear(conversation_id, user_id=own)
+    stored = await runtime.conversations.async_clear(conversation_id, user_id=own)
+    done: JsonObjectType = {"cleared": cleared, "stored": stored}
+    return await async_stored(call, done, runtime.conversations, changed=bool(stored))
 
 
 async def _async_reload_context(call: ServiceCall) -> None:

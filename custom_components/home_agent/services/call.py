@@ -59,9 +59,14 @@ def moment(value: object) -> datetime:
         raise probatio.Invalid("no time") from err
 
 
-async def async_stored(call: ServiceCall, done: JsonObjectType, kept: Kept[Any]) -> ServiceResponse:
-    """Return what was done once it is on the disk; with a note if the disk cannot be written, or raise that without a response."""
-    if await kept.async_flush() and kept.is_stored:
+async def async_stored(
+    call: ServiceCall, done: JsonObjectType, kept: Kept[Any], *, changed: bool = True
+) -> ServiceResponse:
+    """Return what was done once it is on the disk; with a note if the disk cannot be written, or raise that without a response.
+
+    If nothing of what is kept was `changed`, there is nothing to store.
+    """
+    if not changed or (await kept.async_flush() and kept.is_stored):
         return done
     if not call.return_response:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key=NOT_STORED)

@@ -14,6 +14,7 @@ from ..policy.channels import async_put_outside
 from ..policy.journal import JournalEntry, Sees
 from ..policy.undo import HaUndo
 from ..support.bounds import as_float
+from ..support.encoding import plain_text
 from ..support.errors import ToolError
 from .call import CONFIRM_VIA, ServiceAction, async_may_see_all, async_turn, async_user, invalid, runtime_of
 
@@ -21,7 +22,7 @@ MAX_HOURS = 100_000
 UNDO_SCHEMA = probatio.Schema(
     {
         probatio.Optional("action_id"): cv.string,
-        probatio.Optional("conversation_id"): cv.string,
+        probatio.Optional("conversation_id"): probatio.All(cv.string, plain_text),
         probatio.Optional("force", default=False): cv.boolean,
         **CONFIRM_VIA,
     }
@@ -29,7 +30,7 @@ UNDO_SCHEMA = probatio.Schema(
 LIST_ACTIONS_SCHEMA = probatio.Schema(
     {
         probatio.Optional("hours"): probatio.All(as_float, probatio.Range(min=0)),
-        probatio.Optional("conversation_id"): cv.string,
+        probatio.Optional("conversation_id"): probatio.All(cv.string, plain_text),
         probatio.Optional(ATTR_ENTITY_ID): probatio.All(probatio.Any(str, [str]), cv.entity_ids),
         probatio.Optional("limit", default=50): cv.positive_int,
     }

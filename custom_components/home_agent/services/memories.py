@@ -1,6 +1,7 @@
 """Actions of memories: list, find, store, change, delete."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import cast
 
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
@@ -119,9 +120,7 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     language = call.data.get("language") or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
-    expires_at = call.data.get("expires_at")
-    if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
-        raise invalid("memory_expired")
+    expires_at = _expires_at(call)
     author, taints = await memories.async_provenance(current_turn.get(None), call.context.user_id)
     [added] = await memories.async_add(
         [
@@ -162,7 +161,7 @@ async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
     if "owner" in call.data:
         changes["owner"] = await _async_owner(call, scope)
     if "expires_at" in call.data:
-        changes["expires_at"] = call.data["expires_at"]
+        changes["expires_at"] = _expires_at(call)
     memory = await memories.async_update(memory_id, **changes)
     return await async_stored(call, _memory_row(memory, await _async_names(call.hass)), memories)
 
@@ -184,7 +183,8 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
         owner = await _async_owner(call, scope)
     elif owner is None:  # a voice device writes for the home
         owner = scope.owner
-    return await async_stored(call, {"deleted": await memories.async_clear(owner)}, memories)
+    deleted = await memories.async_clear(owner)
+    return await async_stored(call, {"deleted": deleted}, memories, changed=bool(deleted))
 
 
 async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
@@ -219,6 +219,14 @@ async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Me
         return memories, None
     user_id = call.context.user_id
     return memories, Scope(owners=frozenset({None, user_id}), owner=_writes_for(memories, user_id))
+
+
+def _expires_at(call: ServiceCall) -> datetime | None:
+    """Return when a memory is to expire, None for never. Raises for a time that has passed: it would be stored, and never be told."""
+    expires_at: datetime | None = call.data.get("expires_at")
+    if expires_at is not None and expires_at <= dt_util.utcnow():
+        raise invalid("memory_expired")
+    return expires_at
 
 
 def _writes_for(memories: Memories, user_id: str | None) -> str | None:

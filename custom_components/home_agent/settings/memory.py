@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Self
+
+from ..support.const import LOGGER
 
 CONF_MEMORY = "memory"  # key of the settings within the options
 EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL = "profile", "external"
@@ -41,11 +44,38 @@ class MemorySettings:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Return the settings; unknown keys are ignored."""
-        stored = options.get(CONF_MEMORY) or {}
-        return cls(**{item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None})
+        """Return the settings; unknown keys are ignored, and so are values of a wrong type, which are logged."""
+        return cls(**of_right_type(cls, options, CONF_MEMORY))
 
     @property
     def learns_after(self) -> int:
         """`learning_after`, or 0 if learning is off."""
         return max(1, self.learning_after) if self.enabled and self.learning else 0
+
+
+_TAKEN: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (tuple, list, str)}
+"""Types of stored values by the type of the default, where these are more than that one."""
+
+
+@cache
+def _wrong(where: str, name: str, kind: str) -> None:
+    """Log a stored value of a wrong type, once."""
+    LOGGER.warning("The stored setting %s.%s is no %s; its default is used", where, name, kind)
+
+
+def of_right_type(settings: type[Any], options: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the stored values of a class of settings by their names, without those whose type is not that of the default."""
+    stored = options.get(key)
+    found: dict[str, Any] = {}
+    for item in fields(settings):
+        value = stored.get(item.name) if isinstance(stored, Mapping) else None
+        if value is None:
+            continue
+        kinds = _TAKEN.get(type(item.default), (type(item.default),))
+        if isinstance(value, kinds) and isinstance(value, bool) is isinstance(item.default, bool):
+            found[item.name] = value
+        elif isinstance(item.default, int) and isinstance(value, float) and value.is_integer():
+            found[item.name] = int(value)  # number selectors return floats
+        else:
+            _wrong(key, item.name, type(item.default).__name__)
+    return found

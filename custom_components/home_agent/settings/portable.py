@@ -323,7 +323,10 @@ def _wrong_type(key: str, setting: Setting, value: Any) -> Problem | None:
         names = isinstance(value, list) and all(isinstance(item, str) for item in value)
         return None if names else ("import_list", {"setting": key})
     if isinstance(built_in, Mapping):
-        return None if isinstance(value, Mapping) else ("import_no_part", {"setting": key})
+        if not isinstance(value, Mapping):
+            return "import_no_part", {"setting": key}
+        named = (f"{key}.{name}" for name, text in value.items() if not isinstance(text, str | None))
+        return next((("import_text", {"setting": name[:MAX_VALUE]}) for name in named), None)
     return None if isinstance(value, str) else ("import_text", {"setting": key})
 
 

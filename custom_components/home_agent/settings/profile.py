@@ -189,9 +189,9 @@ class Profile:
     offer_tools: bool = _switch(False, FormSection.TOOLS)
     """Whether Home Assistant's MCP server is given this agent's own tools."""
 
+    description: str = _setting("", FormSection.AGENTS, "lines", Part.OWN)
     profile_id: str = _setting("", FormSection.AGENTS, "text", Part.OWN)
     """A slug, unique among the profiles. Stored empty, it follows from the name (`profile_ids`); never empty once loaded."""
-    description: str = _setting("", FormSection.AGENTS, "lines", Part.OWN)
     icon: str = _setting("", FormSection.AGENTS, "icon", Part.OWN)
     delegate_to: tuple[str, ...] = _setting((), FormSection.AGENTS, "delegates", Part.TOOLS)
     """Subentry ids of profiles, and entity ids of allowed agents of other integrations."""

@@ -1,12 +1,12 @@
 """The settings of search and documents, from the options of the entry."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 import re
 from typing import Any, Self
 
 from .endpoint import is_public, normalize_base_url, preset_for
-from .memory import MemorySettings
+from .memory import MemorySettings, of_right_type
 
 CONF_RETRIEVAL = "retrieval"  # key of the settings within the options
 EMBEDDED, CHROMA = "embedded", "chroma"
@@ -47,9 +47,8 @@ class RetrievalSettings:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Return the settings; unknown keys are ignored."""
-        stored = options.get(CONF_RETRIEVAL) or {}
-        known = {item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None}
+        """Return the settings; unknown keys are ignored, and so are values of a wrong type, which are logged."""
+        known = of_right_type(cls, options, CONF_RETRIEVAL)
         names = known.get("additional_collections")
         if names is not None:
             listed = collection_names(names) if isinstance(names, str) else tuple(names)

@@ -98,6 +98,7 @@ class StoredFile:
         self._is_open = True
         self._is_slow = False  # an answer waited in vain for the write that still runs
         self._is_odd = False  # it had a value that JSON cannot hold
+        _unwritten(hass).pop(self._store.key, None)  # what an earlier one could not write is not written over this one
         self.is_usable = True
         """Whether it could be read; otherwise it is not written either."""
         self.is_failing = False
@@ -161,11 +162,12 @@ class StoredFile:
 
     @callback
     def async_changed(self) -> None:
-        """Write after the delay; after `async_close` with the next `async_write` or `async_open`."""
+        """Write after the delay; after `async_close` with the next `async_write` or `async_open`, or at the stop."""
         self._changes += 1
-        if self.is_usable and self._is_open:
-            _unwritten(self._hass).add(self)
-            self._write_in(self._delay)
+        if self.is_usable:
+            _unwritten(self._hass)[self._store.key] = self
+            if self._is_open:
+                self._write_in(self._delay)
 
     async def async_write(self) -> bool:
         """Write now, and return whether the disk has it. Never raises for a disk that is full, and waits no longer than `PATIENCE`."""
@@ -181,8 +183,7 @@ class StoredFile:
             return True
         if not self.is_usable or self._is_slow:
             return False
-        if self._is_open:
-            _unwritten(self._hass).add(self)
+        _unwritten(self._hass)[self._store.key] = self
         if self._next is None:
             self._next = self._hass.async_create_task(
                 self._async_write_next(), f"write {self._store.key}", eager_start=False
@@ -201,10 +202,10 @@ class StoredFile:
         await self.async_flush()
 
     async def async_close(self) -> None:
-        """Write what is not yet written. Later changes wait for `async_write` or `async_open`."""
+        """Write what is not yet written; what cannot be, and later changes, with `async_write` or `async_open`, or at the stop."""
         self._is_open = False
         await self.async_flush()
-        self._cancel()
+        self._stop_timer()
 
     async def async_remove(self) -> None:
         """Delete it; nothing is written any more."""
@@ -241,7 +242,7 @@ class StoredFile:
         if not failing:
             self._written = changes
         if self.is_written:
-            _unwritten(self._hass).discard(self)
+            self._forget()
         elif self._is_open:
             self._write_in(RETRY_DELAY if failing else self._delay)
 
@@ -297,7 +298,12 @@ class StoredFile:
 
     def _cancel(self) -> None:
         self._stop_timer()
-        _unwritten(self._hass).discard(self)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Leave it out of the writes at the stop."""
+        if _unwritten(self._hass).get(self._store.key) is self:
+            del _unwritten(self._hass)[self._store.key]
 
     def _give_up(self, trouble: Trouble, name: str | None = None) -> None:
         """Tell of a file that cannot be read, and write none in its place unless it was set aside."""
@@ -339,16 +345,16 @@ def _is_odd(content: Content) -> bool:
     return False
 
 
-_UNWRITTEN: HassKey[set[StoredFile]] = HassKey("home_agent_unwritten")
+_UNWRITTEN: HassKey[dict[str, StoredFile]] = HassKey("home_agent_unwritten")
 
 
-def _unwritten(hass: HomeAssistant) -> set[StoredFile]:
-    """Return the files that are written when Home Assistant stops: the store itself gives up what it could not write once."""
+def _unwritten(hass: HomeAssistant) -> dict[str, StoredFile]:
+    """Return the files, by key, that are written when Home Assistant stops: the store itself gives up what it could not write once."""
     if _UNWRITTEN not in hass.data:
-        files = hass.data[_UNWRITTEN] = set[StoredFile]()
+        files = hass.data[_UNWRITTEN] = dict[str, StoredFile]()
 
         async def write_all(_event: Event) -> None:
-            for file in [*files]:
+            for file in [*files.values()]:
                 await file.async_flush()
 
         hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_all)

@@ -23,6 +23,7 @@ from homeassistant.util import dt as dt_util
 from ..languages.data import LANGUAGE_CODE, LOADED, async_load, base_of, code_of
 from ..settings.profile import ContextEntity, Narrowing, Profile
 from ..support.const import LOGGER
+from ..support.encoding import plain_text
 from ..support.errors import DidNotRun
 
 
@@ -384,7 +385,10 @@ current_request: ContextVar[TurnRequest | None] = ContextVar("home_agent_request
 async def async_open_turn(
     hass: HomeAssistant, user_input: ConversationInput, profile: Profile, conversation_id: str
 ) -> Turn:
-    """Return the turn of an input. `conversation_id` is the chat log's; the input's may be None or renamed."""
+    """Return the turn of an input. `conversation_id` is the chat log's; the input's may be None or renamed.
+
+    Halves of characters in both become question marks: no file, event or response can hold them.
+    """
     language = user_input.language if LANGUAGE_CODE.fullmatch(user_input.language or "") else hass.config.language
     for heard_or_said in (language, profile.language or language):
         if code_of(heard_or_said) not in LOADED:
@@ -398,8 +402,8 @@ async def async_open_turn(
     from_device = user_input.device_id is not None or user_input.satellite_id is not None
     request.turn = Turn(
         profile=profile,
-        conversation_id=conversation_id,
-        text=user_input.text,
+        conversation_id=plain_text(conversation_id),
+        text=plain_text(user_input.text),
         language=language,
         context=user_input.context,
         user=user,
