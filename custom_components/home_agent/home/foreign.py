@@ -14,6 +14,7 @@ from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.entity import entity_sources
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
@@ -31,6 +32,8 @@ _OWN = frozenset({"holiday", "local_calendar", "local_todo", "shopping_list"})
 """Platforms of lists and calendars that only people of the home write; those of all others may come from outside."""
 _OWN_DOMAINS = frozenset({"input_select", "input_text"})
 """Helpers: what they hold was written in the home, however long it is."""
+_COMPOSED = frozenset({"template"})
+"""Platforms of which the owner wrote what they say: a short sentence of theirs is the owner's."""
 _FOR_ALL = frozenset({"shopping_list"})
 """Platforms whose lists every user can write, also one who may control nothing."""
 MAX_TEXTS = 200
@@ -65,7 +68,9 @@ class TextReader:
         """Return what taints a reader of the state and these attributes, or with None of all attributes and items."""
         told = (value for value in state.attributes.values() if isinstance(value, str))
         found = foreign_texts_of(self.hass).taints_in((state.state, *told))
-        if may_be_of_others(state, attributes) and not self.is_own(state):
+        source = entity_sources(self.hass).get(state.entity_id)
+        sentences = source is None or source["domain"] not in _COMPOSED
+        if may_be_of_others(state, attributes, sentences=sentences) and not self.is_own(state):
             found.add(state.entity_id)
         return found
 
