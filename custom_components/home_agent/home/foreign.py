@@ -16,13 +16,14 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.entity import entity_sources
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 from homeassistant.util.ulid import ulid_now
 
 from ..support.kept import Kept, kept_of
 from ..turn.plan import Plan
 from ..turn.turn import Turn
 from .domains import DOMAINS, RUNNERS, UNKNOWN
-from .states import may_be_of_others
+from .states import has_prose, may_be_of_others, says_anything
 
 PERSON = "person"
 """Taint by what a user with fewer rights wrote; all other taints are entity ids and names of tools."""
@@ -68,11 +69,20 @@ class TextReader:
         """Return what taints a reader of the state and these attributes, or with None of all attributes and items."""
         told = (value for value in state.attributes.values() if isinstance(value, str))
         found = foreign_texts_of(self.hass).taints_in((state.state, *told))
-        source = entity_sources(self.hass).get(state.entity_id)
-        sentences = source is None or source["domain"] not in _COMPOSED
-        if may_be_of_others(state, attributes, sentences=sentences) and not self.is_own(state):
+        if may_be_of_others(state, attributes, sentences=not self._is_composed(state)) and not self.is_own(state):
             found.add(state.entity_id)
         return found
+
+    def taints_of_past(self, states: Sequence[State], past: JsonValueType) -> set[str]:
+        """Return what taints a reader of the history of entities, where it holds a text that others may have written."""
+        sentences = any(says_anything(state) and not self._is_composed(state) for state in states)
+        if not has_prose(past, sentences=sentences):
+            return set()
+        return {state.entity_id for state in states if not self.is_own(state)}
+
+    def _is_composed(self, state: State) -> bool:
+        source = entity_sources(self.hass).get(state.entity_id)
+        return source is not None and source["domain"] in _COMPOSED
 
     def taints_by(self, author: str | None, taints: Iterable[str] = ()) -> set[str]:
         """Return what taints a reader of a text of an author, which is marked with `taints`.

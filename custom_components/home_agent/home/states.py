@@ -56,8 +56,8 @@ _SECRET_NAME = re.compile(
 _MAY_TELL = re.compile(r"[/?@]|www\.|data:|[\w+=-]{16}|[a-z0-9_]\.[a-z0-9_]", re.IGNORECASE)
 """A part of each address, token and entity id."""
 _WORD = re.compile(r"\S+")
-_SPELLED = re.compile(r"(?<![^\W_])[^\W\d_]{3,}(?![^\W_])")
-"""A word of a sentence: no number, no part of an address or of a time."""
+_SPELLED = re.compile(r"(?<!\w)[^\W\d_]{3,}(?!\w)")
+"""A word of a sentence: no number, no part of an address, of a time or of an id."""
 _OWN_PATHS = re.compile(r"/(?:api|auth|hls|local|media|stream)/|\bdata:[\w.+-]{1,50}/|\bwww\.", re.IGNORECASE)
 _RUN = re.compile(r"[\w+/=.-]{16,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -115,7 +115,7 @@ def may_be_of_others(state: State, attributes: Iterable[str] | None = None, *, s
     """
     record, known = DOMAINS.get(state.domain, UNKNOWN), state.attributes
     names = known.keys() - _DULL if attributes is None else {*attributes} & known.keys()
-    says = is_prose if sentences and _says_anything(state) else _is_long
+    says = is_prose if sentences and says_anything(state) else _is_long
     return (
         says(state.state)
         or (record.others_write and (attributes is None or bool(names)))
@@ -127,7 +127,7 @@ def may_be_of_others(state: State, attributes: Iterable[str] | None = None, *, s
     )
 
 
-def _says_anything(state: State) -> bool:
+def says_anything(state: State) -> bool:
     """Return whether an entity tells what it was given, in any words: it holds texts or is only read, and has no list of states."""
     record = DOMAINS.get(state.domain, UNKNOWN)
     return (record.holds_text or not record.services) and state.attributes.get(ATTR_DEVICE_CLASS) != "enum"
@@ -142,16 +142,19 @@ def is_prose(text: str) -> bool:
     return _is_long(text) or len(_SPELLED.findall(text)) >= SENTENCE
 
 
-def has_prose(value: JsonValueType) -> bool:
-    """Return whether a result holds prose, besides our notes and names."""
+def has_prose(value: JsonValueType, *, sentences: bool = True) -> bool:
+    """Return whether a result holds prose, besides our notes and names; without `sentences`, only long texts are."""
+    says = is_prose if sentences else _is_long
     match value:
         case str():
-            return is_prose(value)
+            return says(value)
         case list():
-            return any(map(has_prose, value))
+            return any(has_prose(item, sentences=sentences) for item in value)
         case dict():
             return any(
-                is_prose(key) or has_prose(item) for key, item in value.items() if key not in ("note", "remark", "name")
+                says(key) or has_prose(item, sentences=sentences)
+                for key, item in value.items()
+                if key not in ("note", "remark", "name")
             )
     return False
 
