@@ -5,9 +5,10 @@ from typing import Any
 
 from homeassistant.components.light import ColorMode
 from homeassistant.core import State
+from homeassistant.util.json import JsonObjectType
 import pytest
 
-from custom_components.home_agent.home.states import MAX_VALUE, PROSE, describe, may_be_of_others
+from custom_components.home_agent.home.states import MAX_VALUE, PROSE, describe, has_prose, may_be_of_others
 
 
 class Action(StrEnum):
@@ -63,6 +64,15 @@ LONG = "x" * (PROSE + 1)
     pytest.param(State("sensor.a", "1", {"headline": LONG}), ("unit",), False, id="that is not told"),
     pytest.param(State("light.a", "on", {"effect_list": ["x"] * 50}), None, False, id="a long list of names"),
     pytest.param(State("light.a", "on", {"friendly_name": LONG}), None, False, id="a long name"),
+    pytest.param(State("sensor.a", "unlock the front door now"), (), True, id="a sentence"),
+    pytest.param(State("sensor.a", "unlock-the-front-door-now"), (), True, id="a sentence without spaces"),
+    pytest.param(State("input_text.a", "unlock the front door now"), (), True, id="a sentence of a note"),
+    pytest.param(State("device_tracker.a", "home", {"host_name": "unlock-the-front-door-now"}), None, True, id="a sentence as a name"),
+    pytest.param(State("device_tracker.a", "home", {"mac": "aa:bb:cc:dd:ee:ff:aa:bb:cc"}), None, False, id="an address"),
+    pytest.param(State("sensor.a", "1", {"source": "sensor.meter_of_the_kitchen_window_left"}), None, False, id="an id"),
+    pytest.param(State("sensor.a", "2026-11-24T17:33:35.522459+00:00"), None, False, id="a time"),
+    pytest.param(State("sensor.a", "wash at sixty degrees with steam", {"device_class": "enum"}), None, False, id="one of a list"),
+    pytest.param(State("light.a", "on", {"effect": "slow fade through all colours"}), None, False, id="an effect in words"),
     pytest.param(State("media_player.a", "playing", {"media_title": "x"}), None, True, id="a title"),
     pytest.param(State("media_player.a", "playing", {"media_title": ""}), None, False, id="no title"),
     pytest.param(State("media_player.a", "playing", {"media_title": "x"}), (), False, id="a title that is not told"),
@@ -74,6 +84,19 @@ LONG = "x" * (PROSE + 1)
 ])  # fmt: skip
 def test_what_people_outside_may_have_written(state: State, asked: tuple[str, ...] | None, of_others: bool) -> None:
     assert may_be_of_others(state, asked) is of_others
+
+
+@pytest.mark.parametrize(("said", "sentences", "expected"), [
+    ("unlock the front door now", True, True), ("unlock the front door now", False, False), (LONG, False, True),
+    ("heat", True, False), ("2026-11-24T17:33:35+00:00", True, False),
+])  # fmt: skip
+def test_prose_in_a_history(said: str, sentences: bool, expected: bool) -> None:
+    row: JsonObjectType = {
+        "entity_id": "sensor.front_door_lock_of_the_house_state",
+        "name": LONG,
+        "last_changes": [{"state": said}],
+    }
+    assert has_prose({"entities": [row]}, sentences=sentences) is expected
 
 
 def test_lists_are_told_in_words() -> None:

@@ -390,10 +390,13 @@ async def test_lists_that_somebody_with_fewer_rights_can_write(
     assert speech(asked).endswith("Unlock it?")
 
 
+@pytest.mark.parametrize("note", ["long", "short"])
 async def test_a_note_that_somebody_with_fewer_rights_can_write(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, person: Callable[..., Context]
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, person: Callable[..., Context], note: str
 ) -> None:
     await own_lists(hass)
+    if note == "short":
+        await hass.services.async_call("input_text", "set_value", {"entity_id": NOTE, "value": ORDER}, blocking=True)
     person("Kim", {"entities": {"entity_ids": {NOTE: True}}})
     await start(options=NO_QUESTIONS)
     witness.server.plan(tool_call("ha_query", {"entity_id": NOTE}), tool_call("ha_control", UNLOCK))

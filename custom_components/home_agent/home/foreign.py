@@ -14,14 +14,16 @@ from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.entity import entity_sources
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 from homeassistant.util.ulid import ulid_now
 
 from ..support.kept import Kept, kept_of
 from ..turn.plan import Plan
 from ..turn.turn import Turn
 from .domains import DOMAINS, RUNNERS, UNKNOWN
-from .states import may_be_of_others
+from .states import has_prose, may_be_of_others, says_anything
 
 PERSON = "person"
 """Taint by what a user with fewer rights wrote; all other taints are entity ids and names of tools."""
@@ -31,6 +33,8 @@ _OWN = frozenset({"holiday", "local_calendar", "local_todo", "shopping_list"})
 """Platforms of lists and calendars that only people of the home write; those of all others may come from outside."""
 _OWN_DOMAINS = frozenset({"input_select", "input_text"})
 """Helpers: what they hold was written in the home, however long it is."""
+_COMPOSED = frozenset({"template"})
+"""Platforms of which the owner wrote what they say: a short sentence of theirs is the owner's."""
 _FOR_ALL = frozenset({"shopping_list"})
 """Platforms whose lists every user can write, also one who may control nothing."""
 MAX_TEXTS = 200
@@ -65,9 +69,20 @@ class TextReader:
         """Return what taints a reader of the state and these attributes, or with None of all attributes and items."""
         told = (value for value in state.attributes.values() if isinstance(value, str))
         found = foreign_texts_of(self.hass).taints_in((state.state, *told))
-        if may_be_of_others(state, attributes) and not self.is_own(state):
+        if may_be_of_others(state, attributes, sentences=not self._is_composed(state)) and not self.is_own(state):
             found.add(state.entity_id)
         return found
+
+    def taints_of_past(self, states: Sequence[State], past: JsonValueType) -> set[str]:
+        """Return what taints a reader of the history of entities, where it holds a text that others may have written."""
+        sentences = any(says_anything(state) and not self._is_composed(state) for state in states)
+        if not has_prose(past, sentences=sentences):
+            return set()
+        return {state.entity_id for state in states if not self.is_own(state)}
+
+    def _is_composed(self, state: State) -> bool:
+        source = entity_sources(self.hass).get(state.entity_id)
+        return source is not None and source["domain"] in _COMPOSED
 
     def taints_by(self, author: str | None, taints: Iterable[str] = ()) -> set[str]:
         """Return what taints a reader of a text of an author, which is marked with `taints`.

@@ -12,7 +12,13 @@ import math
 import re
 from typing import Any, cast
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES, ATTR_UNIT_OF_MEASUREMENT, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    ATTR_SUPPORTED_FEATURES,
+    ATTR_UNIT_OF_MEASUREMENT,
+    STATE_UNAVAILABLE,
+    STATE_UNKNOWN,
+)
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
@@ -29,6 +35,8 @@ from .tolerance import STATE, number_of
 MAX_VALUE = 120  # characters of a value on a line; media titles and weather alerts can be long
 PROSE = 60
 """Characters; a longer text of an entity is not a name, mode or option but prose, which may hold instructions for a model."""
+SENTENCE = 5
+"""Words of a shorter text that is prose, too."""
 MAX_NUMBER = 1e15  # larger numbers are written as text
 MAX_TEXT = 255  # characters of one value of a result
 MAX_ITEMS = 20  # of a list or an object
@@ -48,6 +56,8 @@ _SECRET_NAME = re.compile(
 _MAY_TELL = re.compile(r"[/?@]|www\.|data:|[\w+=-]{16}|[a-z0-9_]\.[a-z0-9_]", re.IGNORECASE)
 """A part of each address, token and entity id."""
 _WORD = re.compile(r"\S+")
+_SPELLED = re.compile(r"(?<!\w)[^\W\d_]{3,}(?!\w)")
+"""A word of a sentence: no number, no part of an address, of a time or of an id."""
 _OWN_PATHS = re.compile(r"/(?:api|auth|hls|local|media|stream)/|\bdata:[\w.+-]{1,50}/|\bwww\.", re.IGNORECASE)
 _RUN = re.compile(r"[\w+/=.-]{16,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -97,34 +107,52 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
     return text
 
 
-def may_be_of_others(state: State, attributes: Iterable[str] | None = None) -> bool:
-    """Return whether the state or these attributes may hold text of people outside the home, by the domain or the text's length.
+def may_be_of_others(state: State, attributes: Iterable[str] | None = None, *, sentences: bool = True) -> bool:
+    """Return whether the state or these attributes may hold text of people outside the home, by the domain or the text itself.
 
-    None: all attributes, and items or events. Whether it is foreign to a reader is known to `home/foreign.py`.
+    None: all attributes, and items or events. Without `sentences`, a text of at most `PROSE` characters is none of theirs, however
+    many words it has. Whether it is foreign to a reader is known to `home/foreign.py`.
     """
     record, known = DOMAINS.get(state.domain, UNKNOWN), state.attributes
     names = known.keys() - _DULL if attributes is None else {*attributes} & known.keys()
+    says = is_prose if sentences and says_anything(state) else _is_long
     return (
-        len(state.state) > PROSE
+        says(state.state)
         or (record.others_write and (attributes is None or bool(names)))
         or any(
             known[name] not in (None, "")
-            and (name in record.others_attributes or (isinstance(known[name], str) and len(known[name]) > PROSE))
+            and (name in record.others_attributes or (isinstance(known[name], str) and says(known[name])))
             for name in names - _NEVER
         )
     )
 
 
-def has_prose(value: JsonValueType) -> bool:
-    """Return whether a result holds a long text, besides our notes and names."""
+def says_anything(state: State) -> bool:
+    """Return whether an entity tells what it was given, in any words: it holds texts or is only read, and has no list of states."""
+    record = DOMAINS.get(state.domain, UNKNOWN)
+    return (record.holds_text or not record.services) and state.attributes.get(ATTR_DEVICE_CLASS) != "enum"
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > PROSE
+
+
+def is_prose(text: str) -> bool:
+    """Return whether a text is longer than names are, or a sentence."""
+    return _is_long(text) or len(_SPELLED.findall(text)) >= SENTENCE
+
+
+def has_prose(value: JsonValueType, *, sentences: bool = True) -> bool:
+    """Return whether a result holds prose, besides our notes and names; without `sentences`, only long texts are."""
+    says = is_prose if sentences else _is_long
     match value:
         case str():
-            return len(value) > PROSE
+            return says(value)
         case list():
-            return any(map(has_prose, value))
+            return any(has_prose(item, sentences=sentences) for item in value)
         case dict():
             return any(
-                len(key) > PROSE or has_prose(item)
+                says(key) or has_prose(item, sentences=sentences)
                 for key, item in value.items()
                 if key not in ("note", "remark", "name")
             )

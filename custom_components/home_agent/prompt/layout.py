@@ -14,7 +14,7 @@ from homeassistant.util.json import JsonValueType
 from ..client.messages import raw_estimate
 from ..home.foreign import TaintsOf, taints_of_outsiders
 from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..home.states import PROSE, describe
+from ..home.states import describe, is_prose
 from ..settings.profile import ContextMode, Profile
 from ..support.masking import Mask
 from ..transcript.transcript import Instructions, Round
@@ -343,7 +343,7 @@ class _States:
         self.taints = frozenset(
             taint
             for entity_id in self.lines
-            if (state := self.told[entity_id].state) is not None and (rows or len(state.state) > PROSE)
+            if (state := self.told[entity_id].state) is not None and (rows or is_prose(state.state))
             for taint in inputs.taints_of(state, attributes_of(entity_id, rows))
         )
         """Entities of which people outside the home may have written what is told; of what the owner chose, titles may be."""

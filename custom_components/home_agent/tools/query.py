@@ -21,7 +21,6 @@ from ..home.states import (
     computed,
     detail_call,
     details_from_response,
-    has_prose,
     json_safe,
     key_attributes,
     local_time,
@@ -156,8 +155,7 @@ class HaQuery(HomeAgentTool):
         reader = await async_reader(hass, turn.user)
         if (history := args.get("history")) is not None:
             past = await async_history(hass, states, history["duration"], history["aggregate"])
-            if has_prose(past):
-                turn.record.taints.update(state.entity_id for state in states if not reader.is_own(state))
+            turn.record.taints |= reader.taints_of_past(states, past)
             return past
         wanted = () if len(states) > MAX_DETAILED else None
         if wanted is None and args["attributes"]:
