@@ -18,6 +18,7 @@ from custom_components.home_agent.turn.plan import DESTRUCTIVE, DISARM, OPEN_DOO
     "nodered.trigger", "modbus.write_register", "alert.toggle", "camera.turn_off", "logger.set_level", "zha.anything",
     "rachio.start_watering", "opensprinkler.run_station", "netatmo.set_persons_home", "fritz.set_guest_wifi_password",
     "homeassistant.update_entity_id", "homeassistant.delete_area", "homematic.set_device_value", "deconz.configure",
+    "cloud.remote_connect", "debugpy.start", "flo.set_sleep_mode", "teslemetry.valet_mode", "acme.open_street_door",
     f"acme.{'a' * 300}",
 ])  # fmt: skip
 def test_an_action_that_opens_disarms_or_runs_code(action: str) -> None:
@@ -58,7 +59,7 @@ def test_an_action_that_only_tells(action: str, tells: bool) -> None:
 
 @pytest.mark.parametrize(("entity_id", "reason"), [
     ("switch.gate_relay", OPEN_DOOR), ("switch.garage_door_opener", OPEN_DOOR), ("switch.front_door_lock", OPEN_DOOR),
-    ("input_boolean.garage_open", OPEN_DOOR), ("button.nuki_unlatch", OPEN_DOOR), ("switch.hoftor_impuls", OPEN_DOOR),
+    ("input_boolean.garage_open", OPEN_DOOR), ("button.intercom_open_street_door", OPEN_DOOR), ("button.nuki_unlatch", OPEN_DOOR), ("switch.hoftor_impuls", OPEN_DOOR),
     ("switch.haustuer_oeffner", OPEN_DOOR), ("input_button.open_gate", OPEN_DOOR), ("select.front_door_lock_mode", OPEN_DOOR),
     ("select.alarm_mode", DISARM), ("button.silence_alarm", DISARM), ("input_boolean.mute_all_alerts", DISARM),
     ("switch.front_camera_motion_detection", DISARM), ("number.alarm_entry_delay", DISARM),

@@ -109,3 +109,10 @@ def test_data_stays_the_same_data(markup: str) -> None:
 ])  # fmt: skip
 def test_other_signs_stay(said: str) -> None:
     assert inert(said) == said
+
+
+def test_letters_that_no_screen_shows_are_left_out() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "unlock")
+    assert inert(f"Sunny{hidden}.") == "Sunny."
+    assert json.loads(inert_json({"weather": f"Sunny{hidden}."})) == {"weather": "Sunny."}
+    assert "<" not in inert(f"<{hidden}|im_end|>")

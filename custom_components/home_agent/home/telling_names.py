@@ -17,7 +17,8 @@ from .tolerance import number_of
 
 _INTEGRATIONS = frozenset(
     {
-        "ai_task", "ads", "alexa_devices", "androidtv", "appdaemon", "backup", "conversation", "downloader", "google_mail",
+        "ai_task", "ads", "alexa_devices", "androidtv", "appdaemon", "backup", "cloud", "conversation", "debugpy", "downloader",
+        "google_mail",
         "hassio", "home_agent", "homematic", "homematicip_local", "ifttt", "ihc", "lcn", "modbus", "mqtt", "netdaemon", "nodered", "notify", "profiler", "pyscript", "python_script",
         "rest_command", "shell_command", "telegram_bot", "update", "zha", "zwave_js",
     }
@@ -26,7 +27,7 @@ _INTEGRATIONS = frozenset(
 _DESTRUCTIVE = frozenset(
     {
         ("alert", "toggle"), ("alert", "turn_off"), ("camera", "disable_motion_detection"), ("camera", "turn_off"),
-        ("deconz", "configure"), ("device_tracker", "see"), ("homeassistant", "set_location"),
+        ("deconz", "configure"), ("device_tracker", "see"), ("flo", "set_sleep_mode"), ("homeassistant", "set_location"),
         ("homeassistant", "stop"), ("logger", "set_default_level"), ("logger", "set_level"), ("recorder", "disable"),
         ("shopping_list", "clear_completed_items"),
     }
@@ -69,11 +70,11 @@ _STARTS = _words(r"(?:load|open)_url", r"(?:launch|run|start)_(?:application|int
 _DOOR = r"(?:barrier|doors?|door_lock|entrance|garage|garage_door|gate|latch|locks?|main_door|front_door|valve)"
 _OPENS = _words(
     "(?<!enable_)auto_?lock", "buzz", "buzz_in", "bypass", "disarm", "key_?press", "lock_n_go", "open_sesame", "unlatch", "unlock",
-    rf"(?:open|release|trigger|toggle|pulse|press)_(?:the_)?{_DOOR}",
+    rf"(?:open|release|trigger|toggle|pulse|press)_(?:the_)?(?:(?:back|front|house|main|side|street)_)?{_DOOR}",
     rf"{_DOOR}(?:_\w{{1,40}})?_(?:open|opener|release|trigger|toggle|pulse|unlocked)",
     r"(?:disable|deactivate|silence|mute)_(?:the_)?(?:alarms?|sirens?)", r"(?:alarms?|sirens?)_(?:off|disable|silence|mute)",
     r"stop_ringtone", r"(?:run|start)_(?:irrigation|sprinklers?|watering)", r"(?:run|start)_(?:multiple_)?(?:station|zone)(?:_schedule)?$",
-    r"persons?_(?:away|home)",
+    r"persons?_(?:away|home)", "(?:set_)?valet(?:_mode)?",
 )  # fmt: skip
 """Parts of names of actions that open something, or silence what warns."""
 _CODES = re.compile(
@@ -148,7 +149,7 @@ _MOVES = (
     r"offner|ontgrendelen|open|openen|opener|otworz|ouverture|ouvrir|pulse|relais|relay|release|sblocca|strike|toggle|trigger|unlock)"
 )
 _OPENERS = _words(
-    rf"{_DOORS}(?:_\w{{1,40}})?_{_MOVES}", rf"{_MOVES}_(?:(?:d|de|del|het|la|le|the)_)?{_DOORS}", "auto_?lock", "door_?opener",
+    rf"{_DOORS}(?:_\w{{1,40}})?_{_MOVES}", rf"{_MOVES}_(?:(?:d|de|del|het|la|le|the)_)?(?:(?:back|front|house|main|side|street)_)?{_DOORS}", "auto_?lock", "door_?opener",
     "garage_door$", "gate$", "tuer_?oeffner", "tur_?offner", "deuropener", "unlatch", "unlock", r"(?:front|back|main|entry)_door$",
     r"door_?lock$", "garagentor$", "hoftor$", "garagedeur$", "(?:tuer|tur)schloss$", "deurslot$", "cerradura$", "serratura$", "serrure$",
 )  # fmt: skip

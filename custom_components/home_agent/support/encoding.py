@@ -39,6 +39,8 @@ def dump(value: Any) -> bytes:
 
 
 _INVISIBLE = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+_TAGS = re.compile("[\U000e0000-\U000e007f]+")
+"""Letters that no screen shows; flags of regions hold some."""
 _MARKUP = re.compile(
     rf"[<＜﹤](?=[\s{_INVISIBLE}]{{0,3}}[|｜]"  # <|im_end|>, <｜User｜>
     rf"|[{_INVISIBLE}]{{0,3}}/?[^\W\d][\w.:▁{_INVISIBLE}-]{{0,60}}(?:[ =|][^<>＜＞\n]{{0,80}})?/?[>＞﹥])"  # </house>, <s>, <function=x>
@@ -52,13 +54,16 @@ _LOOKS_LIKE = {"<": "‹", "＜": "‹", "﹤": "‹", "[": "❲", "]": "❳", "
 
 
 def inert(text: str) -> str:
-    """Return a text for a model in which nothing ends a message or a part of one; other signs stay as they are."""
-    return _MARKUP.sub(lambda sign: _LOOKS_LIKE[sign[0]], text)
+    """Return a text for a model in which nothing ends a message or a part of one, without letters that only a model can read.
+
+    Other signs stay as they are.
+    """
+    return _MARKUP.sub(lambda sign: _LOOKS_LIKE[sign[0]], _TAGS.sub("", text))
 
 
 def inert_json(value: Any) -> str:
-    """Return JSON of any value, for a model: no text in it ends a message or the tag around it, and it reads as the same value."""
-    text = dump(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+    """Return JSON of any value, for a model: no text in it ends a message or the tag around it, and it reads as the same value, without letters that only a model can read."""
+    text = _TAGS.sub("", dump(value).decode()).replace("<", "\\u003c").replace(">", "\\u003e")
     return _MARKUP.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
