@@ -154,8 +154,8 @@ async def test_a_question_does_not_outlive_a_reload(hass: Hass, endpoint: LLMSer
     endpoint.plan(tool_call("delete_entry", {"number": "7"}))
     asked = await hass.say("delete it", agent=agent)
     await hass.post(f"/api/config/config_entries/entry/{await hass.entry_id()}/reload")
-    endpoint.plan(text("What do you mean?"))
-    await hass.say("yes", agent=agent, conversation_id=asked.conversation_id)
+    told = await hass.say("yes", agent=agent, conversation_id=asked.conversation_id)
+    assert "That question has ended" in told.speech
     assert not diary.asked
 
 
