@@ -618,11 +618,11 @@ async def test_an_error_leaves_what_was(
 async def test_a_search_that_cannot_be_prepared_leaves_what_was(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await home(hass, llm_server)
     vectors = entry.runtime_data.library.vectors
-    set_to(retrieval={"embedding": "endpoint", "embedding_batch": "many"}, throttle_turns=3)(hass, entry)
+    set_to(retrieval={"embedding": "endpoint", "embedding_url": "http://["}, throttle_turns=3)(hass, entry)
     await hass.async_block_till_done()
     issue = ir.async_get(hass).async_get_issue(DOMAIN, f"changes_failed_{entry.entry_id}")
     assert issue is not None
-    assert issue.translation_placeholders == {"error": "TypeError"}
+    assert issue.translation_placeholders == {"error": "ValueError"}
     assert entry.runtime_data.library.vectors is vectors
     assert entry.runtime_data.throttle.limit != 3, "all of it is left"
     await act(hass, "add_document", text="The pump runs for four hours.", collection="garden")
