@@ -214,7 +214,9 @@ async def test_endpoint_gone_half_way_is_gone_on_from_there(
     await settle(hass)
     assert set(await kept(entry)) == set(EXPOSED)
     entities = [item for item in embedding_server.texts if item != "bed light"]
-    assert len(entities) == 8  # the two that failed came again, the two before did not
+    times = [entities.count(item) for item in entities[:4]]
+    assert times[:2] == [1, 1], "what was written before does not come again"
+    assert min(times[2:]) > 1, "what failed comes again; on a busy machine more than once"
 
 
 async def test_half_an_answer_is_none(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
