@@ -113,7 +113,7 @@ def understand(sentence: str, language: str = "en", *, area_id: str | None = Non
 )  # fmt: skip
 def test_understood(language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]) -> None:
     found = understand(sentence, language)
-    assert [(wish.intent, dict(wish.slots), [*wish.targets]) for wish in found.wishes] == (
+    assert [(order.intent, dict(order.slots), [*order.targets]) for order in found.orders] == (
         [(intent, slots, targets)] if intent else []
     ), found
 
@@ -140,17 +140,17 @@ def test_understood(language: str, sentence: str, intent: str, slots: Mapping[st
 def test_what_is_left_to_others(language: str, sentence: str, reason: str) -> None:
     KNOWN.setdefault(language, things(language))
     found = understand(sentence, language)
-    assert (found.wishes, found.reason) == ((), reason), found
+    assert (found.orders, found.reason) == ((), reason), found
 
 
 def test_which_one_is_meant_where_it_is_asked() -> None:
-    assert understand("turn on the lights", area_id="kitchen").wishes[0].targets == (
+    assert understand("turn on the lights", area_id="kitchen").orders[0].targets == (
         "light.kitchen_main",
         "light.kitchen_table",
     )
-    assert understand("turn on the fan").wishes[0].targets == ("fan.living",)
+    assert understand("turn on the fan").orders[0].targets == ("fan.living",)
     assert understand("turn on the lights").reason == "several"
-    assert understand("turn on all the lights").wishes[0].targets == tuple(
+    assert understand("turn on all the lights").orders[0].targets == tuple(
         sorted(item for item in HOME if item.startswith("light."))
     )
 
@@ -169,7 +169,7 @@ FAN = Said(text="turn on the fan in the living room", targets=("fan.living",))
 def wanted(sentence: str, before: Said | None = None) -> list[tuple[str, tuple[str, ...]]]:
     """Return the intents and entities of a sentence that may go on from another one."""
     found = understood(sentence, KNOWN["en"], STATES.get, before=before)
-    return [(wish.intent, wish.targets) for wish in found.wishes]
+    return [(order.intent, order.targets) for order in found.orders]
 
 
 @pytest.mark.parametrize(("sentence", "wishes"), [
@@ -218,21 +218,21 @@ def test_what_goes_on_is_told_as_a_whole() -> None:
 
 
 def test_a_side_is_no_courtesy() -> None:
-    assert understand("close the right curtain").wishes[0].targets == ("cover.living_right",)
+    assert understand("close the right curtain").orders[0].targets == ("cover.living_right",)
     found = understood("close the left curtain and the right curtain", KNOWN["en"], STATES.get)
-    assert [wish.targets for wish in found.wishes] == [("cover.living_left",), ("cover.living_right",)]
+    assert [order.targets for order in found.orders] == [("cover.living_left",), ("cover.living_right",)]
 
 
 def test_what_is_called_all_that_was_said_is_meant_before_a_part_of_it() -> None:
     """Also where a language has other phrases for lights than for switches."""
     more = {"light.garden": ("Jardim", "terrace"), "switch.garden": ("Luzes jardim", "terrace")}
     found = understood("liga as luzes do jardim", things("pt", more), STATES.get)
-    assert not found.wishes
+    assert not found.orders
     assert found.candidates == ("light.garden", "switch.garden")
 
 
 def test_a_gate_is_no_lock_and_what_hangs_in_windows_is_alike() -> None:
-    assert not understand("Mach das Tor im Flur auf", "de").wishes
+    assert not understand("Mach das Tor im Flur auf", "de").orders
     names = {"cover.far": ("Slats", "terrace"), "cover.bed": ("Roller", "bedroom")}
     classes = {"cover.far": "shutter", "cover.bed": "blind"}
     states = STATES | {item: State(item, "open", {"device_class": class_}) for item, class_ in classes.items()}
@@ -240,7 +240,7 @@ def test_a_gate_is_no_lock_and_what_hangs_in_windows_is_alike() -> None:
 
     def targets(sentence: str, area_id: str | None) -> tuple[str, ...]:
         found = Commanding(sentence, known, states.get, area_id=area_id).understand()
-        return found.wishes[0].targets if found.wishes else ()
+        return found.orders[0].targets if found.orders else ()
 
     assert targets("close the shutter", None) == targets("close the shutter", "kitchen") == ("cover.far",)
     assert targets("close the shutter", "bedroom") == ()
@@ -252,7 +252,7 @@ def test_two_of_one_name_in_two_areas() -> None:
 
     def targets(sentence: str, area_id: str | None = None) -> tuple[str, ...]:
         found = Commanding(sentence, known, STATES.get, area_id=area_id).understand()
-        return found.wishes[0].targets if found.wishes else found.candidates
+        return found.orders[0].targets if found.orders else found.candidates
 
     assert targets("turn on the corner lamp") == ("light.lamp_a", "light.lamp_b")
     assert targets("turn on the corner lamp in the bedroom") == ("light.lamp_b",)
@@ -284,8 +284,8 @@ def test_five_thousand_things() -> None:
         for size in sizes
     ]
     found = Commanding("turn on building 432 light", homes[1], STATES.get).understand()
-    assert found.wishes[0].targets == ("light.far_432",)
-    assert Commanding("turn on building 5000 light", homes[1], STATES.get).understand().wishes == ()
+    assert found.orders[0].targets == ("light.far_432",)
+    assert Commanding("turn on building 5000 light", homes[1], STATES.get).understand().orders == ()
     for sentence in (
         "turn on building 432 light", "turn on building 5000 light", "turn off the lights in the kitchen",
         "open the garage door halfway", "set the temperature to 21 degrees", "pause", "turn off the reading lamp and the fan",
@@ -312,14 +312,14 @@ def test_other_languages(language: str) -> None:
     assert min(len(commands), len(others)) > 5
     for sentence, wanted in commands:
         found = understood(sentence, known, states.get)
-        done = [[wish.intent, {**wish.slots, **wish.change}, [*wish.targets]] for wish in found.wishes]
+        done = [[order.intent, {**order.slots, **order.change}, [*order.targets]] for order in found.orders]
         assert done == wanted, (sentence, found)
     for before, target, sentence, wanted in said["sentences"][language]["going_on"]:
         found = understood(sentence, known, states.get, before=Said(text=before, targets=(target,)))
-        done = [[wish.intent, {**wish.slots}, [*wish.targets]] for wish in found.wishes]
+        done = [[order.intent, {**order.slots}, [*order.targets]] for order in found.orders]
         assert done == wanted, (before, sentence, found)
     for sentence in others:
-        assert not understood(sentence, known, states.get).wishes, sentence
+        assert not understood(sentence, known, states.get).orders, sentence
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "nl", "pl", "ru", "sv", "cs", "pt"])

@@ -209,25 +209,25 @@ NOTHING = {
 ])  # fmt: skip
 def test_exceptions_are_spared_even_as_groups(language: str, sentence: str, intent: str, spared: str) -> None:
     found = said(sentence, language)
-    (wish,) = found.wishes
-    assert (wish.intent, set(found.spared)) == (intent, set(spared.split()))
+    (order,) = found.orders
+    assert (order.intent, set(found.spared)) == (intent, set(spared.split()))
     domain = spared.partition(".")[0]
     whole = {item for item in HOME if item.startswith(f"{domain}.")} - set(found.spared) - {"light.all"}
     living = {item for item, (area, _) in HOME.items() if area == "living"} if "living" in sentence else whole
-    assert set(wish.targets) == whole & living
-    assert not wish.response.endswith(("_all", "_area"))  # "all lights are off" would not be true
+    assert set(order.targets) == whole & living
+    assert not order.response.endswith(("_all", "_area"))  # "all lights are off" would not be true
 
 
 def test_doors_are_locked_together_and_unlocked_by_name() -> None:
-    assert said("lock the doors", "en").wishes[0].targets == ("lock.h3", "lock.h4")
-    assert said("schließ die Türen ab", "de").wishes[0].targets == ("lock.h3", "lock.h4")
-    assert said("unlock all doors", "en").wishes[0].targets == ("lock.h3", "lock.h4")
+    assert said("lock the doors", "en").orders[0].targets == ("lock.h3", "lock.h4")
+    assert said("schließ die Türen ab", "de").orders[0].targets == ("lock.h3", "lock.h4")
+    assert said("unlock all doors", "en").orders[0].targets == ("lock.h3", "lock.h4")
     assert said("unlock the doors", "en").candidates == ("lock.h3", "lock.h4")
 
 
 @pytest.mark.parametrize(("language", "sentence"), [(key, text) for key, texts in NOTHING.items() for text in texts])
 def test_what_is_not_certain_is_not_done(language: str, sentence: str) -> None:
-    assert not (found := said(sentence, language)).wishes, found
+    assert not (found := said(sentence, language)).orders, found
 
 
 @pytest.mark.parametrize(
@@ -302,23 +302,23 @@ def test_what_is_certain_is_done(
     language: str, sentence: str, intent: str, slots: Mapping[str, Any], targets: list[str]
 ) -> None:
     found = said(sentence, language)
-    assert [(wish.intent, dict(wish.slots), [*wish.targets]) for wish in found.wishes] == [(intent, slots, targets)]
+    assert [(order.intent, dict(order.slots), [*order.targets]) for order in found.orders] == [(intent, slots, targets)]
 
 
 def test_a_side_that_was_left_out_is_not_guessed() -> None:
     alone = _home("de", without="light.h2")
-    assert not said("Mach das Flurlicht an", "de", alone).wishes
-    assert said("Mach das hintere Flurlicht an", "de", alone).wishes[0].targets == ("light.h1",)
+    assert not said("Mach das Flurlicht an", "de", alone).orders
+    assert said("Mach das hintere Flurlicht an", "de", alone).orders[0].targets == ("light.h1",)
 
 
 def test_degrees_of_another_scale_are_not_set() -> None:
     fahrenheit = _home("en", celsius=False)
     for sentence in ("set the shower to 25 celsius", "set the shower to 25°C", "set the shower to 25c"):
-        assert said(sentence, "en").wishes[0].slots == {"temperature": 25}
-        assert not said(sentence, "en", fahrenheit).wishes
+        assert said(sentence, "en").orders[0].slots == {"temperature": 25}
+        assert not said(sentence, "en", fahrenheit).orders
     for sentence in ("set the shower to 77 fahrenheit", "set the shower to 77°F", "set the shower to 77f"):
-        assert not said(sentence, "en").wishes
-    assert said("set the shower to 77 degrees", "en", fahrenheit).wishes[0].slots == {"temperature": 77}
+        assert not said(sentence, "en").orders
+    assert said("set the shower to 77 degrees", "en", fahrenheit).orders[0].slots == {"temperature": 77}
 
 
 def test_a_name_is_not_that_of_two_things() -> None:
@@ -327,5 +327,5 @@ def test_a_name_is_not_that_of_two_things() -> None:
     home = HomeSnapshot({key: HomeEntity(key, (name,), None) for key, name in names.items()}, {})
     known = Things(home, language_of("de", {}), phrasings_of("de", SWITCHED), STATES.get)
     for sentence in ("Schalte Sternkrsche ein", "Schalte Offen ein"):
-        assert not understand(sentence, known, STATES.get).wishes, sentence
-    assert understand("Schalte Kettel ein", known, STATES.get).wishes[0].targets == ("switch.d",)
+        assert not understand(sentence, known, STATES.get).orders, sentence
+    assert understand("Schalte Kettel ein", known, STATES.get).orders[0].targets == ("switch.d",)

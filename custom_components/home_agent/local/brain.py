@@ -16,7 +16,7 @@ from ..languages.vocabulary import Language
 from ..support.bounds import in_slices
 from ..turn.turn import Turn
 from .parts import understand
-from .reading import Wish
+from .reading import Order
 from .things import Things
 
 if TYPE_CHECKING:
@@ -49,24 +49,26 @@ class Brain:
 
     async def async_wishes(
         self, turn: Turn, home: HomeSnapshot, language: Language, candidates: Sequence[str]
-    ) -> dict[str, Wish]:
+    ) -> dict[str, Order]:
         """Return by entity id what a turn wants of each of some things, read as if there were no others, else as another of its domain."""
         get = self._hass.states.get
         entities = {item: home.entities[item] for item in candidates if item in home.entities}
 
-        def read() -> dict[str, Wish]:
-            wishes: dict[str, Wish] = {}
+        def read() -> dict[str, Order]:
+            orders: dict[str, Order] = {}
             for item, entity in entities.items():
                 things = self.things_of(HomeSnapshot({item: entity}, home.areas), language)
                 things.may_be_any = True
-                found = understand(turn.text, things, get, area_id=turn.area_id).wishes
+                found = understand(turn.text, things, get, area_id=turn.area_id).orders
                 if len(found) == 1 and found[0].targets == (item,):
-                    wishes[item] = found[0]
+                    orders[item] = found[0]
             for item, entity in entities.items():
-                alike = next((wish for other, wish in wishes.items() if entities[other].domain == entity.domain), None)
-                if item not in wishes and alike is not None:
-                    wishes[item] = replace(alike, targets=(item,))
-            return wishes
+                alike = next(
+                    (order for other, order in orders.items() if entities[other].domain == entity.domain), None
+                )
+                if item not in orders and alike is not None:
+                    orders[item] = replace(alike, targets=(item,))
+            return orders
 
         return await self._hass.async_add_executor_job(read)
 

@@ -29,7 +29,7 @@ from ..turn.turn import Understanding
 from .coverage import LeftOut
 from .intent_policy import Allowed, judge_answer, judge_intent, report, wait_along
 from .parts import understand
-from .reading import Understood, Wish
+from .reading import Order, Understood
 from .refusals import async_explain_mismatch, async_name_reason, async_own_words, listed
 from .sentences import Done, Note, NotMine, Refused, Result, Sentence, async_refuse, error_response, speech_of, spoken
 
@@ -254,19 +254,19 @@ async def async_do(sentence: Sentence, understood: Understood, started: float) -
     hass, turn = sentence.hass, sentence.turn
     if understood.spared:  # also all that a group among it reaches, and groups that reach any of it
         spared = frozenset(item for one in understood.spared for item in (one, *members(hass, one)))
-        wishes: list[Wish] = []
-        for wish in understood.wishes:
-            left = [item for item in wish.targets if spared.isdisjoint((item, *members(hass, item)))]
-            wishes += [replace(wish, targets=tuple(left))] if left else []
-        understood = replace(understood, wishes=tuple(wishes), reason="" if wishes else "several")
+        orders: list[Order] = []
+        for order in understood.orders:
+            left = [item for item in order.targets if spared.isdisjoint((item, *members(hass, item)))]
+            orders += [replace(order, targets=tuple(left))] if left else []
+        understood = replace(understood, orders=tuple(orders), reason="" if orders else "several")
         sentence = replace(sentence, coverage=replace(sentence.coverage, spared=spared))
 
     def note(reason: str = "") -> Note:
-        wishes = () if reason else understood.wishes
+        orders = () if reason else understood.orders
         return Note(
             understanding=Understanding(
-                intents=tuple(wish.intent for wish in wishes) or understood.intents[:2],
-                targets=tuple(target for wish in wishes for target in wish.targets),
+                intents=tuple(order.intent for order in orders) or understood.intents[:2],
+                targets=tuple(target for order in orders for target in order.targets),
                 score=round(understood.score, 2),
                 declined=reason or understood.reason,
                 words=understood.words,
@@ -277,54 +277,54 @@ async def async_do(sentence: Sentence, understood: Understood, started: float) -
             text=understood.text,
         )
 
-    if not understood.wishes:
+    if not understood.orders:
         return NotMine(note=note())
     if understood.is_so:
         return Done(said=spoken(turn, await async_text(hass, turn.language, "local_nothing_on")), note=note())
-    frames = [[*frames_of(sentence, wish)] for wish in understood.wishes]
-    undone = [wish for wish, own in zip(understood.wishes, frames, strict=True) if not own]
+    frames = [[*frames_of(sentence, order)] for order in understood.orders]
+    undone = [order for order, own in zip(understood.orders, frames, strict=True) if not own]
     ends = _ends(sentence, undone)
     unable = None if ends else _unable(sentence, undone)
     if unable is not None or not (ends or any(frames)):
         return NotMine(mismatch=unable, note=note("impossible"))
     if not any(frames):
-        return Done(said=spoken(turn, ". ".join(await _async_undone(sentence, undone, understood.wishes))), note=note())
+        return Done(said=spoken(turn, ". ".join(await _async_undone(sentence, undone, understood.orders))), note=note())
     found = note()
     result = await async_carry_out(sentence, [frame for own in frames for frame in own])
     if not isinstance(result, Done | Refused):  # the next one goes on from what Home Assistant's sentences made of it
         return NotMine(note=note("not_covered"))
     if isinstance(result, Done) and not result.has_failed and isinstance(result.said, intent.IntentResponse):
-        more = await _async_undone(sentence, undone, understood.wishes)
+        more = await _async_undone(sentence, undone, understood.orders)
         result.said.async_set_speech(". ".join(filter(None, (speech_of(result.said).rstrip(" ."), *more))))
     return replace(result, note=found)
 
 
-async def _async_undone(sentence: Sentence, undone: Sequence[Wish], wishes: Sequence[Wish]) -> list[str]:
+async def _async_undone(sentence: Sentence, undone: Sequence[Order], orders: Sequence[Order]) -> list[str]:
     """Return what is told of what was left out: how things are to which nothing could be done, and groups that were spared."""
     hass, language, ends = sentence.hass, sentence.turn.language, _ends(sentence, undone)
     told: list[str] = []
     for key in dict.fromkeys(ends.values()):
         names = listed([_word(sentence, "name", target) for target, end in ends.items() if end == key])
         told.append((await async_text(hass, language, key, target=names)).rstrip("."))
-    others = (target for wish in undone for target in wish.targets if target not in ends)
+    others = (target for order in undone for target in order.targets if target not in ends)
     for state in map(hass.states.get, others):
         with suppress(NoWordsError):
             told += [(await async_plain_state(hass, language, state)).rstrip(".")] if state is not None else []
-    left = [target for wish in wishes for target in wish.targets if _is_left(sentence, wish, target)]
+    left = [target for order in orders for target in order.targets if _is_left(sentence, order, target)]
     names = ", ".join(_word(sentence, "name", target) for target in dict.fromkeys(left))
     return [*told, *([await async_text(hass, language, "group_left_out", target=names)] if left else [])]
 
 
-def _ends(sentence: Sentence, wishes: Sequence[Wish]) -> dict[str, str]:
-    """Return the things of some wishes that can be changed no further in the direction that was said, with the text that says so."""
-    found = {target: _end_of(sentence.hass, target, wish) for wish in wishes for target in wish.targets}
+def _ends(sentence: Sentence, orders: Sequence[Order]) -> dict[str, str]:
+    """Return the things of some orders that can be changed no further in the direction that was said, with the text that says so."""
+    found = {target: _end_of(sentence.hass, target, order) for order in orders for target in order.targets}
     return {target: key for target, key in found.items() if key}
 
 
-def _end_of(hass: HomeAssistant, entity_id: str, wish: Wish) -> str:
+def _end_of(hass: HomeAssistant, entity_id: str, order: Order) -> str:
     """Return the text that says that a thing is at its highest or lowest value already; "" if it is not, or has no such value."""
     state = hass.states.get(entity_id)
-    values = _changed(hass, state, wish) if state is not None and wish.change else None
+    values = _changed(hass, state, order) if state is not None and order.change else None
     if state is None or values is None:
         return ""
     now = {
@@ -332,83 +332,83 @@ def _end_of(hass: HomeAssistant, entity_id: str, wish: Wish) -> str:
         ATTR_HUMIDITY: state.attributes.get(ATTR_HUMIDITY),
         ATTR_TEMPERATURE: state.attributes.get(ATTR_TEMPERATURE),
     }
-    if any(values[slot] != now[slot] for slot in wish.change):
+    if any(values[slot] != now[slot] for slot in order.change):
         return ""
-    return "local_highest" if all(change > 0 for change in wish.change.values()) else "local_lowest"
+    return "local_highest" if all(change > 0 for change in order.change.values()) else "local_lowest"
 
 
-def _unable(sentence: Sentence, wishes: Sequence[Wish]) -> Mismatch | None:
+def _unable(sentence: Sentence, orders: Sequence[Order]) -> Mismatch | None:
     """Return why the things cannot look as wanted; None if something else is why nothing can be done."""
-    for wish in wishes:
-        recognised = Recognised(name=wish.intent, slots={"name": wish.targets[0], **wish.slots, **wish.change})
+    for order in orders:
+        recognised = Recognised(name=order.intent, slots={"name": order.targets[0], **order.slots, **order.change})
         plan = plan_of(sentence.hass, sentence.turn, recognised)
         if isinstance(plan, Mismatch) and plan.reason is intent.MatchFailedReason.FEATURE:
             return plan
     return None
 
 
-def _is_left(sentence: Sentence, wish: Wish, target: str) -> bool:
+def _is_left(sentence: Sentence, order: Order, target: str) -> bool:
     """Return whether a thing is left out of many that are meant: a group that reaches what the user or the agent may not."""
-    return len(wish.targets) > 1 and not is_open(sentence.hass, target)
+    return len(order.targets) > 1 and not is_open(sentence.hass, target)
 
 
-def frames_of(sentence: Sentence, wish: Wish) -> Iterator[Frame]:
-    """Yield the intents that a wish comes to: one for all its things where Home Assistant finds just those, else one for each."""
-    if not wish.change and len(wish.targets) > 1 and (slots := _common(sentence, wish)):
-        yield _frame(sentence, wish, slots, wish.response)
+def frames_of(sentence: Sentence, order: Order) -> Iterator[Frame]:
+    """Yield the intents that an order comes to: one for all its things where Home Assistant finds just those, else one for each."""
+    if not order.change and len(order.targets) > 1 and (slots := _common(sentence, order)):
+        yield _frame(sentence, order, slots, order.response)
         return
     # a phrase for several that is about one thing is answered like one about that
-    end = next((end for end in _OF_SEVERAL if wish.response.endswith(end)), "") if len(wish.targets) == 1 else ""
-    rest = wish.response.removesuffix(end)
-    answer = _OF_ONE.get(rest, rest) if end else wish.response
-    for entity_id in wish.targets:
+    end = next((end for end in _OF_SEVERAL if order.response.endswith(end)), "") if len(order.targets) == 1 else ""
+    rest = order.response.removesuffix(end)
+    answer = _OF_ONE.get(rest, rest) if end else order.response
+    for entity_id in order.targets:
         state = sentence.hass.states.get(entity_id)
-        if state is None or state.state == STATE_UNAVAILABLE or _is_left(sentence, wish, entity_id):
+        if state is None or state.state == STATE_UNAVAILABLE or _is_left(sentence, order, entity_id):
             continue
-        values = _changed(sentence.hass, state, wish)
+        values = _changed(sentence.hass, state, order)
         if (
             values is None
-            or _end_of(sentence.hass, entity_id, wish)
-            or not is_able(state, Recognised(name=wish.intent, slots=values))
+            or _end_of(sentence.hass, entity_id, order)
+            or not is_able(state, Recognised(name=order.intent, slots=values))
         ):
             continue
         least, most = (state.attributes.get(key) for key in (ATTR_MIN_COLOR_TEMP_KELVIN, ATTR_MAX_COLOR_TEMP_KELVIN))
         # a light would take the nearest white that it can
-        is_white = wish.intent == _LIGHT_SET and "temperature" in values and least and most
+        is_white = order.intent == _LIGHT_SET and "temperature" in values and least and most
         if not is_white or least <= values["temperature"] <= most:
-            yield _frame(sentence, wish, {"name": entity_id, **values}, answer)
+            yield _frame(sentence, order, {"name": entity_id, **values}, answer)
 
 
-def _frame(sentence: Sentence, wish: Wish, slots: dict[str, Any], response_key: str) -> Frame:
+def _frame(sentence: Sentence, order: Order, slots: dict[str, Any], response_key: str) -> Frame:
     """Return an intent; an answer that wants a name or a class where neither was said gets the names of the things, cut short."""
-    targets = [slots["name"]] if "name" in slots else wish.targets
+    targets = [slots["name"]] if "name" in slots else order.targets
     names = listed([_word(sentence, "name", target) for target in targets])
     words = dict.fromkeys(("name", "device_class"), names)
     words |= {slot: _word(sentence, slot, value) for slot, value in slots.items()}
-    return Frame(intent=wish.intent, slots=slots, response_key=response_key, words=words)
+    return Frame(intent=order.intent, slots=slots, response_key=response_key, words=words)
 
 
-def _common(sentence: Sentence, wish: Wish) -> dict[str, Any] | None:
-    """Return slots by which Home Assistant finds just the things of a wish; None if there are no such slots."""
+def _common(sentence: Sentence, order: Order) -> dict[str, Any] | None:
+    """Return slots by which Home Assistant finds just the things of an order; None if there are no such slots."""
     entities, areas = sentence.home.entities, sentence.home.areas
-    domains = {target.partition(".")[0] for target in wish.targets}
-    places = {entities[target].area_id for target in wish.targets}
+    domains = {target.partition(".")[0] for target in order.targets}
+    places = {entities[target].area_id for target in order.targets}
     if len(domains) != 1:
         return None
-    slots: dict[str, Any] = {"domain": next(iter(domains)), **wish.slots}
+    slots: dict[str, Any] = {"domain": next(iter(domains)), **order.slots}
     if len(places) == 1 and (area := areas.get(next(iter(places)) or "")) is not None:
         slots["area"] = area.names[0]
     try:
-        plan = plan_of(sentence.hass, sentence.turn, Recognised(name=wish.intent, slots=slots))
+        plan = plan_of(sentence.hass, sentence.turn, Recognised(name=order.intent, slots=slots))
     except ToolError, intent.IntentError:
         return None
-    return slots if isinstance(plan, Plan) and set(plan.targets) == set(wish.targets) else None
+    return slots if isinstance(plan, Plan) and set(plan.targets) == set(order.targets) else None
 
 
-def _changed(hass: HomeAssistant, state: State, wish: Wish) -> dict[str, Any] | None:
+def _changed(hass: HomeAssistant, state: State, order: Order) -> dict[str, Any] | None:
     """Return the values of a thing that are to be more or less than now; None if it has no such value, or is off already."""
-    values = dict(wish.slots)
-    for slot, change in wish.change.items():
+    values = dict(order.slots)
+    for slot, change in order.change.items():
         if slot == "brightness":
             now = round((state.attributes.get(ATTR_BRIGHTNESS) or 0) * 100 / 255)
             if now == 0 and change < 0:

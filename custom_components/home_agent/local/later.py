@@ -131,7 +131,7 @@ async def _async_is_wanted(sentence: Sentence) -> bool:
     mood = mood_of(text, code)
     if mood is not None and mood.kind is not MoodKind.REMARK:
         return True
-    if (await sentence.means.brain.async_read(understand, sentence)).wishes:
+    if (await sentence.means.brain.async_read(understand, sentence)).orders:
         return True
     result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
     return result is not None and not result.unmatched_entities and is_order(text, code)

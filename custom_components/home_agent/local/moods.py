@@ -1,4 +1,4 @@
-"""Complaints, remarks and wishes about how a room or a sound is: "too bright in here", "it is warm", "could it be quieter".
+"""Complaints, remarks and orders about how a room or a sound is: "too bright in here", "it is warm", "could it be quieter".
 
 What only tells how something is ("the bed light's on") is a remark, too. A complaint is answered with the opposite of what it names, on
 what can do that, by a step. A remark changes nothing. No word may be left over: "the soup is too hot" is no command.
@@ -26,7 +26,7 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from .frames import async_do, frames_of
 from .intent_policy import wait_along
-from .reading import Said, SentenceReading, Understood, Wish
+from .reading import Order, Said, SentenceReading, Understood
 from .reasons import async_says_why
 from .sentences import Ask, Done, NotMine, Refused, Result, Sentence, Stage, spoken
 from .things import StateOf, Things
@@ -46,7 +46,7 @@ class _Scope:
     words: str  # the words for them and for the place
 
 
-type _Steps = Callable[[Sequence[State]], Sequence[Wish]]
+type _Steps = Callable[[Sequence[State]], Sequence[Order]]
 """Makes of things as they are what is wanted of them; nothing where they cannot do it."""
 
 
@@ -86,8 +86,8 @@ async def _async_mood(sentence: Sentence) -> Mood | None:
     return mood
 
 
-async def answer_wish(sentence: Sentence) -> Result:
-    """Do what a sentence wishes of a quality, where it is said in other words than a command."""
+async def answer_request(sentence: Sentence) -> Result:
+    """Do what a sentence orders of a quality, where it is said in other words than a command."""
     mood = mood_of(sentence.turn.text, sentence.language.code)
     if mood is None or mood.kind is not MoodKind.WISH:
         return NotMine()
@@ -105,8 +105,8 @@ async def _async_by_step(sentence: Sentence, mood: Mood) -> Result:
     is_last = sentence.stage is not Stage.BEFORE_MODEL
     states = [state for item in scope.entity_ids if (state := sentence.hass.states.get(item)) is not None]
     states = [state for state in states if state.state != STATE_UNAVAILABLE]
-    wishes = steps(states)
-    targets = [target for wish in wishes for target in wish.targets]
+    orders = steps(states)
+    targets = [target for order in orders for target in order.targets]
     command = f"{words.commands.get(mood.wanted, '')} {scope.words}".strip()
     if len(targets) > 1 and not scope.is_sure:
         asked = await async_ask_which(sentence.saying(command), targets) if is_last else NotMine()
@@ -119,7 +119,7 @@ async def _async_by_step(sentence: Sentence, mood: Mood) -> Result:
             await _async_told(sentence, "local_nothing_on" if is_off else "local_mood_unable") if is_last else NotMine()
         )
     understood = Understood(
-        wishes=tuple(wishes), intents=tuple(wish.intent for wish in wishes), score=1.0, text=command
+        orders=tuple(orders), intents=tuple(order.intent for order in orders), score=1.0, text=command
     )
     result = await async_do(sentence.saying(scope.words), understood, started)
     if isinstance(result, NotMine) and is_last:
@@ -141,8 +141,8 @@ async def _async_by_air(sentence: Sentence, mood: Mood) -> Result:
     if covers and sentence.turn.answerable:
         name = intent.INTENT_TURN_OFF if closes else intent.INTENT_TURN_ON
         targets = tuple(state.entity_id for state in covers)
-        wish = Wish(intent=name, slots={}, targets=targets, response="cover", score=1.0)
-        frames = [*frames_of(sentence, wish)]
+        order = Order(intent=name, slots={}, targets=targets, response="cover", score=1.0)
+        frames = [*frames_of(sentence, order)]
         for frame in frames:
             wait_along(sentence, frame.recognised)
         if sentence.turn.record.request_id is not None:
@@ -224,48 +224,48 @@ class _Scoping(SentenceReading):
         return entity.domain == "cover" and any(not _WINDOW.isdisjoint(each) for each in kinds)
 
 
-def _wish(name: str, states: Sequence[State], change: Mapping[str, float], **slots: Any) -> Sequence[Wish]:
+def _order(name: str, states: Sequence[State], change: Mapping[str, float], **slots: Any) -> Sequence[Order]:
     targets = tuple(state.entity_id for state in states)
     response = "brightness" if "brightness" in change else "default"
-    wish = Wish(intent=name, slots=slots, targets=targets, response=response, score=1.0, change=change)
-    return (wish,) if targets else ()
+    order = Order(intent=name, slots=slots, targets=targets, response=response, score=1.0, change=change)
+    return (order,) if targets else ()
 
 
-def _darken(states: Sequence[State]) -> Sequence[Wish]:
+def _darken(states: Sequence[State]) -> Sequence[Order]:
     """Dim the lights that are on."""
-    return _wish(
+    return _order(
         "HassLightSet", [state for state in states if state.attributes.get(ATTR_BRIGHTNESS)], {"brightness": -25}
     )
 
 
-def _lighten(states: Sequence[State]) -> Sequence[Wish]:
+def _lighten(states: Sequence[State]) -> Sequence[Order]:
     """Make lights that are on brighter; where that is not possible, turn on those that are off."""
     lit = [state for state in states if state.attributes.get(ATTR_BRIGHTNESS)]
     dimmed = [state for state in lit if state.attributes[ATTR_BRIGHTNESS] < _FULL]
     off = [state for state in states if state.state == STATE_OFF]
     if dimmed or not off:
-        return _wish("HassLightSet", dimmed or lit, {"brightness": 25})
-    return _wish(intent.INTENT_TURN_ON, off, {})
+        return _order("HassLightSet", dimmed or lit, {"brightness": 25})
+    return _order(intent.INTENT_TURN_ON, off, {})
 
 
-def _warm(states: Sequence[State]) -> Sequence[Wish]:
+def _warm(states: Sequence[State]) -> Sequence[Order]:
     """Set heating higher, and turn on what is off."""
     off = [state for state in states if state.state == STATE_OFF]
     on = [state for state in states if state not in off]
-    raised = _wish("HassClimateSetTemperature", on, {"temperature": 1})
-    return raised or _wish(intent.INTENT_TURN_ON, off, {})
+    raised = _order("HassClimateSetTemperature", on, {"temperature": 1})
+    return raised or _order(intent.INTENT_TURN_ON, off, {})
 
 
-def _cool(states: Sequence[State]) -> Sequence[Wish]:
+def _cool(states: Sequence[State]) -> Sequence[Order]:
     on = [state for state in states if state.state != STATE_OFF]
-    return _wish("HassClimateSetTemperature", on, {"temperature": -1})
+    return _order("HassClimateSetTemperature", on, {"temperature": -1})
 
 
 def _sound(step: int) -> _Steps:
-    def change(states: Sequence[State]) -> Sequence[Wish]:
+    def change(states: Sequence[State]) -> Sequence[Order]:
         playing = [state for state in states if state.state == STATE_PLAYING]
         playing = playing or [state for state in states if state.state == STATE_ON]
-        return _wish("HassSetVolumeRelative", playing, {}, volume_step=step)
+        return _order("HassSetVolumeRelative", playing, {}, volume_step=step)
 
     return change
 
@@ -273,12 +273,12 @@ def _sound(step: int) -> _Steps:
 def _moisten(step: int) -> _Steps:
     """Return what sets the humidity otherwise; what is off is turned on where it works in that direction."""
 
-    def change(states: Sequence[State]) -> Sequence[Wish]:
+    def change(states: Sequence[State]) -> Sequence[Order]:
         on = [state for state in states if state.state == STATE_ON]
         drying = HumidifierDeviceClass.DEHUMIDIFIER
         off = [state for state in states if (state.attributes.get(ATTR_DEVICE_CLASS) == drying) is (step < 0)]
         off = [state for state in off if state.state == STATE_OFF]
-        return _wish("HassHumidifierSetpoint", on, {"humidity": step}) or _wish(intent.INTENT_TURN_ON, off, {})
+        return _order("HassHumidifierSetpoint", on, {"humidity": step}) or _order(intent.INTENT_TURN_ON, off, {})
 
     return change
 

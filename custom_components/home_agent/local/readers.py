@@ -11,7 +11,7 @@ from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_a
 from .later import answer_when
 from .learned import async_answer_learned
 from .lists import add_items, read_list
-from .moods import answer_mood, answer_remark, answer_wish
+from .moods import answer_mood, answer_remark, answer_request
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_reasoned
@@ -66,7 +66,7 @@ READERS = (
     Reader(answer_mood),
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain),
-    Reader(answer_wish),
+    Reader(answer_request),
     Reader(answer_reasoned),
     Reader(refuse_group),
     Reader(add_items),

@@ -21,7 +21,7 @@ _CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Order:
     """An intent for some things, as it was understood."""
 
     intent: str
@@ -34,7 +34,7 @@ class Wish:
 
     @property
     def effect(self) -> tuple[str, str, tuple[str, ...]]:
-        """Return what tells one wish from another."""
+        """Return what tells one order from another."""
         return self.intent, repr((sorted(self.slots.items()), sorted(self.change.items()))), self.targets
 
 
@@ -42,8 +42,8 @@ class Wish:
 class Understood:
     """What was made of a sentence: what is wanted, or why that is not known."""
 
-    wishes: tuple[Wish, ...] = ()
-    reason: str = ""  # a code; empty where there are wishes
+    orders: tuple[Order, ...] = ()
+    reason: str = ""  # a code; empty where there are orders
     words: str = ""
     candidates: tuple[str, ...] = ()  # which things might be meant, where they are too many
     intents: tuple[str, ...] = ()  # what might be wanted, the likeliest first

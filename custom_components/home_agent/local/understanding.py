@@ -18,7 +18,7 @@ from ..languages.phrases import is_order
 from ..languages.phrasings import Phrasing
 from ..support.nearness import differs_by_one, is_slip
 from ..support.text import CELSIUS, Token, Words, words_of
-from .reading import SentenceReading, Understood, Wish
+from .reading import Order, SentenceReading, Understood
 from .things import Thing, sure_kinds
 
 MAX_TARGETS = 60
@@ -332,7 +332,7 @@ class Commanding(_MeantReading):
         """Return what is wanted, where all of it is certain."""
         if reason := self._declined():
             return Understood(reason=reason)
-        best: dict[tuple[Any, ...], Wish] = {}
+        best: dict[tuple[Any, ...], Order] = {}
         rests: dict[tuple[Any, ...], tuple[list[int], set[int]]] = {}
         domains: dict[frozenset[int], set[str]] = {}
         several: list[tuple[int, tuple[int, ...]]] = []
@@ -349,18 +349,18 @@ class Commanding(_MeantReading):
                     several.append((len(told), found.several))
                 elif not found.targets:
                     missing.append((len(told), " ".join(self.words[at] for at in unknown)))
-                elif (wish := self._wish(route, slots, found, told)) is not None:
-                    if wish.effect not in best or len(best[wish.effect].said) < len(wish.said):
-                        best[wish.effect] = wish
-                        rests[wish.effect] = rest, told
+                elif (order := self._order(route, slots, found, told)) is not None:
+                    if order.effect not in best or len(best[order.effect].said) < len(order.said):
+                        best[order.effect] = order
+                        rests[order.effect] = rest, told
         intents = tuple(sorted(likely, key=lambda name: -likely[name]))
         if best:
             decided = self._decided(best.values(), intents)
-            for wish in decided.wishes:
-                rest, told = rests[wish.effect]
-                if rivals := self._rivals(best[wish.effect], rest, domains[frozenset(told)]):
-                    names = tuple(sorted({*wish.targets, *self._names(rivals)}))
-                    return Understood(reason="several", candidates=names, intents=intents, score=wish.score * _UNSURE)
+            for order in decided.orders:
+                rest, told = rests[order.effect]
+                if rivals := self._rivals(best[order.effect], rest, domains[frozenset(told)]):
+                    names = tuple(sorted({*order.targets, *self._names(rivals)}))
+                    return Understood(reason="several", candidates=names, intents=intents, score=order.score * _UNSURE)
             return decided
         score = max(likely.values(), default=0.0) * _UNSURE
         if several:
@@ -368,21 +368,21 @@ class Commanding(_MeantReading):
         reason, words = ("words", max(missing)[1]) if missing else ("action", "")
         return Understood(reason=reason, words=words, intents=intents, score=score, is_near=self._is_near())
 
-    def among(self, wish: Wish) -> tuple[str, ...]:
-        """Return which things of a wish for many are named, as entity ids; empty where that is not certain."""
+    def among(self, order: Order) -> tuple[str, ...]:
+        """Return which things of an order for many are named, as entity ids; empty where that is not certain."""
         rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
-        meant = {n for n, thing in enumerate(self.things.things) if thing.entity.entity_id in wish.targets}
+        meant = {n for n, thing in enumerate(self.things.things) if thing.entity.entity_id in order.targets}
         if all(at in self.in_places for at in rest) and not self.kinds:
             return self._names({n for n in meant if self._is_here(n)})
         domains = frozenset(self.things.things[n].entity.domain for n in meant)
-        found = self._meant(Phrasing(intent=wish.intent, domains=domains, needed=(), beside=frozenset()), rest, set())
+        found = self._meant(Phrasing(intent=order.intent, domains=domains, needed=(), beside=frozenset()), rest, set())
         named = meant.intersection(found.targets)
         if named:
-            one = replace(wish, targets=self._names(named), score=found.score)
+            one = replace(order, targets=self._names(named), score=found.score)
             if found.score * self.sureness < HIGH or meant & self._rivals(one, rest, domains):
                 return ()
         elif several := meant.intersection(found.several):
-            on = {n for n in several if self._state(n) != STATE_OFF} if wish.intent == "HassTurnOff" else several
+            on = {n for n in several if self._state(n) != STATE_OFF} if order.intent == "HassTurnOff" else several
             named = several if self._is_plural([*self.kinds]) or 1 in (len(several), len(on)) else set[int]()
         return self._names(named)
 
@@ -398,7 +398,7 @@ class Commanding(_MeantReading):
         return found
 
     def everything_off(self, *, also_off: bool = False) -> Understood | None:
-        """Return the wish to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
+        """Return the order to turn off the lights, switches, fans and players of some rooms, `also_off`: those that are off too."""
         data, spoken = self.things.data, self.words
         if not data.questions.begins or not self.place_spans or self._declined():
             return None
@@ -420,26 +420,26 @@ class Commanding(_MeantReading):
                 verbs = [spoken[at] for at in told - known]
                 is_off = route.domains >= IN_A_ROOM or any(verb.startswith(word) for verb in verbs for word in offs)
                 rest = {word for at, word in enumerate(spoken) if at not in told | known} - self.routes.harmless
-                if is_off and not rest and (wish := self._wish(route, {}, meant, told)) is not None:
-                    return Understood(wishes=(wish,), intents=(wish.intent,), score=wish.score, is_so=not on)
+                if is_off and not rest and (order := self._order(route, {}, meant, told)) is not None:
+                    return Understood(orders=(order,), intents=(order.intent,), score=order.score, is_so=not on)
         return None
 
-    def _rivals(self, wish: Wish, rest: Sequence[int], domains: Collection[str]) -> set[int]:
+    def _rivals(self, order: Order, rest: Sequence[int], domains: Collection[str]) -> set[int]:
         """Return what else may be called by the part of a name that was said, of all that the same can be done to.
 
         What is called all that was said is meant before what is called only some of it: a switch named "Garden lights" before
         a light named "Garden". A compound is also what its halves are: "Flurlicht" may be a "Flurbeleuchtung", and any light in the "Flur".
         """
         things = self.things
-        if len(wish.targets) > 1:
+        if len(order.targets) > 1:
             return set()
-        more = _STARTED if wish.intent in _SWITCHING and not _SWITCHED.isdisjoint(domains) else frozenset[str]()
+        more = _STARTED if order.intent in _SWITCHING and not _SWITCHED.isdisjoint(domains) else frozenset[str]()
         found = things.in_domains(more.union(domains))
-        if wish.score == _WHOLE and more:
+        if order.score == _WHOLE and more:
             for at in {*rest, *self.kinds}:
                 found = found & things.named(self.words[at])
-            return set() if any(things.things[n].entity.entity_id in wish.targets for n in found) else found
-        if wish.score != _PART:
+            return set() if any(things.things[n].entity.entity_id in order.targets for n in found) else found
+        if order.score != _PART:
             return set()
         named = [at for at in rest if at not in self.kinds and at not in self.in_places]
         for at in named:
@@ -452,7 +452,7 @@ class Commanding(_MeantReading):
             found = found & halves
         for at in self.kinds:
             found = found & (self._explained[at] | things.called(self.words[at]))
-        meant = set(wish.targets)
+        meant = set(order.targets)
         return {n for n in found if things.things[n].entity.entity_id not in meant} if named else set()
 
     def _is_near(self) -> bool:
@@ -466,24 +466,24 @@ class Commanding(_MeantReading):
             for word in unknown
         )
 
-    def _decided(self, wishes: Iterable[Wish], intents: tuple[str, ...]) -> Understood:
-        """Return the wish that more words tell than any other; nothing where two are told alike."""
-        ranked = sorted(wishes, key=lambda wish: (-len(wish.said), -wish.score))
+    def _decided(self, orders: Iterable[Order], intents: tuple[str, ...]) -> Understood:
+        """Return the order that more words tell than any other; nothing where two are told alike."""
+        ranked = sorted(orders, key=lambda order: (-len(order.said), -order.score))
         first = ranked[0]
         if any(len(other.said) == len(first.said) and other.score >= first.score for other in ranked[1:]):
-            names = tuple(dict.fromkeys(wish.intent for wish in ranked))
+            names = tuple(dict.fromkeys(order.intent for order in ranked))
             return Understood(reason="two_ways", intents=names, score=first.score * _UNSURE)
         score = first.score * self.sureness
         if score < HIGH:
             return Understood(reason="unsure", intents=intents, score=score)
-        return Understood(wishes=(replace(first, score=score),), intents=intents, score=score)
+        return Understood(orders=(replace(first, score=score),), intents=intents, score=score)
 
-    def _wish(self, route: Phrasing, slots: dict[str, Any], found: _Meant, told: set[int]) -> Wish | None:
-        """Return a phrasing as a wish for some things; "warmer" turns heating on that is off."""
+    def _order(self, route: Phrasing, slots: dict[str, Any], found: _Meant, told: set[int]) -> Order | None:
+        """Return a phrasing as an order for some things; "warmer" turns heating on that is off."""
         if self.both and len(found.targets) != 2:
             return None
         said = tuple(f"{self.tokens[at].word}{self.tokens[at].unit}" for at in sorted(told))
-        wish = Wish(
+        order = Order(
             intent=route.intent,
             slots=slots,
             targets=self._names(found.targets),
@@ -494,10 +494,10 @@ class Commanding(_MeantReading):
         )
         states = {self._state(n) for n in found.targets}
         if route.intent != "HassClimateSetTemperature" or not route.change or STATE_OFF not in states:
-            return wish
+            return order
         if len(states) > 1 or min(route.change.values()) < 0:
             return None
-        return replace(wish, intent="HassTurnOn", slots={}, response="default", change={})
+        return replace(order, intent="HassTurnOn", slots={}, response="default", change={})
 
 
 def _fits(name: str, token: Token) -> bool:

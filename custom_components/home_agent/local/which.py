@@ -21,7 +21,7 @@ from ..support.localize import async_text
 from ..support.text import MAX_TEXT, words_of
 from ..turn.plan import Plan
 from .frames import async_do, frames_of
-from .reading import SentenceReading, Understood, Wish
+from .reading import Order, SentenceReading, Understood
 from .refusals import async_explain_mismatch
 from .sentences import Ask, Done, Note, NotMine, Result, Sentence, spoken
 from .things import TELLING, Things
@@ -46,8 +46,8 @@ async def async_ask_which(sentence: Sentence, candidates: Sequence[str]) -> Ask 
     turn, words = sentence.turn, data_of(sentence.language.code).choices
     if not FEWEST <= len(candidates) <= MOST or not turn.direct or not words.ordinals:
         return NotMine()
-    wishes = await sentence.means.brain.async_wishes(turn, sentence.home, sentence.language, candidates)
-    meant = [item for item in candidates if item in wishes and _may_be_done(sentence, wishes[item])]
+    orders = await sentence.means.brain.async_wishes(turn, sentence.home, sentence.language, candidates)
+    meant = [item for item in candidates if item in orders and _may_be_done(sentence, orders[item])]
     names = _names(sentence, meant)
     if not FEWEST <= len(meant) == len(set(names)):
         return NotMine()
@@ -75,11 +75,11 @@ async def answer_choice(sentence: Sentence) -> Result:
         return replace(asked, note=replace(asked.note, text=said.text)) if isinstance(asked, Ask) else asked
     started = time.perf_counter()
     found = await brain.async_wishes(command.turn, home, sentence.language, candidates)
-    wishes = tuple(found[item] for item in picked.entity_ids if item in found)
-    if len(wishes) < len(picked.entity_ids):
+    orders = tuple(found[item] for item in picked.entity_ids if item in found)
+    if len(orders) < len(picked.entity_ids):
         return NotMine()
-    intents = tuple(wish.intent for wish in wishes)
-    understood = Understood(wishes=wishes, intents=intents, score=1.0, text=said.text)
+    intents = tuple(order.intent for order in orders)
+    understood = Understood(orders=orders, intents=intents, score=1.0, text=said.text)
     result = await async_do(command, understood, started)
     if isinstance(result, NotMine) or result.note is None:
         return NotMine()
@@ -185,9 +185,9 @@ def _is_a_form(word: str, listed: Collection[str]) -> bool:
     )
 
 
-def _may_be_done(sentence: Sentence, wish: Wish) -> bool:
+def _may_be_done(sentence: Sentence, order: Order) -> bool:
     """Return whether a thing can do it now and the user may have it done, with a yes if one is needed."""
-    turn, frames = sentence.turn, [*frames_of(sentence, wish)]
+    turn, frames = sentence.turn, [*frames_of(sentence, order)]
     for frame in frames:
         try:
             plan = plan_of(sentence.hass, turn, frame.recognised)
