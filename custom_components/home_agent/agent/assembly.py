@@ -59,6 +59,7 @@ from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
+from ..wishes.wishes import Wishes
 from .commands import Commands
 from .configuration import Configuration
 from .library import Library
@@ -69,6 +70,7 @@ from .runtime import HomeAgentConfigEntry, RuntimeData
 
 KEPT = (
     ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,
+    Wishes,
 )  # fmt: skip
 
 

@@ -66,10 +66,11 @@ class ConfirmedIntent(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
     stands_alone = True
+    is_its_effects = True
 
     def __init__(self, hass: HomeAssistant, recognised: Recognised) -> None:
         """Wait with one intent. The owner's own are the same as the tools that models have of them."""
-        self.name = recognised.name
+        self.name = self.intent = recognised.name
         if is_of_owner(hass, recognised.name):
             self.stands_for = f"{INTENT_SCRIPT}__{recognised.name}"
         self._recognised = recognised

@@ -55,6 +55,12 @@ class NeedsConfirmation(ToolError):
         return ASKED
 
 
+class LeftForLater(NeedsConfirmation):
+    """The action was noted for a wish (`TurnRecord.planned`): it waits for a time, not for an answer."""
+
+    key = "wish_unable"  # said only where a part of a sentence cannot wait
+
+
 class NobodyConfirms(ToolError):
     """The action needs an answer, and there is no one to ask."""
 
@@ -222,6 +228,8 @@ class Confirmations:
     @callback
     def add(self, turn: Turn, call: Call) -> None:
         """Note a call without raising; each call is noted once. The outermost turn asks for what it delegated."""
+        if turn.record.planned is not None:  # it is noted for a wish instead
+            return
         asking = turn.lineage[-1]
         if asking.record.request_id not in self.waiting:
             asking.record.request_id = ulid_now()

@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
@@ -49,7 +49,7 @@ from ..turn import events
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan, ServiceCall
 from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked_result, told
-from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
+from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, LeftForLater, NobodyConfirms
 from .effects import KINDS
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
@@ -189,7 +189,10 @@ def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
 
     An action is, by its own name or by that of every entity it is for. Without entities, the tool's name counts.
     """
-    calls = (*plan.effects, *plan.handled)
+    effects = [effect for effect in plan.effects if KINDS[effect.kind].changes_home]
+    if plan.effects and not effects:
+        return None
+    calls = (*effects, *plan.handled)
     if not (calls or plan.targets or plan.reach.reached):
         return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
     by_name = {call.service for call in calls if any(name in names for name in KINDS[call.kind].names(call))}
@@ -230,7 +233,11 @@ class Policy:
         nothing to ask about; without it the plan is refused.
         """
         check_permission(self._hass, turn.user, plan)
-        decision = self._decide(turn, call.tool if call else None, plan)
+        decision = self.decide(turn, call.tool if call else None, plan)
+        if turn.record.planned is not None and plan.action is not ActionClass.READ:
+            if call is None:
+                raise ToolError("wish_unable")
+            _leave(turn, replace(call, plan=plan, why=decision.why))
         if decision.action is Verdict.ASK:
             if call is None:
                 raise NobodyConfirms(target=", ".join(plan.targets))
@@ -249,9 +256,18 @@ class Policy:
             effect = ServiceCall(domain=domain, service=action.service, entity_ids=(entity_id,), data={})
             plan = Plan(action=ActionClass.WRITE, targets=(entity_id,), effects=(effect,))
             with suppress(ToolPermissionError):
-                self._decide(turn, None, plan)
+                self.decide(turn, None, plan)
                 return True
         return not actions
+
+    async def async_judge(self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any]) -> Call:
+        """Return a call with its plan as it would be made now, and why it needs a yes; nothing is done or asked.
+
+        Raises `HomeAssistantError` or `probatio.Invalid` for what stands against it.
+        """
+        plan = await tool.plan(self._hass, tool.parameters(arguments), turn)
+        await async_check_permission(self._hass, turn.user, plan)
+        return Call(tool=tool, arguments=arguments, plan=plan, why=self.decide(turn, tool, plan).why)
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
@@ -356,7 +372,9 @@ class Policy:
         args = tool.parameters(arguments)
         plan = await tool.plan(self._hass, args, turn)
         await async_check_permission(self._hass, turn.user, plan)
-        decision = self._decide(turn, tool, plan)
+        decision = self.decide(turn, tool, plan)
+        if turn.record.planned is not None and plan.action is not ActionClass.READ:
+            _leave(turn, Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place))
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
             self._refuse_codes(args, plan)
         if decision.action is Verdict.ASK or (confirmed is not None and confirmed.already):
@@ -375,7 +393,7 @@ class Policy:
         if not self._codes.allow({*codes_in(given)}, note=note):
             raise ToolLimitError(TOO_MANY_CODES)
 
-    def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
+    def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return whether to ask, by the strictest rules in the lineage. Raises `ToolError` for what the owner never allows."""
         decisions = [self.rules.decide(asking, tool, plan) for asking in turn.lineage]
         decision = max(decisions, key=lambda found: found.action)  # the turn's own of those that are as strict
@@ -385,6 +403,15 @@ class Policy:
                 target = plan.targets[0]  # people do not know actions by name
             raise ToolPermissionError(target=target)
         return decision
+
+
+def _leave(turn: Turn, call: Call) -> NoReturn:
+    """Note a call for the wish that is made of a turn, and raise `LeftForLater`: it is not made now."""
+    planned = turn.record.planned
+    assert planned is not None
+    if all((call.tool.name, call.plan) != (other.tool.name, other.plan) for other in planned):
+        planned.append(call)
+    raise LeftForLater
 
 
 async def _nothing(_turn: Turn) -> Sequence[HomeAgentTool]:

@@ -64,6 +64,10 @@ class HomeAgentTool(llm.Tool):
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
     stands_alone = False
     """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
+    is_its_effects = False
+    """It does what its plan lists and no more: a wish may keep the effects instead of the call."""
+    intent: str = ""
+    """The intent of Home Assistant's that it stands for, with the arguments as slots."""
     asks_key: str = ""
     """The phrase of a question for what it does with the texts of its plan (`Plan.texts`), and whom it is about (`Plan.subject`)."""
     takes_back: Sequence[Effect] = ()

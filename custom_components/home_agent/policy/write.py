@@ -21,7 +21,7 @@ from ..home.domains import RUNNERS
 from ..home.foreign import fails_in_own_words, foreign_texts_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
-from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
+from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolRefusal, where_of
 from ..turn.plan import ActionClass, Effect, Plan, Reach, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .effects import KINDS
@@ -259,6 +259,8 @@ type NoteWrite = Callable[[WriteRecord], None]
 class EffectTool(HomeAgentTool):
     """A tool that does what its plan lists, and no more."""
 
+    is_its_effects = True
+
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
         """Execute the effects; the result tells the states they led to. Raises when not one of them worked."""
@@ -317,6 +319,8 @@ class Write:
 
     def __init__(self, hass: HomeAssistant, writes: Writes, turn: Turn, tool_name: str, plan: Plan) -> None:
         """Capture what is so now; to be made right before the first effect is executed."""
+        if turn.record.planned is not None:  # the policy has let something through that was said for later
+            raise ToolError("wish_unable")
         self._hass = hass
         self._writes = writes
         self._turn = turn

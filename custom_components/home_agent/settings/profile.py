@@ -53,6 +53,7 @@ class FormSection(StrEnum):
     AGENTS = "agents"
     ROUTING = "routing"
     SAFETY = "safety"
+    WISHES = "wishes"
 
 
 class Part(StrEnum):
@@ -229,6 +230,15 @@ class Profile:
     never_offer: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     may_change: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """All that it may change; empty: no such limit."""
+
+    wishes: bool = _switch(True, FormSection.WISHES)
+    """Whether it takes wishes that wait: "in twenty minutes", "when the washer is done"."""
+    wishes_sensitive: str = _choice(FormSection.WISHES, "ask", "refuse")
+    """What opens, unlocks or disarms, said for later: asked about when it is due, or refused when it is said."""
+    wishes_late: int = _number(60, FormSection.WISHES, 0, 1440, "min")
+    """How late an action is still done whose time came while Home Assistant was off; later it is asked about or told as missed."""
+    wishes_told: str = _choice(FormSection.WISHES, "all", "problems")
+    """What is told of actions: also that they were done, or only that they were not."""
 
     streaming: bool = _switch(True, FormSection.ANSWERS)
     max_answer_tokens: int = _number(2000, FormSection.ANSWERS, 50, 100_000)

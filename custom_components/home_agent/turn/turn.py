@@ -237,6 +237,8 @@ class TurnRecord:
     routing: Routing | None = None
     shares: int = 1  # agents that answer side by side; each adds its tool calls to the limit
     understanding: Understanding | None = None  # reading of the local brain; None if not asked
+    planned: list[Any] | None = None
+    """Calls (policy/confirmation.py) that are noted for a wish instead of being made; None: they are made."""
     offers: frozenset[str] | None = None
     """Names of the tools that the model is offered; None: all of the profile."""
     events_in_prompt: bool = False  # the instructions were made in this turn, and hold the calendar events
@@ -291,6 +293,7 @@ class Turn:
     extension: str = ""
     """The extension whose tools it has instead of the profile's; chosen by the parent's router."""
     place: int = 0  # its number among turns that answer side by side; confirmations are asked in this order
+    wish: str = ""  # the id of the wish that is done by it
     within: tuple[Narrowing, ...] = ()
     """Parts of the home that an entity must all be in: the profile's, and those of each turn that led to this one.
     Empty: the whole exposed home."""

@@ -7,6 +7,7 @@ from ...turn.plan import Effect, ServiceCall
 from .effect import EffectKind, UnknownKind
 from .name_change import NAME_CHANGES, NameChange
 from .service_call import SERVICE_CALLS
+from .wish_change import WISH_CHANGES, WishChange
 
 
 class _Kinds(dict[str, EffectKind[Any]]):
@@ -19,7 +20,7 @@ class _Kinds(dict[str, EffectKind[Any]]):
         return self.unknown
 
 
-KINDS = _Kinds({ServiceCall.kind: SERVICE_CALLS, NameChange.kind: NAME_CHANGES})
+KINDS = _Kinds({ServiceCall.kind: SERVICE_CALLS, NameChange.kind: NAME_CHANGES, WishChange.kind: WISH_CHANGES})
 """A new kind is one more entry."""
 
 

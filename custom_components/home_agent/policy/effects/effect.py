@@ -117,6 +117,8 @@ class EffectKind[E: Effect](ABC):
 
     effect: ClassVar[type[Any]]
     changes_states: ClassVar[bool] = False  # whether the states of the plan's targets tell what became of it
+    changes_home: ClassVar[bool] = True
+    """Whether an agent has to be allowed to change something for it (`may_change`); what a wish does is looked at by itself."""
     why: ClassVar[Mapping[str, str]] = {}
     """By reason of `judge`, the translation key of the sentence that explains why a yes is needed."""
     activity: ClassVar[Mapping[str, str]] = {}

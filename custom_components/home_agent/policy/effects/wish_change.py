@@ -1,0 +1,162 @@
+"""A change of a wish: one is made, cancelled, or gets another time."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, override
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType
+
+from ...home.judgement import Judgement
+from ...support.const import DOMAIN
+from ...support.errors import ToolError
+from ...support.localize import async_text
+from ...turn.plan import Effect, Reach
+from ...wishes.wish import Wish, WishStatus
+from ...wishes.wishes import wishes_of
+from .effect import Before, EffectKind, Moment
+from .wording import cut
+
+MAKE_WISH = "make_wish"
+CANCEL_WISH = "cancel_wish"
+CHANGE_WISH = "change_wish"
+_TEXTS: Mapping[str, Mapping[Moment, str]] = {
+    MAKE_WISH: {Moment.ASKED: "confirm_make_wish", Moment.PAST: "done_make_wish", Moment.UNDONE: "undo_make_wish"},
+    CANCEL_WISH: {
+        Moment.ASKED: "confirm_cancel_wish",
+        Moment.PAST: "done_cancel_wish",
+        Moment.UNDONE: "undo_cancel_wish",
+    },
+    CHANGE_WISH: {
+        Moment.ASKED: "confirm_change_wish",
+        Moment.PAST: "done_change_wish",
+        Moment.UNDONE: "undo_change_wish",
+    },
+}
+"""By service, the translation keys of its sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WishChange(Effect):
+    """One wish is made, cancelled or changed; `data` has its row, as it is to be or as it was."""
+
+    kind: ClassVar[str] = "wish_change"
+    domain: str = DOMAIN
+
+    @classmethod
+    @override
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        service, row = str(data["service"]), dict(data["data"])
+        if service not in _TEXTS or not row.get("id"):
+            raise ValueError(service)
+        return cls(service=service, data=row)
+
+    @classmethod
+    def of(cls, service: str, wish: Wish) -> Self:
+        """Return the effect that makes, cancels or changes a wish."""
+        return cls(service=service, data=wish.as_dict())
+
+    @property
+    def wish(self) -> Wish:
+        """The wish. Raises `ValueError`, `KeyError` or `TypeError` for a row that cannot be read."""
+        return Wish.from_dict(self.data)
+
+    @property
+    @override
+    def subjects(self) -> tuple[str, ...]:
+        return (f"wish:{self.data['id']}",)
+
+
+class WishChangeKind(EffectKind[WishChange]):
+    """Wishes are kept; no state shows them. What they do is judged when they are made and when they are done."""
+
+    effect = WishChange
+    changes_home: ClassVar[bool] = False
+    activity: ClassVar = {
+        f"{DOMAIN}.{MAKE_WISH}": "activity_make_wish",
+        f"{DOMAIN}.{CANCEL_WISH}": "activity_cancel_wish",
+        f"{DOMAIN}.{CHANGE_WISH}": "activity_change_wish",
+    }
+
+    @override
+    def judge(self, hass: HomeAssistant, effect: WishChange) -> Judgement:
+        """Return that it needs a yes once text from outside was read."""
+        return Judgement(reach=Reach(wary=True))
+
+    @override
+    async def async_execute(self, hass: HomeAssistant, effect: WishChange, subject: str, context: Context) -> None:
+        """Make, cancel or change the wish. Raises `ToolError` if it is gone, was begun, or is one too many."""
+        wishes, wish = wishes_of(hass), effect.wish
+        known = wishes.get(wish.id)
+        if effect.service == MAKE_WISH:
+            if known is not None:
+                raise ToolError("wish_too_many_same", count="1")
+            wishes.check_room(wish)
+            wishes.put(replace(wish, status=WishStatus.WAITING))
+        elif known is None or known.status is WishStatus.RUNNING:
+            raise ToolError("wish_gone")
+        elif effect.service == CANCEL_WISH:
+            wishes.drop([known])
+        else:
+            wishes.check_room(wish)
+            wishes.put(replace(known, when=wish.when, status=WishStatus.WAITING))
+        await wishes.async_flush()
+
+    @override
+    def is_so(self, hass: HomeAssistant, effect: WishChange, subject: str) -> bool:
+        known = wishes_of(hass).get(str(effect.data["id"]))
+        if effect.service == CANCEL_WISH:
+            return known is None
+        return known is not None and known.when == effect.wish.when
+
+    @override
+    def capture(self, hass: HomeAssistant, effect: WishChange, subject: str) -> Before | None:
+        known = wishes_of(hass).get(str(effect.data["id"]))
+        return known.as_dict() if known is not None else {}
+
+    @override
+    def reverse(self, hass: HomeAssistant, effect: WishChange, before: Before | None) -> Sequence[WishChange] | None:
+        """Return what takes it back; None for a wish whose time has come since."""
+        known = wishes_of(hass).get(str(effect.data["id"]))
+        if effect.service == MAKE_WISH:
+            return (replace(effect, service=CANCEL_WISH),) if known is not None else None
+        try:
+            earlier = Wish.from_dict(before or effect.data)
+        except KeyError, TypeError, ValueError:
+            return None
+        is_past = earlier.when.at is not None and earlier.when.at <= dt_util.utcnow()
+        if is_past or (effect.service == CHANGE_WISH and known is None):
+            return None
+        service = MAKE_WISH if effect.service == CANCEL_WISH else CHANGE_WISH
+        return (WishChange.of(service, earlier),)
+
+    @override
+    def kept(self, effect: WishChange, entity_ids: Collection[str]) -> WishChange:
+        """Return it as it is: the row of a wish has to be whole to be made again. Its words are the journal's already."""
+        return effect
+
+    @override
+    def label(self, effect: WishChange, subject: str) -> str:
+        return f"“{cut(str(effect.data.get('words', '')))}”"
+
+    @override
+    def told(self, hass: HomeAssistant, effect: WishChange) -> JsonObjectType:
+        when = effect.wish.when
+        return {
+            "action": effect.action,
+            "id": str(effect.data["id"]),
+            "wish": str(effect.data["words"]),
+            "when": when.words,
+            "at": dt_util.as_local(when.at).isoformat(timespec="seconds") if when.at is not None else None,
+        }
+
+    @override
+    async def async_describe(self, hass: HomeAssistant, language: str, effect: WishChange, moment: Moment) -> str:
+        if (key := _TEXTS[effect.service].get(moment)) is None:
+            return ""
+        words, when = str(effect.data.get("words", "")), str(effect.data.get("when", {}).get("words", ""))
+        return await async_text(hass, language, key, wish=f"“{cut(words)}”", when=cut(when))
+
+
+WISH_CHANGES = WishChangeKind()

@@ -1,0 +1,137 @@
+"""Making, changing and cancelling wishes: what may wait, checked as if it were done now, and again when it is."""
+
+from collections.abc import Sequence
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er, llm
+import probatio
+
+from ..home.exposure import check_permission
+from ..support.errors import ToolError
+from ..support.masking import SECRET
+from ..turn.plan import ActionClass, Plan
+from ..turn.turn import Turn
+from ..wishes.wish import Step, Wish
+from ..wishes.wishes import MAX_TEXT, MOST_STEPS, wishes_of
+from .confirmation import Call
+from .effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
+from .tool import PendingResult
+from .write import EffectTool, async_execute, async_plan_of
+
+
+def step_of(call: Call) -> Step:
+    """Return a call in the form in which it waits. Raises `ToolError` for one that cannot wait, or that has a code in it."""
+    tool, plan = call.tool, call.plan
+    if SECRET.search(f"{call.arguments}{plan.effects}"):
+        raise ToolError("wish_code")
+    if plan.effects and not plan.handled and tool.is_its_effects:
+        return Step(effects=tuple(effect.as_dict() for effect in plan.effects), targets=plan.targets)
+    if tool.intent:
+        slots = dict(call.arguments)
+        if len(plan.targets) == 1 and "name" in slots:
+            slots["name"] = plan.targets[0]  # it stays the same thing when it gets another name
+        return Step(intent=tool.intent, arguments=slots, targets=plan.targets)
+    if tool.stands_alone:
+        raise ToolError("wish_unable")
+    return Step(tool=tool.name, arguments=call.arguments, targets=plan.targets)
+
+
+def asks_then(calls: Sequence[Call]) -> bool:
+    """Return whether calls need a yes when they are made: no list of the owner spares what opens, unlocks or disarms later."""
+    return any(call.why or call.plan.insists or call.plan.action is ActionClass.SENSITIVE for call in calls)
+
+
+def registered(hass: HomeAssistant, wish: Wish) -> dict[str, str]:
+    """Return the registry ids of the entities of a wish, by entity id."""
+    registry = er.async_get(hass)
+    found = ((item, registry.async_get(item)) for item in wish.entity_ids)
+    return {item: entry.id for item, entry in found if entry is not None}
+
+
+def check_wish(hass: HomeAssistant, turn: Turn, wish: Wish) -> None:
+    """Raise `ToolError` where a wish may not be made by this turn: not by a person, by another wish, too many, too far ahead.
+
+    What it does was judged with its calls; what it looks at may be known to the user.
+    """
+    wishes, above = wishes_of(hass), turn
+    if turn.user is None and turn.device_id is None and turn.satellite_id is None:
+        raise ToolError("wish_by_automation")
+    while above is not None:
+        if above.wish or wishes.has_run(above.context):
+            raise ToolError("wish_by_wish")
+        above = above.parent  # type: ignore[assignment]
+    if len(wish.steps) > MOST_STEPS or max(len(wish.text), len(wish.words)) > MAX_TEXT:
+        raise ToolError("wish_too_long")
+    check_permission(hass, turn.user, Plan(action=ActionClass.READ, targets=wish.when.entity_ids))
+    wishes.check_room(wish)
+
+
+class _WishTool(EffectTool):
+    """A change of wishes, in the form of a tool for one sentence, call or action."""
+
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
+    judges_calls = True
+    stands_alone = True
+    is_its_effects = False
+    parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
+        """Change the wishes; the result tells each with its id and time."""
+        return await async_execute(hass, plan.effects, turn.context)
+
+
+class MakeWish(_WishTool):
+    """Makes one wish."""
+
+    name = MAKE_WISH
+    title_key = "tool_make_wish"
+
+    def __init__(self, wish: Wish) -> None:
+        """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
+        self.wish = wish
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the wish as an effect. Raises `ToolError` where it may not be made."""
+        check_wish(hass, turn, self.wish)
+        return await async_plan_of(hass, (WishChange.of(MAKE_WISH, self.wish),))
+
+
+class CancelWishes(_WishTool):
+    """Cancels wishes."""
+
+    name = CANCEL_WISH
+    title_key = "tool_cancel_wish"
+
+    def __init__(self, wishes: Sequence[Wish]) -> None:
+        """Take the wishes."""
+        self.wishes = wishes
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what cancels them. Raises `ToolError` for one of which the speaker may know nothing, or that is gone."""
+        known = {wish.id for wish in wishes_of(hass).known_to(turn)}
+        if not self.wishes or any(wish.id not in known for wish in self.wishes):
+            raise ToolError("wish_gone")
+        return await async_plan_of(hass, (WishChange.of(CANCEL_WISH, wish) for wish in self.wishes))
+
+
+class ChangeWish(_WishTool):
+    """Gives a wish another time."""
+
+    name = CHANGE_WISH
+    title_key = "tool_change_wish"
+
+    def __init__(self, wish: Wish) -> None:
+        """Take the wish with its new time."""
+        self.wish = wish
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what changes it. Raises `ToolError` where it is gone, or may not be changed to this."""
+        if self.wish.id not in {wish.id for wish in wishes_of(hass).known_to(turn)}:
+            raise ToolError("wish_gone")
+        check_wish(hass, turn, self.wish)
+        return await async_plan_of(hass, (WishChange.of(CHANGE_WISH, self.wish),))

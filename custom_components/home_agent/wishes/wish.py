@@ -1,0 +1,182 @@
+"""A wish: what is to be done or told, when, for whom. Rows are never changed, only replaced."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from homeassistant.util.json import JsonObjectType
+
+from ..settings.profile import Narrowing
+from ..support.rows import as_row, from_row
+from ..turn.turn import Turn
+from .when import When
+
+
+class WishKind(StrEnum):
+    """What comes of a wish when it is due."""
+
+    ACTION = "action"
+    """Its steps are done, and it is told that they were."""
+    REMINDER = "reminder"
+    """Its text is told: "take the cake out"."""
+    WAKE = "wake"
+    """The user is woken: like a reminder, and told again until somebody says that it was heard."""
+    TELL = "tell"
+    """It is told that what was waited for has happened."""
+    QUESTION = "question"
+    """Its text is asked of the agent, and the answer is told."""
+    TIMER = "timer"
+    """It is told that the time is up; its text is the name of the timer, or empty."""
+
+
+class WishStatus(StrEnum):
+    """How far a wish is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    """It was begun. Found after a restart, it is not known how far it came: it is not done again, and told so."""
+    ASKED = "asked"
+    """Its user was asked whether it is to be done, and has not answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing that a wish does: effects, or an intent, or a call of a tool, or a command that is read again."""
+
+    effects: tuple[JsonObjectType, ...] = ()
+    """As the plan had them when the wish was made (`Effect.as_dict`)."""
+    intent: str = ""
+    """An intent of Home Assistant's whose handler does not say what it calls; `arguments` are its slots."""
+    tool: str = ""
+    """The name of a tool of the agent; `arguments` are those of the call."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+    """Words that are read again at that time, as what they come to depends on the states: "make it brighter". They reach no other
+    entities than `targets`."""
+    targets: tuple[str, ...] = ()
+    """Entities that it is for."""
+
+    def renamed(self, old: str, new: str) -> Self:
+        """Return it with another id of an entity."""
+
+        def other(value: Any) -> Any:
+            match value:
+                case str():
+                    return new if value == old else value
+                case list() | tuple():
+                    return [other(item) for item in value]
+                case Mapping():
+                    return {key: other(item) for key, item in value.items()}
+            return value
+
+        return replace(
+            self,
+            effects=tuple(other(effect) for effect in self.effects),
+            arguments=other(self.arguments),
+            targets=tuple(new if item == old else item for item in self.targets),
+        )
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form in the file."""
+        return as_row(self) | {"effects": list(self.effects)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read it from the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
+        step = from_row(cls, data, effects=tuple(map(dict, data["effects"])))
+        if sum(map(bool, (step.effects, step.intent, step.tool, step.command))) != 1:
+            raise ValueError("step")
+        return step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One wish."""
+
+    id: str
+    kind: WishKind
+    words: str
+    """What was wished, without the time and as it was said: "turn off the heater"."""
+    text: str = ""
+    """What is told, or what is asked; empty for an action."""
+    steps: tuple[Step, ...] = ()
+    when: When
+    made: datetime
+    asks: bool = False
+    """Whether its user is asked when it is due, as what it does needs a yes: it opens, unlocks, disarms, or a list says so."""
+    ends: bool = False
+    """Whether it ends what was done for a while: "for ten minutes". It is done however late."""
+    status: WishStatus = WishStatus.WAITING
+    user_id: str | None = None
+    device_id: str | None = None
+    satellite_id: str | None = None
+    area_id: str | None = None
+    agent_id: str
+    """Subentry id of the agent."""
+    language: str
+    conversation_id: str = ""
+    message: int = 0
+    """Which message of the conversation made it, from 1."""
+    within: tuple[Narrowing, ...] = ()
+    """Parts of the home that all entities have to be in, of the turn that made it."""
+    registered: Mapping[str, str] = field(default_factory=dict)
+    """By entity id, the id in the entity registry: it stays when the entity is renamed."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Entities that it is for."""
+        return tuple(dict.fromkeys(item for step in self.steps for item in step.targets))
+
+    @property
+    def entity_ids(self) -> tuple[str, ...]:
+        """All entities that it names or looks at."""
+        return tuple(dict.fromkeys((*self.targets, *self.when.entity_ids)))
+
+    def is_same(self, other: Wish) -> bool:
+        """Return whether another one wishes the same, at any time."""
+        return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)
+
+    def is_known_to(self, turn: Turn) -> bool:
+        """Return whether the speaker of a turn may hear of it, cancel and change it.
+
+        A user knows their own ones; without a user, as at a satellite, those that were made without one. Administrators know both.
+        An agent that knows a part of the home only has those that it made itself.
+        """
+        if turn.within and self.agent_id != turn.profile.subentry_id:
+            return False
+        if turn.user is None:
+            return self.user_id is None
+        return self.user_id == turn.user.id or (turn.user.is_admin and self.user_id is None)
+
+    def renamed(self, old: str, new: str) -> Self:
+        """Return it with another id of an entity."""
+        return replace(
+            self,
+            when=self.when.renamed(old, new),
+            steps=tuple(step.renamed(old, new) for step in self.steps),
+            registered={new if key == old else key: value for key, value in self.registered.items()},
+        )
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form in the file."""
+        within: list[JsonObjectType] = [
+            {"areas": [*sorted(part.areas)], "labels": [*sorted(part.labels)], "entities": [*part.entities]}
+            for part in self.within
+        ]
+        return as_row(replace(self, within=())) | {"within": [*within]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read it from the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
+        return from_row(
+            cls,
+            data,
+            when=When.from_dict(data["when"]),
+            steps=tuple(map(Step.from_dict, data["steps"])),
+            within=tuple(
+                Narrowing(frozenset(part["areas"]), frozenset(part["labels"]), tuple(part["entities"]))
+                for part in data["within"]
+            ),
+        )
