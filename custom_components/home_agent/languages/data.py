@@ -233,6 +233,28 @@ class QuestionWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseWords:
+    """How it is said what has to be so in the home, or has to happen: "the washer is done", "nobody is home"."""
+
+    states: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    compares: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    measures: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    who: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    joins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    negations: Sequence[str] = ()
+    none: Sequence[str] = ()
+    doubled: Sequence[str] = ()
+    any: Sequence[str] = ()
+    all: Sequence[str] = ()
+    definite: Sequence[str] = ()
+    here: Sequence[str] = ()
+    there: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    things: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWords:
     """How a language says what is not worth remembering, and that something has changed; regular expressions."""
 
@@ -340,6 +362,7 @@ class LanguageData:
     planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
     moods: MoodWords = MoodWords()
+    clauses: ClauseWords = ClauseWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)
     prompt: PromptWords | None = None
