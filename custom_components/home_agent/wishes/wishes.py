@@ -44,6 +44,8 @@ class Wishes(Kept[Wish]):
         super().__init__(hass)
         self._ran: deque[str] = deque(maxlen=MOST)
         """Ids of the contexts in which wishes were done lately: what these set off makes no new ones."""
+        self.spans: dict[str, float] = {}
+        """By id, when wishes made since the start are due in seconds of a clock that is never set (`time.monotonic`)."""
 
     def note_run(self, context: Context) -> None:
         """Note the context in which a wish is done."""
