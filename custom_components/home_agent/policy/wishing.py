@@ -14,6 +14,7 @@ from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn
 from ..wishes.wish import Step, Wish
 from ..wishes.wishes import MAX_TEXT, MOST_STEPS, wishes_of
+from .channels import ways_to_ask
 from .confirmation import Call
 from .effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
 from .tool import PendingResult
@@ -42,6 +43,19 @@ def asks_then(calls: Sequence[Call]) -> bool:
     return any(call.why or call.plan.insists or call.plan.action is ActionClass.SENSITIVE for call in calls)
 
 
+def check_asks(hass: HomeAssistant, turn: Turn, calls: Sequence[Call]) -> bool:
+    """Return whether a wish for these calls is asked about when it is due.
+
+    Raises `ToolError` where the agent takes no such wishes, or its user can be asked nowhere then.
+    """
+    if not asks_then(calls):
+        return False
+    ways = ways_to_ask(hass, turn.context.user_id, turn.device_id, turn.satellite_id)
+    if turn.profile.wishes_sensitive == "refuse" or not ways:
+        raise ToolError("wish_sensitive")
+    return True
+
+
 def registered(hass: HomeAssistant, wish: Wish) -> dict[str, str]:
     """Return the registry ids of the entities of a wish, by entity id."""
     registry = er.async_get(hass)
@@ -57,6 +71,8 @@ def check_wish(hass: HomeAssistant, turn: Turn, wish: Wish) -> None:
     wishes, above = wishes_of(hass), turn
     if turn.user is None and turn.device_id is None and turn.satellite_id is None:
         raise ToolError("wish_by_automation")
+    if any(one.profile.subentry_id != turn.profile.subentry_id for one in turn.lineage):
+        raise ToolError("wish_by_agent")  # when it is due, what limits the other agent would not hold any more
     while above is not None:
         if above.wish or wishes.has_run(above.context):
             raise ToolError("wish_by_wish")

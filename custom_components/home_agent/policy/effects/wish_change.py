@@ -12,6 +12,7 @@ from ...home.judgement import Judgement
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
+from ...turn import events
 from ...turn.plan import Effect, Reach
 from ...wishes.wish import Wish, WishStatus
 from ...wishes.wishes import wishes_of
@@ -94,13 +95,18 @@ class WishChangeKind(EffectKind[WishChange]):
                 raise ToolError("wish_too_many_same", count="1")
             wishes.check_room(wish)
             wishes.put(replace(wish, status=WishStatus.WAITING))
+            event = events.WISH_CREATED
         elif known is None or known.status is WishStatus.RUNNING:
             raise ToolError("wish_gone")
         elif effect.service == CANCEL_WISH:
             wishes.drop([known])
+            event = events.WISH_CANCELLED
         else:
+            wish = replace(known, when=wish.when, status=WishStatus.WAITING)
             wishes.check_room(wish)
-            wishes.put(replace(known, when=wish.when, status=WishStatus.WAITING))
+            wishes.put(wish)
+            event = events.WISH_CHANGED
+        events.async_wish(hass, event, wish.as_event(), context)
         await wishes.async_flush()
 
     @override
