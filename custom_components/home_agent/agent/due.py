@@ -280,12 +280,12 @@ class DueWish:
             did = await self._async_deeds(effects_of(self.wish))
             _fire(self.hass, self.wish, events.WISH_DONE, self.due.reason, self.turn.context)
             await self._async_tell(await self.async_say("wish_did", did=did))
-            return
+            return False
         states = await self._async_states(self.wish.targets)
         text = await self.async_say("wish_not_known", wish=self._words)
         _fire(self.hass, self.wish, events.WISH_FAILED, self.due.reason, self.turn.context)
         await self._async_tell(f"{text} {states}".strip())
-        return
+        return False
 
     def _is_same(self) -> bool:
         """Return whether the ids in it are still those of the same entities: another one can have got the id of one that is gone."""
@@ -357,16 +357,15 @@ class DueWish:
 
     async def _async_wake(self) -> bool:
         """Wake the user; the wish stays until someone says something, or it was told often enough."""
-        await self._async_tell_again()
-        self.runtime.wakes.async_keep_on(self.hass, self.wish, self._async_tell_again, self._async_awake)
+        self.runtime.wakes.async_keep_on(self.hass, self.wish, self._async_call_up, self._async_heard)
         return True
 
-    async def _async_tell_again(self) -> None:
+    async def _async_call_up(self) -> None:
         now = dt_util.now().strftime("%H:%M")
         text = await self.async_say("wish_wake", time=now, text=self.wish.text.strip())
         await self._async_tell((await self._async_late(text)).strip())
 
-    async def _async_awake(self) -> None:
+    async def _async_heard(self) -> None:
         wishes = wishes_of(self.hass)
         _fire(self.hass, self.wish, events.WISH_DONE, self.due.reason, self.turn.context)
         wishes.drop([self.wish])
@@ -375,16 +374,19 @@ class DueWish:
     async def _async_told(self, text: str) -> bool:
         await self._async_tell(text)
         _fire(self.hass, self.wish, events.WISH_DONE, self.due.reason, self.turn.context)
+        return False
 
     async def _async_missed(self) -> bool:
         _fire(self.hass, self.wish, events.WISH_FAILED, DueReason.MISSED, self.turn.context)
         key = "wish_timer_missed" if self.wish.kind is WishKind.TIMER else "wish_missed"
         await self._async_tell(await self.async_say(key, wish=self._words, time=self._time))
+        return False
 
     async def async_fail(self, reason: str, why: str, key: str = "wish_failed") -> bool:
         """Tell that the wish was not done, and why."""
         _fire(self.hass, self.wish, events.WISH_FAILED, reason, self.turn.context)
         await self._async_tell(await self.async_say(key, wish=self._words, reason=why))
+        return False
 
     async def _async_tell(self, text: str) -> None:
         title, context = self.turn.profile.name or NAME, self.turn.context

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -29,7 +30,7 @@ class Wakes:
         tell: Callable[[], Awaitable[None]],
         end: Callable[[], Awaitable[None]],
     ) -> None:
-        """Tell a wake-up, which was told once, again after some minutes unless it is heard; then `end`."""
+        """Tell a wake-up, and again after some minutes unless it is heard; then `end`."""
         if len(self._waiting) >= MOST:
             self.async_dismiss(next(iter(self._waiting)))
         heard = asyncio.Event()
@@ -46,14 +47,12 @@ class Wakes:
         end: Callable[[], Awaitable[None]],
     ) -> None:
         try:
-            for _ in range(TIMES - 1):
-                try:
+            for _ in range(TIMES):
+                await tell()
+                with suppress(TimeoutError):
                     async with asyncio.timeout(PAUSE):
                         await heard.wait()
-                except TimeoutError:
-                    await tell()
-                else:
-                    break
+                        break
         finally:
             self._waiting.pop(wish.id, None)
         await end()
