@@ -286,10 +286,10 @@ class Policy:
     async def async_call_by_code(
         self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], chat_log: ChatLog, *, known: bool
     ) -> llm.ToolResult | None:
-        """Return the envelope of a call by code, None if it waits for a yes. `known`: the model has the tool and sees it."""
+        """Return the envelope of a call by code, None if it waits for a yes or a wish. `known`: the model has the tool and sees it."""
         call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
         result = await self.async_call(turn, tool, call)
-        if turn.record.request_id is not None:
+        if turn.record.request_id is not None or turn.record.planned:
             return None
         add_calls(chat_log, turn.agent_id, [call], known=known)
         add_result(chat_log, turn.agent_id, call, result)
@@ -304,7 +304,9 @@ class Policy:
         for asking in turn.lineage:
             asking.record.calls_started += 1
         place = turn.place + turn.lineage[-1].record.calls_started
-        events.async_tool_progress(hass, turn, name, "started")
+        is_made = turn.record.planned is None  # what is only noted for a wish tells no one of a call
+        if is_made:
+            events.async_tool_progress(hass, turn, name, "started")
         result: JsonValueType = None
         error: str | None = None
         error_type: str | None = None
@@ -335,8 +337,9 @@ class Policy:
                 duration_ms=round((time.perf_counter() - started) * 1000),
                 error=error_type,
             )
-            async_record(hass, turn, record, result if error is None else error)
-            events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
+            if is_made:
+                async_record(hass, turn, record, result if error is None else error)
+                events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
         await self.writes.async_stored()  # also what was undone, or done by a call that failed
         return llm.ToolResult(
             data={"success": error is None, "result": result, "error": error}, error=error is not None

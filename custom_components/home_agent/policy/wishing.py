@@ -1,6 +1,7 @@
 """Making, changing and cancelling wishes: what may wait, checked as if it were done now, and again when it is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -107,10 +108,21 @@ class MakeWish(_WishTool):
     def __init__(self, wish: Wish) -> None:
         """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
         self.wish = wish
+        self._is_owned = False
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the wish as an effect. Raises `ToolError` where it may not be made."""
+        """Return the wish as an effect: that of who speaks, where they do, by this agent. Raises `ToolError` where it may not be made."""
+        if not self._is_owned:  # not again when the yes comes, maybe from elsewhere
+            self._is_owned = True
+            self.wish = replace(
+                self.wish,
+                user_id=turn.context.user_id,
+                device_id=turn.device_id,
+                satellite_id=turn.satellite_id,
+                agent_id=turn.profile.subentry_id,
+                within=tuple(dict.fromkeys((*self.wish.within, *turn.within))),
+            )
         check_wish(hass, turn, self.wish)
         return await async_plan_of(hass, (WishChange.of(MAKE_WISH, self.wish),))
 
