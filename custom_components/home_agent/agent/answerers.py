@@ -65,6 +65,7 @@ async def async_answer(
         if command is not None and to is not None:
             return await _async_hand_on(hass, runtime, profile, to, command, user_input, chat_log)
     turn = await async_open_turn(hass, user_input, profile, chat_log.conversation_id)
+    runtime.wakes.async_heard(turn)
     confirmations = runtime.policy.confirmations
     with runtime.transcripts.turn(turn.conversation_id, profile.subentry_id) as transcript, running(turn):
         if turn.parent is not None:
