@@ -164,6 +164,7 @@ class LaterWords:
     lasting: Sequence[str] = ()
     repeated: Sequence[str] = ()
     events: Sequence[str] = ()
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,11 +55,21 @@ def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later
     """
     if len(text) > MAX_TEXT:
         return ()
-    said = text
+    return _found(unnamed(text, language, named, _BLANK), text, code_of(language))
+
+
+def unnamed(text: str, language: str, named: Iterable[str], letter: str) -> str:
+    """Return a text with a letter for each one of the names in it, not where a name is a part of a time: "every evening"."""
+    spans = list[tuple[int, int]]()
     for name in sorted({name.strip() for name in named} - {""}, key=len, reverse=True):
-        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-        said = re.sub(pattern, lambda match: _BLANK * len(match[0]), said, flags=re.IGNORECASE)
-    return _found(said, text, code_of(language))
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            if not any(begin < match.end() and match.start() < end for begin, end in spans):
+                spans.append(match.span())
+    times = _found(text, text, code_of(language)) if spans else ()
+    for begin, end in spans:
+        if not any(one.begin < begin and end <= one.end for one in times):
+            text = text[:begin] + letter * (end - begin) + text[end:]
+    return text
 
 
 @lru_cache(maxsize=512)
