@@ -42,7 +42,9 @@ def reminder_in(text: str, language: str) -> Reminder | None:
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
-                found = _without_beside(after, code) or ("" if kind is ReminderKind.WAKE else _without_beside(before, code))
+                found = _without_beside(after, code) or (
+                    "" if kind is ReminderKind.WAKE else _without_beside(before, code)
+                )
                 return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found)
     return None
 
@@ -85,4 +87,6 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 
 @cache
 def _staying(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in data_of(code).planning.stays.items())
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in data_of(code).planning.stays.items()
+    )

@@ -10,6 +10,7 @@ from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.components.intent.timers import async_device_supports_timers
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent, llm
@@ -18,10 +19,9 @@ import probatio
 
 from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
-from ..languages.later import in_minutes, span_at_ends
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_altered, is_asking, is_order, is_question
-from ..policy.confirmation import Call, NobodyConfirms
+from ..policy.confirmation import Call, LeftForLater
 from ..policy.intents import (
     CHANGES_NOTHING,
     COMMAND,
@@ -50,9 +50,8 @@ from ..turn.plan import ActionClass, Plan
 from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
 from .coverage import LeftOut
 from .later import puts_off
-from .planned import note_planned
 from .refusals import async_name_reason
-from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, leave_for_later, speech_of, spoken
+from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, speech_of, spoken
 
 TRIGGER = "trigger_sentence"
 _HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
@@ -157,6 +156,11 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
     return Allowed(recognised=meant, is_other=meant is not recognised, write=write)
 
 
+def has_timers(hass: HomeAssistant, turn: Turn) -> bool:
+    """Return whether the device of a turn keeps Home Assistant's timers."""
+    return bool(turn.device_id and async_device_supports_timers(hass, turn.device_id))
+
+
 def wait_along(sentence: Sentence, recognised: Recognised) -> None:
     """Let an intent that needs no yes wait for the one that another part of its sentence needs."""
     ruling = judge_intent(sentence, recognised, is_covered=True)
@@ -200,7 +204,12 @@ def judge_answer(
 def report(
     sentence: Sentence, recognised: Recognised, outcome: intent.IntentResponse | HomeAssistantError, started: float
 ) -> None:
-    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said."""
+    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said.
+
+    What was noted for a wish is neither.
+    """
+    if isinstance(outcome, LeftForLater):
+        return
     name, error, result = recognised.name, None, None
     if isinstance(outcome, HomeAssistantError):
         error = type(outcome).__name__
@@ -349,9 +358,7 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
     return result
 
 
-async def _async_handle_intents(
-    sentence: Sentence, *, asks_later: bool
-) -> tuple[Ruling, intent.IntentResponse | None]:
+async def _async_handle_intents(sentence: Sentence, *, asks_later: bool) -> tuple[Ruling, intent.IntentResponse | None]:
     """Let Home Assistant recognise the sentence, and handle what may be handled; return how that was decided, and its response."""
     rulings: list[Ruling] = [NotMine()]
     turn, mood = sentence.turn, mood_of(sentence.turn.text, sentence.language.code)
@@ -365,7 +372,9 @@ async def _async_handle_intents(
         is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
         is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
         is_told |= name not in CHANGES_NOTHING and name not in TIMERS and puts_off(sentence, result)
-        is_told |= COMMAND in result.entities or (name in TIMERS and not has_timers(sentence))  # these are wishes
+        is_told |= COMMAND in result.entities or (
+            name in TIMERS and not has_timers(sentence.hass, turn)
+        )  # these are wishes
         if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
             slots = {entity.name: entity.value for entity in result.entities_list} if name in TIMERS else {}
             timer = Recognised(name=name, slots=slots) if slots or name in TIMERS else None

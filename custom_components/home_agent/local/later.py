@@ -108,7 +108,9 @@ async def answer_when(sentence: Sentence) -> Result:
 
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
-    return await _async_said(sentence, "local_when" if all(one.kind in _ASKED for one in found) else "local_not_for_later", words)
+    return await _async_said(
+        sentence, "local_when" if all(one.kind in _ASKED for one in found) else "local_not_for_later", words
+    )
 
 
 async def _async_said(sentence: Sentence, key: str, words: str) -> Done:

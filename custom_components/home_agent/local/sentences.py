@@ -172,7 +172,9 @@ class NotMine:
     nearest: NearestSentence | None = None
     note: Note | None = None
     is_talk: bool = False  # whether it asks for nothing: no reader that acts is asked after this one
-    put_off: PutOff | None = None  # what says that it is not for now: no reader that would act now is asked after this one
+    put_off: PutOff | None = (
+        None  # what says that it is not for now: no reader that would act now is asked after this one
+    )
 
     @property
     def is_hidden(self) -> bool:
@@ -340,9 +342,7 @@ async def async_answer(
     return await _async_told(hass, turn, result)
 
 
-async def async_answer_of(
-    sentence: Sentence, asked: Callable[[Reader], bool] = lambda _: True
-) -> tuple[Result, str]:
+async def async_answer_of(sentence: Sentence, asked: Callable[[Reader], bool] = lambda _: True) -> tuple[Result, str]:
     """Return the outcome of the first reader that has one, of those that are to be asked, and all that is wanted if more than was said."""
     result: Result = NotMine()
     text = ""

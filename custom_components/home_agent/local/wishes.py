@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from homeassistant.components.intent.timers import async_device_supports_timers
 from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
+from ..home.exposure import check_permission
 from ..languages.later import later_in
 from ..languages.phrases import is_asking, is_question
 from ..languages.reminders import Reminder, ReminderKind, reminder_in, restated
@@ -20,9 +20,8 @@ from ..languages.timing import Clause, Moment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
-from ..home.exposure import check_permission
-from ..policy.write import async_plan_of
 from ..policy.wishing import MakeWish, check_wish, registered
+from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..turn.plan import ActionClass
@@ -31,6 +30,7 @@ from ..wishes.spoken import async_when
 from ..wishes.when import SunEvent, Watch, When
 from ..wishes.wish import Wish, WishKind
 from .clauses import async_read_clause
+from .intent_policy import has_timers
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .returning import steps_back
@@ -70,7 +70,7 @@ class _What:
     planned: Planned | None = None
 
 
-class _NotUnderstood(Exception):  # noqa: N818 - no error: the next reading may be understood
+class _NotUnderstood(Exception):
     """A reading of a sentence that makes no wish; the words that are not understood."""
 
 
@@ -150,7 +150,7 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
     """Return what is to be told, woken or timed."""
     turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
-    if kind is WishKind.TIMER and turn.device_id and async_device_supports_timers(sentence.hass, turn.device_id):
+    if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise _NotUnderstood(timed.words)
     if kind is WishKind.TELL and text and _is_asked(sentence, text):
         is_known = sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, text)).is_answer
@@ -309,7 +309,9 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
     done, _ = await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
         tool = MakeWish(wish)
-        sentence.means.policy.confirmations.add(turn, Call(tool=tool, arguments={}, plan=await tool.plan(hass, {}, turn)))
+        sentence.means.policy.confirmations.add(
+            turn, Call(tool=tool, arguments={}, plan=await tool.plan(hass, {}, turn))
+        )
         return done
     if not isinstance(done, Done) or done.has_failed:
         return done if isinstance(done, Done | Refused) else NotMine(put_off=PutOff(words=timed.words))
