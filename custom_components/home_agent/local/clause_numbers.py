@@ -51,7 +51,7 @@ def compared(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
 def lit(reading: ClauseReading, key: str, spots: set[int]) -> Iterator[tuple[int, Watch]]:
     """Yield that it is dark, or bright, in a place that is said and has a sensor for it."""
     pointed, areas = reading.pointed(spots)
-    negations = reading.negations - spots - pointed
+    negations = reading.negations(spots | pointed)
     rest = reading.rest(spots | pointed | negations)
     found = reading.named_by(rest, _Numbers(reading).sensors("illuminance", "")) if rest or pointed else set()
     found = found if areas is None else reading.within(found, areas)
@@ -81,7 +81,7 @@ class _Numbers:
         assert value is not None  # only numbers are asked for
         measure, direction = _ADJECTIVES.get(key, (_MEASURE_OF.get(unit, ""), key))
         pointed, areas = reading.pointed(spots)
-        negations = reading.negations - spots - pointed
+        negations = reading.negations(spots | pointed)
         used = spots | unit_spots | pointed | negations | {at}
         named = [(name, said - used) for name, said in reading.phrases(reading.vocabulary.measures)]
         measures = {name for name, said in named if said}
