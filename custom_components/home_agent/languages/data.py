@@ -253,6 +253,7 @@ class ClauseWords:
     compares: Mapping[str, Sequence[str]] = field(default_factory=dict)
     measures: Mapping[str, Sequence[str]] = field(default_factory=dict)
     units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    changes: Sequence[str] = ()
     who: Mapping[str, Sequence[str]] = field(default_factory=dict)
     joins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     negations: Sequence[str] = ()

@@ -91,6 +91,8 @@ class _Numbers:
         is_other_scale = unit == CELSIUS and reading.context.unit != "°C"
         if is_other_scale or (negations and direction not in ("above", "below")):
             return
+        if spots:  # "it drops 2 degrees" says not to what
+            used |= reading.changes
         rest = reading.rest(used.union(*(said for _, said in named)))
         limit = _Limit(value=value, unit=unit, measure=measure, direction=direction)
         number, attribute = self._measured(rest, limit, areas)
@@ -140,9 +142,8 @@ class _Numbers:
         if there := reading.areas_there:
             return reading.within(found, there)
         things = reading.things.things
-        about = {
-            things[n].entity.area_id for numbers in reading.beyond.subjects() if len(numbers) == 1 for n in numbers
-        }
+        named = ({things[n].entity.area_id for n in numbers} for numbers in reading.beyond.subjects())
+        about = {area for areas in named if len(areas) == 1 for area in areas}
         here, there_too = reading.within(found, {reading.area_id}), reading.within(found, about - {None})
         if here and there_too and here != there_too:
             return here | there_too

@@ -61,7 +61,8 @@ class ClauseReading(SentenceReading):
                 self._note(spots, self.names_of(key))
 
     def _note(self, spots: Iterable[int], names: Iterable[Words]) -> None:
-        listed = [*names]
+        places = self.things.place_words  # "cocina" is a stove and a kitchen
+        listed = [name for name in names if not places.issuperset(name)]
         numbers = self.called_any(listed)
         for at in spots:
             self._others[at] = self._others.get(at, set()).union(*listed)
@@ -164,6 +165,11 @@ class ClauseReading(SentenceReading):
             after += 1
         return after < len(self.words)
 
+    @cached_property
+    def changes(self) -> set[int]:
+        """The places of verbs for a number that changes."""
+        return self.spots_of(self.vocabulary.changes)
+
     def rest(self, used: set[int]) -> list[int]:
         """Return the places of the words that have to name something, where some have said something else."""
 
@@ -245,10 +251,10 @@ class ClauseReading(SentenceReading):
         return ClauseReading(self.context.text, self.things, self._state_of, context, area_id=self.area_id)
 
     def subjects(self) -> Iterator[set[int]]:
-        """Yield the things that each word may be about, but for those that only say where."""
+        """Yield the things that each word may be about, but for those that only say where; those that are called so, if any are."""
         for at, found in enumerate(self.about):
             if at not in self._beside and (at not in self.in_places or at in self.kinds):
-                yield found
+                yield self.called[at] or found
 
     @cached_property
     def areas_there(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from ..support.text import Words, words_of
 _GENITIVE = "s"
 """The word that is left of "Anna's" in languages that write it so."""
 _LISTS = ("states", "compares", "measures", "units", "who", "joins")
-_SETS = ("negations", "none", "doubled", "any", "all", "leads", "it", "here", "there", "beside")
+_SETS = ("changes", "negations", "none", "doubled", "any", "all", "leads", "it", "here", "there", "beside")
 
 type Listed = tuple[tuple[str, Words], ...]
 """Phrases with what each stands for."""
@@ -26,6 +26,8 @@ class ClauseVocabulary:
     compares: Listed = ()
     measures: Listed = ()
     units: Listed = ()
+    changes: frozenset[Words] = frozenset()
+    """Verbs for a number that changes, which say nothing beside what it is compared with: "falls"."""
     who: Listed = ()
     negations: frozenset[Words] = frozenset()
     none: frozenset[Words] = frozenset()

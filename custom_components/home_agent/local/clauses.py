@@ -135,6 +135,8 @@ class _Subject:
             found = reading.whole(self.meant, rest)
         else:
             found = reading.named_by(rest, self.meant)
+            if self._key == "done":  # a song is a player by its kind alone
+                found = {n for n in found if any(n in reading.called[at] for at in rest)}
         if self._areas is not None:
             found = reading.within(found, self._areas)
         if len(found) > 1:
