@@ -20,6 +20,10 @@ _SIMILAR = frozenset(f"cover.{class_}" for class_ in _ALIKE)
 """Kinds of what hangs at windows: what one calls shutters are blinds to another."""
 
 
+def _split(name: str) -> Words:
+    return tuple(name.split())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseContext:
     """What a clause may refer to besides what it says."""
@@ -54,15 +58,17 @@ class ClauseReading(SentenceReading):
         for at, kinds in self.kinds.items():
             if not _SIMILAR.isdisjoint(kinds):
                 self.about[at] |= set[int]().union(*(things.by_sort.get(("cover", class_), ()) for class_ in _ALIKE))
-        for at, length, names in (*self.language.other_names(self.words), *self.language.rooms(self.words)):
-            self._note(range(at, at + length), (tuple(name.split()) for name in names))
+        for at, length, names in self.language.other_names(self.words):
+            others = (name for name in names if name not in things.place_words)  # "cocina" is a stove and a kitchen
+            self._note(range(at, at + length), map(_split, others))
+        for at, length, names in self.language.rooms(self.words):
+            self._note(range(at, at + length), map(_split, names))
         for key, own in self.vocabulary.things.items():
             for spots in (spots for name in own for spots in self._stands(name)):
                 self._note(spots, self.names_of(key))
 
     def _note(self, spots: Iterable[int], names: Iterable[Words]) -> None:
-        places = self.things.place_words  # "cocina" is a stove and a kitchen
-        listed = [name for name in names if not places.issuperset(name)]
+        listed = [*names]
         numbers = self.called_any(listed)
         for at in spots:
             self._others[at] = self._others.get(at, set()).union(*listed)
