@@ -139,6 +139,19 @@ class Wish:
         """All entities that it names, looks at, or tells by."""
         return (*self.entity_ids, *((self.satellite_id,) if self.satellite_id else ()))
 
+    def as_event(self) -> JsonObjectType:
+        """Return what events tell of it: ids and times, nothing that was said."""
+        at = self.when.at
+        return {
+            "wish_id": self.id,
+            "kind": self.kind.value,
+            "profile_id": self.agent_id,
+            "user_id": self.user_id,
+            "entity_ids": [*self.entity_ids],
+            "made": self.made.isoformat(),
+            "at": at.isoformat() if at is not None else None,
+        }
+
     def is_same(self, other: Wish) -> bool:
         """Return whether another one wishes the same, at any time."""
         return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)
