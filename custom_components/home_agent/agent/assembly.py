@@ -61,6 +61,7 @@ from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from ..wishes.wishes import Wishes
+from . import due
 from .commands import Commands
 from .configuration import Configuration
 from .library import Library
@@ -278,6 +279,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
+    due.async_start(hass, entry)
     async_tell_what_is_missing(hass, entry)
     runtime.conversations.async_start(entry)
     await runtime.custom_tools.async_load()
