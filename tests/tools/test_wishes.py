@@ -18,6 +18,7 @@ from custom_components.home_agent.wishes.wishes import wishes_of
 from tests import house
 from tests.house import act, build_house, part_of, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
+from tests.policy.confirmation.test_phones import add_phone
 
 OFF = {"actions": [{"action": "turn_off", "entity_id": "light.ceiling_lights"}]}
 NOW = "2026-11-24T18:00:00-08:00"  # the home's zone is US/Pacific
@@ -64,6 +65,8 @@ def only(hass: HomeAssistant) -> Wish:
         ({"at": "2026-12-24T18:00"}, "2026-12-24T18:00:00"),
         ({"at": "2026-12-24 18:00:30"}, "2026-12-24T18:00:30"),
         ({"at": "2026-11-25T08:00:00+01:00"}, "2026-11-24T23:00:00"),
+        ({"at": "in 20 minutes"}, "2026-11-24T18:20:00"),
+        ({"at": "tomorrow at seven"}, "2026-11-25T07:00:00"),
     ],
 )
 async def test_a_time_is_the_one_on_the_clock_of_the_home(
@@ -77,7 +80,11 @@ async def test_a_time_is_the_one_on_the_clock_of_the_home(
     assert wish.when.at is not None
     assert dt_util.as_local(wish.when.at).replace(tzinfo=None).isoformat(timespec="seconds") == at
     assert answer["result"]["at"].startswith(at)
-    assert (wish.kind, wish.words, wish.targets) == (WishKind.ACTION, "turn off Ceiling Lights", ("light.ceiling_lights",))
+    assert (wish.kind, wish.words, wish.targets) == (
+        WishKind.ACTION,
+        "turn off Ceiling Lights",
+        ("light.ceiling_lights",),
+    )
     assert state_of(hass, "light.ceiling_lights") == "on"
 
 
@@ -206,12 +213,32 @@ async def test_the_sun_moves_the_time(
     assert timedelta(0) < when.at - dt_util.utcnow() < timedelta(days=1)
 
 
+UNLOCK = {"actions": [{"action": "unlock", "entity_id": "lock.front_door"}], "in_minutes": 5}
+
+
 async def test_what_opens_is_asked_about_then(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    add_phone(hass, anna)
     await set_up(hass, llm_server)
-    unlock = {"actions": [{"action": "unlock", "entity_id": "lock.front_door"}], "in_minutes": 5}
-    assert (await ask(hass, llm_server, "make_wish", unlock, context=anna))["success"]
+    assert (await ask(hass, llm_server, "make_wish", UNLOCK, context=anna))["success"]
     assert only(hass).asks
     assert state_of(hass, "lock.front_door") == "locked"
+
+
+async def test_what_opens_is_refused_where_nothing_can_ask_then(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context
+) -> None:
+    await set_up(hass, llm_server)
+    assert not (await ask(hass, llm_server, "make_wish", UNLOCK, context=anna))["success"]
+    assert not kept(hass)
+
+
+async def test_what_opens_is_refused_by_an_agent_that_takes_no_such_wishes(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context
+) -> None:
+    add_phone(hass, anna)
+    await set_up(hass, llm_server, profile={"wishes_sensitive": "refuse"})
+    assert not (await ask(hass, llm_server, "make_wish", UNLOCK, context=anna))["success"]
+    assert not kept(hass)
 
 
 async def test_an_automation_wishes_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -249,8 +276,11 @@ async def test_nobody_hears_of_the_wishes_of_others(hass: HomeAssistant, llm_ser
     await ask(hass, llm_server, "make_wish", {"say": "Buy a ring for Ben", "in_minutes": 40}, context=anna)
     ben = house.person(hass, "Ben")
     assert (await ask(hass, llm_server, "list_wishes", {}, context=ben))["result"] == {"wishes": []}
-    assert "ring" not in json.dumps(llm_server.request.body)
-    for name, more in (("cancel_wish", {"ids": [only(hass).id]}), ("change_wish", {"id": only(hass).id, "at": "09:00"})):
+    assert "ring for" not in json.dumps(llm_server.request.body)
+    for name, more in (
+        ("cancel_wish", {"ids": [only(hass).id]}),
+        ("change_wish", {"id": only(hass).id, "at": "09:00"}),
+    ):
         answer = await ask(hass, llm_server, name, more, context=ben)
         assert "No wish has the id" in answer["error"]
     assert only(hass).text == "Buy a ring for Ben"
@@ -283,7 +313,7 @@ async def test_a_yes_keeps_the_time_that_was_asked_about(
 ) -> None:
     freezer.move_to(NOW)
     await set_up(hass, llm_server, options={"always_confirm": ["make_wish"]})
-    llm_server.plan(tool_call("make_wish", {"say": "Cake", "in_minutes": 40}), text("Good."))
+    llm_server.plan(tool_call("make_wish", {"say": "Cake", "in_minutes": 40}))
     asked = await say(hass, "Remind me of the cake in 40 minutes", context=anna)
     assert "“Cake”" in speech(asked)
     assert not kept(hass)
@@ -297,7 +327,7 @@ async def test_a_yes_keeps_the_time_that_was_asked_about(
 async def test_an_agent_that_takes_no_wishes_has_no_tools_for_them(
     hass: HomeAssistant, llm_server: LLMServer, anna: Context
 ) -> None:
-    await set_up(hass, llm_server, wishes=False)
+    await set_up(hass, llm_server, profile={"wishes": False})
     answer = await ask(hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, context=anna)
     assert "There is no tool 'make_wish'" in answer["error"]
     names = {tool["function"]["name"] for tool in llm_server.request.body["tools"]}
@@ -309,10 +339,13 @@ async def test_a_model_is_told_what_waits_while_something_does(
 ) -> None:
     freezer.move_to(NOW)
     await set_up(hass, llm_server)
+    llm_server.plan(text("Good."))
     conversation_id = (await say(hass, "well", context=anna)).conversation_id
     before = llm_server.request.body["messages"]
     assert "wishes" not in part_of(before[1])
-    await ask(hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, conversation_id=conversation_id, context=anna)
+    await ask(
+        hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, conversation_id=conversation_id, context=anna
+    )
     llm_server.plan(text("Good."))
     await say(hass, "and now?", conversation_id, context=anna)
     told = llm_server.request.body["messages"]
@@ -330,7 +363,7 @@ async def test_a_model_is_told_what_waits_while_something_does(
 async def test_a_model_is_told_ten_wishes_and_how_many_more(
     hass: HomeAssistant, llm_server: LLMServer, anna: Context
 ) -> None:
-    await set_up(hass, llm_server)
+    await set_up(hass, llm_server, options={"throttle_turns": 100})
     for number in range(12):
         await ask(hass, llm_server, "make_wish", {"say": f"Cake {number}", "in_minutes": 40 + number}, context=anna)
     llm_server.plan(text("Good."))
@@ -346,6 +379,8 @@ async def test_the_tools_take_few_tokens(hass: HomeAssistant, llm_server: LLMSer
     await set_up(hass, llm_server)
     llm_server.plan(text("Good."))
     await say(hass, "well", context=anna)
-    tools = [tool for tool in llm_server.request.body["tools"] if tool["function"]["name"].endswith(("_wish", "_wishes"))]
+    tools = [
+        tool for tool in llm_server.request.body["tools"] if tool["function"]["name"].endswith(("_wish", "_wishes"))
+    ]
     assert len(tools) == 4
     assert raw_estimate(dump(tools)) <= 700

@@ -17,16 +17,19 @@ from homeassistant.util.ulid import ulid_now
 import probatio
 
 from ..home.snapshot import Home
+from ..languages.data import ENGLISH
+from ..languages.timing import timed_in
 from ..policy.confirmation import Call
 from ..policy.effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
 from ..policy.policy import Policy
 from ..policy.questions import async_done
 from ..policy.tool import HomeAgentTool
-from ..policy.wishing import CancelWishes, ChangeWish, MakeWish, asks_then, registered, step_of
+from ..policy.wishing import CancelWishes, ChangeWish, MakeWish, check_asks, registered, step_of
 from ..policy.write import EffectTool
 from ..settings.profile import Profile
 from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
+from ..support.localize import async_text
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn, zone_of_turn
 from ..wishes.told import SHORT_ID, row_of
@@ -190,7 +193,9 @@ class WishTool(EffectTool):
                     raise ToolRefusal(f"in_minutes is more than 0 and at most {FARTHEST.days} days.")
                 when = When(at=now + timedelta(seconds=max(1, round(args["in_minutes"] * 60))))
             case "at":
-                when = _at(args["at"], now)
+                when = _at(args["at"], now, turn.language)
+                if when.sun is not None:
+                    when = when.settled(hass, max(now, when.at or now), zone)
             case "sun":
                 offset = args["offset_minutes"] or 0
                 if abs(offset) > _MOST_OFFSET:
@@ -207,8 +212,8 @@ class WishTool(EffectTool):
         return replace(when, words=await async_told(hass, turn.speaks, when))
 
 
-def _at(said: str, now: datetime) -> When:
-    """Return when a clock shows a time, the next time without a date. Raises `ToolRefusal` for what is no time, or past."""
+def _at(said: str, now: datetime, language: str) -> When:
+    """Return when a text says: a time on the clock, the next one without a date, or words. Raises `ToolRefusal` for what is past."""
     zone, text = zone_of_turn(), said.strip()
     here = now.astimezone(zone)
     try:
@@ -223,6 +228,8 @@ def _at(said: str, now: datetime) -> When:
             elif _DATE.fullmatch(text):
                 raise ToolRefusal("Say the time of day, too: 2026-11-25T07:00. Ask the user if it was not said.")
     except ValueError as err:
+        if (when := _read(text, now, language)) is not None:
+            return when
         raise ToolRefusal(f"'{plain_text(text[:40])}' is no time. Write 07:00 or 2026-11-25T07:00.") from err
     wall = shown.isoformat(timespec="seconds" if shown.second else "minutes")
     at = moment_of(wall, zone)
@@ -233,13 +240,31 @@ def _at(said: str, now: datetime) -> When:
     return When(at=at, wall=wall if zone == dt_util.get_default_time_zone() else "")
 
 
+def _read(said: str, now: datetime, language: str) -> When | None:
+    """Return when a text says that it is to be, as people say it: "in 20 minutes", "tomorrow at seven"; None for other texts."""
+    zone = zone_of_turn()
+    for code in dict.fromkeys((language, ENGLISH)):
+        for timed in timed_in(said, code, now.astimezone(zone)):
+            moment = timed.moment
+            if moment is None or timed.rest.strip() or timed.back or timed.clauses or timed.unread or timed.forever:
+                continue
+            if moment.sun:
+                return When(sun=SunEvent(moment.sun), offset=moment.offset, at=moment.at)
+            is_own = zone != dt_util.get_default_time_zone()
+            return When(at=dt_util.as_utc(moment.at), wall="" if is_own else moment.wall)
+    return None
+
+
 async def async_told(hass: HomeAssistant, language: str, when: When) -> str:
-    """Return when a wish is due in words: the time on the clock, and what is waited for or has to be so."""
+    """Return when a wish is due as it is kept: what is waited for and what has to be so, else the time on the clock."""
     said: list[str] = []
     if when.event is not None:
         minutes = f" + {when.delay / 60:g} min" if when.delay else ""
         said.append(f"{await async_words(hass, language, when.event)}{minutes}")
-    elif when.at is not None:
+    elif when.sun is not None:
+        minutes = f" {when.offset / 60:+g} min" if when.offset else ""
+        said.append(f"{await async_text(hass, language, f'value_{when.sun.value}')}{minutes}")
+    elif when.at is not None and not when.conditions:
         here = when.at.astimezone(zone_of_turn())
         is_today = here.date() == dt_util.utcnow().astimezone(zone_of_turn()).date()
         said.append(f"{here:%H:%M}" if is_today else f"{here:%Y-%m-%d %H:%M}")
@@ -291,7 +316,7 @@ class MakeWishTool(WishTool):
             steps=steps,
             when=when,
             made=dt_util.utcnow(),
-            asks=asks_then(calls),
+            asks=check_asks(hass, turn, calls),
             user_id=turn.user.id if turn.user is not None else None,
             device_id=turn.device_id,
             satellite_id=turn.satellite_id,
