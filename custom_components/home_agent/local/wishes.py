@@ -121,7 +121,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     when = await _async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
     if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "wish_sensitive", when=timed.words)
+        return await async_told(sentence, "wish_sensitive")
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
 
 
@@ -295,7 +295,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     wish = replace(wish, asks=wish.asks or bool(decision.why))
     if wish.asks and turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "wish_sensitive", when=timed.words)
+        return await async_told(sentence, "wish_sensitive")
     promise = await _async_end_promise(sentence, wish)
     if timed.moment is not None or any(not clause.until for clause in timed.clauses):
         begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
