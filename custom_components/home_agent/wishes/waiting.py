@@ -6,9 +6,8 @@ A wish that is begun is marked so on the disk before anything is done. Found aft
 import asyncio
 from collections import deque
 from collections.abc import Callable, Container, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from time import monotonic
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..support.const import LOGGER
 from ..support.errors import where_of
 from ..support.kept import Change
 from .armed import Armed
+from .due import Due, DueReason, Stays
 from .registered import as_registered, removed, renamed
 from .wish import Wish, WishStatus
 from .wishes import FARTHEST, Wishes
@@ -37,42 +37,6 @@ PATIENCE = 60  # seconds after the start in which entities may still come
 LOOK_AGAIN = 1.0  # seconds
 LONGEST_SLEEP = 60.0  # seconds; then the clock is looked at, which may have been set
 JUMP = 2  # seconds by which a clock that was set differs from one that only runs
-
-
-class DueReason(StrEnum):
-    """Why a wish is handed over."""
-
-    TIME = "time"
-    EVENT = "event"
-    MISSED = "missed"
-    """Its time has passed, while Home Assistant was off or its clock was wrong."""
-    INTERRUPTED = "interrupted"
-    """It was begun before Home Assistant ended: it is not known how far it came."""
-    ASKED = "asked"
-    """Its user was asked before Home Assistant ended, and has not answered."""
-    EXPIRED = "expired"
-    """Its event has not happened until its time was over."""
-    UNMET = "unmet"
-    """A condition is not so."""
-    UNKNOWN = "unknown"
-    """It is not known whether a condition is so."""
-    GONE = "gone"
-    """Its agent was deleted, or entities that it cannot be done without were removed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
-    """What a wish is handed over with."""
-
-    reason: DueReason = DueReason.TIME
-    late: timedelta = timedelta()
-    of: tuple[str, ...] = ()
-    """The entities of which it became so, that are not so, or that were removed. A wish that is gone without any has lost its agent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stays:
-    """What comes back of a wish that stays, as its user was asked."""
 
 
 type RunWish = Callable[[Wish, Due], Coroutine[Any, Any, object]]
