@@ -240,7 +240,9 @@ class PointReader:
         found = self._hour_number(at) or self.text.ordinal_word(at)
         if found is None or not 0 <= found[0] < 2 * HALF_DAY:
             return None
-        if self.text.says("units", found[1]) and self.text.says("clock", found[1]) is None:
+        if self.text.says("units", found[1]) and not any(
+            self.text.says(name, found[1]) for name in ("clock", "halves")
+        ):
             return None
         word = self.text.says("clock", found[1])
         return int(found[0]), word[1] if word else found[1]
