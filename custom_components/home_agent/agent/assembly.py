@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any
 
 from homeassistant.core import CoreState, HomeAssistant, callback
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.start import async_at_started
 
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
+from ..entity import CHANGED
 from ..home.domains import DOMAINS, NAMED, UNKNOWN
 from ..home.foreign import ForeignTexts
 from ..home.snapshot import Home, HomeSnapshot
@@ -59,7 +61,9 @@ from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
-from ..wishes.wishes import Wishes
+from ..wishes.waiting import Waiting
+from ..wishes.wishes import Wishes, wishes_of
+from . import due
 from .commands import Commands
 from .configuration import Configuration
 from .library import Library
@@ -276,6 +280,10 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
+    due.async_start(hass, entry)
+    waiting = Waiting(hass, wishes_of(hass), partial(due.async_run_wish, hass, runtime), runtime.profiles)
+    waiting.async_start(entry)
+    entry.async_on_unload(async_dispatcher_connect(hass, CHANGED, waiting.async_look_at_agents))
     async_tell_what_is_missing(hass, entry)
     runtime.conversations.async_start(entry)
     await runtime.custom_tools.async_load()

@@ -33,6 +33,7 @@ from .commands import Commands, SlashCommand
 from .configuration import Configuration
 from .library import Library
 from .registry import Registry
+from .wakes import Wakes
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
 
@@ -68,6 +69,7 @@ class RuntimeData:
     transcripts: Transcripts
     conversations: Conversations
     sources: Sources
+    wakes: Wakes = field(default_factory=Wakes)
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
         """Return the endpoint a profile talks to; None if it has none, or it was removed: the home answers by itself."""

@@ -3,7 +3,7 @@
 The only place that reads it. A text that has nothing of it is for now.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -127,29 +127,3 @@ def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
         for kind, patterns in listed.items()
         if patterns
     )
-
-
-def in_minutes(text: str, language: str) -> str:
-    """Return a text with its spans of time as Home Assistant's sentences say them: "in half an hour" is "in 30 minutes"."""
-    if len(text) > MAX_TEXT:
-        return text
-    for pattern, span in _spans(code_of(language)):
-        text = pattern.sub(span, text)
-    return text
-
-
-def span_at_ends(text: str, language: str) -> Iterator[str]:
-    """Yield a text with its one span of time behind all other words, and in front of them: "mach das Licht in 5 Minuten aus"."""
-    found = later_in(text, language)
-    if len(found) == 1 and found[0].kind is LaterKind.SPAN:
-        rest = without_times(text, language)
-        for moved in (f"{rest} {found[0].words}", f"{found[0].words} {rest}"):
-            if moved != text:
-                yield moved
-
-
-@cache
-def _spans(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    listed = [(pattern, span) for span, patterns in data_of(code).planning.minutes.items() for pattern in patterns]
-    longest = sorted(listed, key=lambda one: len(one[0]), reverse=True)
-    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), span) for one, span in longest)

@@ -580,7 +580,8 @@ async def async_answer_learned(
     if result is None:
         return Answer(needs_confirmation=True)
     unmoved = turn.record.not_followed(item for effect in effects for item in effect.entity_ids)
-    phrases.async_note_use(row, turn, worked=not (result.error or unmoved))
+    if turn.record.planned is None:
+        phrases.async_note_use(row, turn, worked=not (result.error or unmoved))
     if (err := turn.record.did_not_run) is not None:
         return Answer(text=await async_error_text(hass, turn.speaks, err), done=False)
     if result.error:

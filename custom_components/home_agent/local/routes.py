@@ -204,7 +204,7 @@ class RouteRegistry:
         result = await self._policy.async_call(turn, tool, call)
         if not tool.is_elsewhere:
             add_result(chat_log, turn.agent_id, call, result)
-        if turn.record.request_id is not None:
+        if turn.record.request_id is not None or turn.record.planned:
             return Answer(needs_confirmation=True)
         if (err := turn.record.did_not_run) is not None:
             return Answer(text=await async_error_text(self._hass, turn.speaks, err), done=False)

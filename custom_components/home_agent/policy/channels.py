@@ -18,6 +18,7 @@ from ..support import issues
 from ..support.const import DOMAIN, LOGGER
 from ..support.localize import async_has_text, async_text
 from ..turn.turn import AnswerOrigin, Turn, current_turn
+from . import satellites
 from .confirmation import Confirmation, Resolution
 from .confirmed import async_answer_elsewhere
 from .policy import Policy
@@ -25,6 +26,8 @@ from .questions import async_question
 
 REPAIRS = "repairs"
 OWN_PHONES = MOBILE_APP = "mobile_app"
+ALOUD = "aloud"
+"""The satellite of the turn, which says the question and listens; only a wish that is due asks so."""
 NOTIFY = "notify"
 EVENT = "mobile_app_notification_action"
 CONFIRM = "HOME_AGENT_CONFIRM_"
@@ -51,7 +54,7 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
         for service in _notify_services(hass, confirmation.turn):
             data = {"message": "clear_notification", "data": {"tag": confirmation.id}}
             entry.async_create_task(
-                hass, _async_notify(hass, service, data, confirmation.turn.context), "take a question back"
+                hass, async_notify(hass, service, data, confirmation.turn.context), "take a question back"
             )
 
     policy.confirmations.async_listen(ended)
@@ -59,8 +62,11 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
     entry.async_on_unload(policy.confirmations.async_end_all)
 
 
-async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
-    """Put the question that a turn ends with on all its channels, and return it. Raises `HomeAssistantError` if it has none."""
+async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn, because: str = "") -> str:
+    """Put the question that a turn ends with on all its channels, and return it. Raises `HomeAssistantError` if it has none.
+
+    `because` is said before it.
+    """
     confirmations = policy.confirmations
     if confirmations.is_closed:  # the turn has outlived the entry
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_ended")
@@ -71,6 +77,7 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
     if turn.record.taints:
         sources = {tool.name: tool.source for tool in await policy.offered(turn)}
     question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin, sources=sources)
+    question = f"{because} {question}".strip()
     if turn.delegated:  # it ends here; the outermost turn puts the question
         return question
     if turn.user is None:  # the owners of the phones that were named may answer
@@ -86,17 +93,47 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
         issues.async_set(hass, issues.CONFIRMATION, confirmation.id, data={**request}, profile=turn.profile.name)
     if services := _notify_services(hass, turn):
         data = await _async_notification(hass, confirmation, with_pin=with_pin)
-        await asyncio.gather(*(_async_notify(hass, service, data, turn.context) for service in services))
+        await asyncio.gather(*(async_notify(hass, service, data, turn.context) for service in services))
     return question
 
 
-async def async_put_outside(hass: HomeAssistant, policy: Policy, turn: Turn) -> JsonObjectType:
-    """Put the question of a turn outside of a conversation; return it and the id that its answer has to name."""
+def ways_to_ask(
+    hass: HomeAssistant, user_id: str | None, device_id: str | None, satellite_id: str | None
+) -> tuple[str, ...]:
+    """Return the channels on which a person can be asked who says nothing now: their phones, and where they spoke before."""
+    phones = (OWN_PHONES,) if phones_of(hass, user_id) else ()
+    satellite = satellites.satellite_of(hass, device_id, satellite_id)
+    return (*phones, ALOUD) if satellites.can(hass, satellite, satellites.CONVERSES) else phones
+
+
+async def async_ask_aloud(hass: HomeAssistant, policy: Policy, request_id: str) -> bool:
+    """Say an open question at the satellite of its turn, which then listens; return whether it did.
+
+    It is not said where another question waits for an answer: a yes would not tell which one is meant.
+    """
+    confirmations = policy.confirmations
+    if (confirmation := confirmations.get(request_id)) is None or confirmations.others_at(confirmation):
+        return False
+    turn = confirmation.turn
+    satellite = satellites.satellite_of(hass, turn.device_id, turn.satellite_id)
+    if satellite is None or not await satellites.async_free(hass, satellite):
+        return False
+    confirmation.is_aloud = True
+    asked = await satellites.async_converse(hass, satellite, confirmation.question, turn.context)
+    confirmation.is_aloud = asked
+    return asked
+
+
+async def async_put_outside(hass: HomeAssistant, policy: Policy, turn: Turn, because: str = "") -> JsonObjectType:
+    """Put the question of a turn outside of a conversation; return it and the id that its answer has to name.
+
+    `because` is said before it.
+    """
     if (confirmation := policy.confirmations.of(turn)) is not None:
         # what is said in a conversation is no answer to it
         confirmation.turn = turn = replace(turn, conversation_id=turn.context.id)
     try:
-        question = await async_put(hass, policy, turn)
+        question = await async_put(hass, policy, turn, because)
     finally:
         policy.confirmations.drop(turn)
     return {"confirmation": turn.record.request_id, "question": question}
@@ -134,8 +171,12 @@ async def _async_phone_answered(
         return
     pin = str(event.data.get("reply_text") or "")
     answer = await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
-    if answer is not None and (answer.done or not yes) and answer.origin is not AnswerOrigin.MODEL:
-        return  # what another agent has answered was waited for
+    is_told = (
+        answer is not None and answer.origin is AnswerOrigin.MODEL
+    )  # what another agent has answered was waited for
+    is_told |= yes and bool(confirmation.turn.wish)  # no one waits where it was asked
+    if answer is not None and (answer.done or not yes) and not is_told:
+        return
     if answer is not None:
         text = answer.text
     else:
@@ -157,8 +198,8 @@ async def _async_tell(
     if again is not None:
         data = await _async_notification(hass, again, with_pin=True)
         data["message"] = f"{text} {again.question}"
-    services = _services_of_user(hass, user.id)
-    await asyncio.gather(*(_async_notify(hass, service, data, context) for service in services))
+    services = phones_of(hass, user.id)
+    await asyncio.gather(*(async_notify(hass, service, data, context) for service in services))
 
 
 async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *, with_pin: bool) -> dict[str, Any]:
@@ -179,13 +220,15 @@ async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *
     }
 
 
-async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], context: Context) -> None:
-    """Send a notification; one that cannot be sent leaves the other ways to answer."""
+async def async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], context: Context) -> bool:
+    """Send a notification, and return whether it was; one that cannot be sent leaves the other ways to reach a person."""
     try:
         async with asyncio.timeout(NOTIFY_TIMEOUT):
             await hass.services.async_call(NOTIFY, service, data, blocking=True, context=context)
     except Exception as err:  # noqa: BLE001 - notify integrations raise anything
-        LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, type(err).__name__)
+        LOGGER.warning("%s.%s could not be used: %s", NOTIFY, service, type(err).__name__)
+        return False
+    return True
 
 
 def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
@@ -193,14 +236,16 @@ def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
     services: dict[str, None] = {}
     for channel in turn.confirm_via:
         if channel == OWN_PHONES:
-            services |= _services_of_user(hass, turn.context.user_id)
+            services |= phones_of(hass, turn.context.user_id)
         elif channel != REPAIRS and (service := _service_of(hass, channel)):
             services[service] = None
     return list(services)
 
 
-def _services_of_user(hass: HomeAssistant, user_id: str | None) -> dict[str, None]:
-    """Return the notify actions of a user's phones."""
+def phones_of(hass: HomeAssistant, user_id: str | None) -> dict[str, None]:
+    """Return the notify actions of a user's phones; none without a user."""
+    if user_id is None:
+        return {}
     phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.data.get("user_id") == user_id)
     return dict.fromkeys(name for entry in phones if (name := _service_of_phone(hass, entry)))
 

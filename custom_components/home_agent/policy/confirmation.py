@@ -124,6 +124,8 @@ class Confirmation:
     tries_left: int = TRIES
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
+    is_aloud: bool = False
+    """It was said at the satellite of its turn, in no conversation that is known: what is said there next may answer it."""
     explained: bool = False  # the user has asked what this is about: that is answered once
     is_ended: bool = False  # Home Agent was set up anew, or its agent is gone: a later yes is told so
     is_gone: bool = False  # it was refused or dropped: a later yes is told that there is nothing to confirm
@@ -268,6 +270,25 @@ class Confirmations:
         """Return the open question of a conversation."""
         return next((item for item in [*self.waiting.values()] if item.place == place and self._is_open(item)), None)
 
+    def others_at(self, confirmation: Confirmation) -> list[Confirmation]:
+        """Return the other open questions whose answer may be heard at the satellite of one."""
+        turn = confirmation.turn
+        places = {turn.device_id, turn.satellite_id} - {None}
+        return [
+            item
+            for item in self.open()
+            if item is not confirmation and places & {item.turn.device_id, item.turn.satellite_id}
+        ]
+
+    def _aloud_to(self, turn: Turn) -> Confirmation | None:
+        """Return the question that the satellite of a turn has asked, if what is said there can mean no other one."""
+        found = [
+            item
+            for item in self.open()
+            if item.is_aloud and item.is_of(turn) and item.turn.profile.subentry_id == turn.profile.subentry_id
+        ]
+        return found[0] if len(found) == 1 and not self.others_at(found[0]) else None
+
     def _is_open(self, confirmation: Confirmation) -> bool:
         if confirmation.question and dt_util.utcnow() >= confirmation.expires:
             self.end(confirmation, Resolution.EXPIRED)
@@ -350,7 +371,7 @@ class Confirmations:
     def _reply_in(self, turn: Turn) -> tuple[str, ConfirmationReply | None]:
         """Return the text without digits that were said to a question, and the reply if it is one."""
         place, text = (turn.conversation_id, turn.profile.subentry_id), turn.text
-        waiting = self.at(place)
+        waiting = self.at(place) or self._aloud_to(turn)
         late = self.late[place][0] if waiting is None and place in self.late else None
         if (confirmation := waiting or late) is None:
             return text, None
@@ -376,7 +397,7 @@ class Confirmations:
                 self.late.pop(place, None)
         if not is_other:
             return text, ConfirmationReply(confirmation=confirmation, answer=answer, expired=late is not None)
-        if late is None and answer.kind is ReplyKind.OTHER and is_mine:
+        if late is None and answer.kind is ReplyKind.OTHER and is_mine and not confirmation.is_aloud:
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
 

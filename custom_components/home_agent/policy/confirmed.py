@@ -16,7 +16,10 @@ from ..client.messages import add_calls, add_result
 from ..home.exposure import async_check_permission
 from ..languages.phrases import ReplyKind, read_answer
 from ..support.localize import async_error_text, async_text
+from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, Turn, Usage, running
+from ..wishes.wish import WishStatus
+from ..wishes.wishes import wishes_of
 from .confirmation import Call, Confirmation, ConfirmationReply, Resolution
 from .policy import Policy
 from .questions import ConfirmedCall, async_result, async_why
@@ -92,13 +95,51 @@ async def _async_run(
 ) -> Answer:
     """Run what was confirmed under the policy and return what is true now. `turn` is the one that answers.
 
-    The confirmation ends before anything is awaited: a second yes finds nothing to confirm. The calls stand in the chat log
-    as calls that code has made.
+    The confirmation ends before anything is awaited: a second yes finds nothing to confirm.
     """
     user_id = answered_by.id if answered_by else None
     if not policy.confirmations.end(confirmation, Resolution.CONFIRMED, user_id):
         return Answer(text=await async_text(hass, turn.speaks, "confirm_expired"), done=False)
     turn = replace(turn, text=confirmation.turn.text)  # an action is kept with the words that asked for it
+    if confirmation.turn.wish:
+        return await _async_run_wish(hass, policy, confirmation, turn, answered_by, chat_log)
+    return await _async_make_calls(hass, policy, confirmation, turn, answered_by, chat_log)
+
+
+async def _async_run_wish(
+    hass: HomeAssistant,
+    policy: Policy,
+    confirmation: Confirmation,
+    turn: Turn,
+    answered_by: User | None,
+    chat_log: ChatLog | None,
+) -> Answer:
+    """Do a wish that was asked about when it was due, within its part of the home; afterwards it is over, done or not."""
+    wishes, asked = wishes_of(hass), confirmation.turn
+    if (wish := wishes.get(asked.wish)) is None:  # it was cancelled meanwhile
+        return Answer(text=await async_text(hass, turn.speaks, "confirm_expired"), done=False)
+    wishes.put(replace(wish, status=WishStatus.RUNNING))
+    await wishes.async_flush()  # after a kill nothing is done twice
+    turn = replace(turn, wish=asked.wish, within=tuple(dict.fromkeys((*turn.within, *asked.within))))
+    turn.record.shares = max(turn.record.shares, len(confirmation.calls))
+    wishes.note_run(turn.context)
+    answer = await _async_make_calls(hass, policy, confirmation, turn, answered_by, chat_log)
+    wishes.drop([wish])
+    event, reason = (events.WISH_DONE, "confirmed") if answer.done else (events.WISH_FAILED, "failed")
+    events.async_wish(hass, event, wish.as_event() | {"reason": reason}, turn.context)
+    await wishes.async_flush()
+    return answer
+
+
+async def _async_make_calls(
+    hass: HomeAssistant,
+    policy: Policy,
+    confirmation: Confirmation,
+    turn: Turn,
+    answered_by: User | None,
+    chat_log: ChatLog | None,
+) -> Answer:
+    """Make the calls that were confirmed, if they are still the same. They stand in the chat log as calls that code has made."""
     try:
         offered = {tool.name: tool for tool in await policy.offered(turn)}
         calls = await _async_still_the_same(hass, policy, confirmation, turn, answered_by)

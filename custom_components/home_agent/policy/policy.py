@@ -51,6 +51,7 @@ from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked_result, told
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, LeftForLater, NobodyConfirms
 from .effects import KINDS
+from .intents import CHANGES_NOTHING
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, NoteWrite, Writes, already_result, already_so
@@ -142,15 +143,17 @@ class Rules:
         listed = _names(self.always_ask, profile.always_ask).first(touched) is not None
         sensitive = plan.action is ActionClass.SENSITIVE
         tainted = (sensitive or plan.reach.wary) and bool(turn.record.taints)
-        if not (listed or sensitive or tainted or plan.insists):
+        # what opens, unlocks or disarms later is never spared: who is in the house may be another one by then
+        insists = plan.insists or (changes and (turn.insists or (sensitive and bool(turn.wish))))
+        if not (listed or sensitive or tainted or insists):
             return Decision(Verdict.ALLOW)
-        if not (listed or tainted or plan.insists):
+        if not (listed or tainted or insists):
             spared, actions = _names(self.never_ask, profile.never_ask), [effect.action for effect in plan.effects]
             # a plan that does not say what is sensitive is about more than the entities it names
             if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)
         why = (
-            *((plan.reasons or (DESTRUCTIVE,)) if sensitive or plan.insists else ()),
+            *((plan.reasons or (DESTRUCTIVE,)) if sensitive or insists else ()),
             *((LISTED,) if listed else ()),
             *((TAINTED,) if tainted else ()),
         )
@@ -283,10 +286,10 @@ class Policy:
     async def async_call_by_code(
         self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], chat_log: ChatLog, *, known: bool
     ) -> llm.ToolResult | None:
-        """Return the envelope of a call by code, None if it waits for a yes. `known`: the model has the tool and sees it."""
+        """Return the envelope of a call by code, None if it waits for a yes or a wish. `known`: the model has the tool and sees it."""
         call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
         result = await self.async_call(turn, tool, call)
-        if turn.record.request_id is not None:
+        if turn.record.request_id is not None or turn.record.planned:
             return None
         add_calls(chat_log, turn.agent_id, [call], known=known)
         add_result(chat_log, turn.agent_id, call, result)
@@ -301,7 +304,9 @@ class Policy:
         for asking in turn.lineage:
             asking.record.calls_started += 1
         place = turn.place + turn.lineage[-1].record.calls_started
-        events.async_tool_progress(hass, turn, name, "started")
+        is_made = turn.record.planned is None  # what is only noted for a wish tells no one of a call
+        if is_made:
+            events.async_tool_progress(hass, turn, name, "started")
         result: JsonValueType = None
         error: str | None = None
         error_type: str | None = None
@@ -332,8 +337,9 @@ class Policy:
                 duration_ms=round((time.perf_counter() - started) * 1000),
                 error=error_type,
             )
-            async_record(hass, turn, record, result if error is None else error)
-            events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
+            if is_made:
+                async_record(hass, turn, record, result if error is None else error)
+                events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
         await self.writes.async_stored()  # also what was undone, or done by a call that failed
         return llm.ToolResult(
             data={"success": error is None, "result": result, "error": error}, error=error is not None
@@ -357,6 +363,8 @@ class Policy:
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
             self._refuse_codes(args, plan, note=True)
+        if turn.record.planned is not None:  # what is read is read when it is time
+            raise ToolError("wish_unable")
         if plan.already and plan.is_done:
             return already_result(self._hass, plan)
         if plan.outside:  # before it runs: the words of an error come from outside as well
@@ -395,6 +403,8 @@ class Policy:
 
     def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return whether to ask, by the strictest rules in the lineage. Raises `ToolError` for what the owner never allows."""
+        if plan.action is not ActionClass.READ and is_only_reading(turn, tool):
+            raise ToolError("wish_only_reads")
         decisions = [self.rules.decide(asking, tool, plan) for asking in turn.lineage]
         decision = max(decisions, key=lambda found: found.action)  # the turn's own of those that are as strict
         if decision.action is Verdict.REFUSE:
@@ -403,6 +413,15 @@ class Policy:
                 target = plan.targets[0]  # people do not know actions by name
             raise ToolPermissionError(target=target)
         return decision
+
+
+def is_only_reading(turn: Turn | None, tool: HomeAgentTool | None) -> bool:
+    """Return whether a turn may change nothing, or follows from one; an intent that only answers may be handled in it."""
+    if tool is not None and tool.intent in CHANGES_NOTHING:
+        return False
+    while turn is not None and not turn.only_reads:
+        turn = turn.parent
+    return turn is not None
 
 
 def _leave(turn: Turn, call: Call) -> NoReturn:

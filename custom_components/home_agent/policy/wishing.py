@@ -1,6 +1,7 @@
 """Making, changing and cancelling wishes: what may wait, checked as if it were done now, and again when it is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -14,6 +15,7 @@ from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn
 from ..wishes.wish import Step, Wish
 from ..wishes.wishes import MAX_TEXT, MOST_STEPS, wishes_of
+from .channels import ways_to_ask
 from .confirmation import Call
 from .effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
 from .tool import PendingResult
@@ -42,6 +44,19 @@ def asks_then(calls: Sequence[Call]) -> bool:
     return any(call.why or call.plan.insists or call.plan.action is ActionClass.SENSITIVE for call in calls)
 
 
+def check_asks(hass: HomeAssistant, turn: Turn, calls: Sequence[Call]) -> bool:
+    """Return whether a wish for these calls is asked about when it is due.
+
+    Raises `ToolError` where the agent takes no such wishes, or its user can be asked nowhere then.
+    """
+    if not asks_then(calls):
+        return False
+    ways = ways_to_ask(hass, turn.context.user_id, turn.device_id, turn.satellite_id)
+    if turn.profile.wishes_sensitive == "refuse" or not ways:
+        raise ToolError("wish_sensitive")
+    return True
+
+
 def registered(hass: HomeAssistant, wish: Wish) -> dict[str, str]:
     """Return the registry ids of the entities of a wish, by entity id."""
     registry = er.async_get(hass)
@@ -57,6 +72,8 @@ def check_wish(hass: HomeAssistant, turn: Turn, wish: Wish) -> None:
     wishes, above = wishes_of(hass), turn
     if turn.user is None and turn.device_id is None and turn.satellite_id is None:
         raise ToolError("wish_by_automation")
+    if any(one.profile.subentry_id != turn.profile.subentry_id for one in turn.lineage):
+        raise ToolError("wish_by_agent")  # when it is due, what limits the other agent would not hold any more
     while above is not None:
         if above.wish or wishes.has_run(above.context):
             raise ToolError("wish_by_wish")
@@ -91,10 +108,21 @@ class MakeWish(_WishTool):
     def __init__(self, wish: Wish) -> None:
         """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
         self.wish = wish
+        self._is_owned = False
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the wish as an effect. Raises `ToolError` where it may not be made."""
+        """Return the wish as an effect: that of who speaks, where they do, by this agent. Raises `ToolError` where it may not be made."""
+        if not self._is_owned:  # not again when the yes comes, maybe from elsewhere
+            self._is_owned = True
+            self.wish = replace(
+                self.wish,
+                user_id=turn.context.user_id,
+                device_id=turn.device_id,
+                satellite_id=turn.satellite_id,
+                agent_id=turn.profile.subentry_id,
+                within=tuple(dict.fromkeys((*self.wish.within, *turn.within))),
+            )
         check_wish(hass, turn, self.wish)
         return await async_plan_of(hass, (WishChange.of(MAKE_WISH, self.wish),))
 

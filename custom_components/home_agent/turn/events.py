@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 import time
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
@@ -29,6 +29,11 @@ CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 ACTION_EXECUTED = f"{DOMAIN}.action.executed"
 """Fired by the journal for each action that it keeps."""
 ACTION_UNDONE = f"{DOMAIN}.action.undone"
+WISH_CREATED = f"{DOMAIN}.wish.created"
+WISH_CHANGED = f"{DOMAIN}.wish.changed"
+WISH_CANCELLED = f"{DOMAIN}.wish.cancelled"
+WISH_DONE = f"{DOMAIN}.wish.done"
+WISH_FAILED = f"{DOMAIN}.wish.failed"
 HISTORY_SAVED = f"{DOMAIN}.history.saved"
 VECTOR_DB_QUERIED = f"{DOMAIN}.vector_db.queried"
 INDEX_PROGRESS = f"{DOMAIN}.index.progress"
@@ -49,10 +54,8 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
     """Fire an event if the entry has events on; errors are always fired."""
     if turn is not None and turn.rehearsal:
         return
-    if event != ERROR:
-        entries = hass.config_entries.async_entries(DOMAIN)  # also while it is unloaded, which ends questions
-        if not entries or not entries[0].options.get(CONF_EMIT_EVENTS, True):
-            return
+    if event != ERROR and not _are_on(hass):
+        return
     if turn is not None:
         async_announce(hass, turn)
         data = {
@@ -64,6 +67,11 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
         if turn.parent is not None:
             data["parent_conversation_id"] = turn.parent.conversation_id
     hass.bus.async_fire(event, dict(data), context=turn.context if turn is not None else None)
+
+
+def _are_on(hass: HomeAssistant) -> bool:
+    entries = hass.config_entries.async_entries(DOMAIN)  # also while it is unloaded, which ends questions
+    return bool(entries) and bool(entries[0].options.get(CONF_EMIT_EVENTS, True))
 
 
 @callback
@@ -247,6 +255,15 @@ def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[st
         "entity_ids": list(entity_ids[:MAX_IDS]),
     }
     _fire(hass, turn, ACTION_UNDONE, data)
+
+
+@callback
+def async_wish(hass: HomeAssistant, event: str, data: Mapping[str, object], context: Context | None) -> None:
+    """Fire what became of a wish (`Wish.as_event`)."""
+    entity_ids = data.get("entity_ids")
+    if _are_on(hass):
+        told = {**data, "entity_ids": entity_ids[:MAX_IDS]} if isinstance(entity_ids, list) else {**data}
+        hass.bus.async_fire(event, told, context=context)
 
 
 @callback

@@ -294,6 +294,9 @@ class Turn:
     """The extension whose tools it has instead of the profile's; chosen by the parent's router."""
     place: int = 0  # its number among turns that answer side by side; confirmations are asked in this order
     wish: str = ""  # the id of the wish that is done by it
+    insists: bool = False
+    """All that it changes needs the user's yes, also what lists of the owner spare."""
+    only_reads: bool = False  # it may change nothing: a question that waited
     within: tuple[Narrowing, ...] = ()
     """Parts of the home that an entity must all be in: the profile's, and those of each turn that led to this one.
     Empty: the whole exposed home."""
@@ -378,6 +381,8 @@ class TurnRequest:
     handed_on_by: Profile | None = None
     """The agent that heard a slash command; its protections hold for the agent that answers."""
     delta_listener: Callable[[ChatLog, dict[str, Any]], None] | None = None
+    asked_by: Turn | None = None
+    """The turn of a wish whose question it is: it may only read, and no more of the home than that turn."""
     turn: Turn | None = None  # the opened turn, for the caller
 
 
@@ -403,6 +408,7 @@ async def async_open_turn(
         request = TurnRequest()
     parent = request.delegated_by or current_turn.get(None)
     from_device = user_input.device_id is not None or user_input.satellite_id is not None
+    wish = request.asked_by
     request.turn = Turn(
         profile=profile,
         conversation_id=plain_text(conversation_id),
@@ -417,10 +423,13 @@ async def async_open_turn(
         spoken=profile.speech == "always" or (profile.speech == "auto" and from_device),
         extra_system_prompt=user_input.extra_system_prompt,
         context_entities=request.context_entities,
-        direct=parent is None,
+        direct=parent is None and wish is None,
         confirm_via=request.confirm_via,
         parent=parent,
         delegated=request.delegated_by is not None,
+        wish=wish.wish if wish is not None else "",
+        only_reads=wish is not None,
+        within=wish.within if wish is not None else (),
     )
     return request.turn
 

@@ -1,11 +1,11 @@
 """All wishes that wait, kept over restarts, within bounds."""
 
-from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, override
 
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..support.errors import ToolError
@@ -20,6 +20,10 @@ MOST_SAME = 3
 FARTHEST = timedelta(days=366)
 """How far ahead a wish may be; an event is waited for as long."""
 MOST_STEPS = 10
+MOST_RAN = 5_000
+"""Contexts that are remembered as those of wishes and of what they set off."""
+_BEGINNINGS = ("automation_triggered", "script_started", EVENT_CALL_SERVICE)
+"""What tells of a context that follows from another one, before anything is said in it."""
 MAX_TEXT = 500  # characters of what is told or asked
 
 
@@ -42,16 +46,42 @@ class Wishes(Kept[Wish]):
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
         super().__init__(hass)
-        self._ran: deque[str] = deque(maxlen=MOST)
-        """Ids of the contexts in which wishes were done lately: what these set off makes no new ones."""
+        self._ran: dict[str, None] = {}
+        """Ids of the contexts in which wishes were done lately, and of those that follow: what these set off makes no new ones."""
+        self._stop: tuple[CALLBACK_TYPE, ...] = ()
+        self.spans: dict[str, float] = {}
+        """By id, when wishes made since the start are due in seconds of a clock that is never set (`time.monotonic`)."""
 
+    @callback
     def note_run(self, context: Context) -> None:
-        """Note the context in which a wish is done."""
-        self._ran.append(context.id)
+        """Note the context in which a wish is done; from now on those that follow from it are noted as well."""
+        self._note(context.id)
+        if not self._stop:
+            self._stop = tuple(self._hass.bus.async_listen(event, self._follow) for event in _BEGINNINGS)
 
+    @callback
     def has_run(self, context: Context) -> bool:
-        """Return whether a wish was done in a context, or it follows from one in which that was so."""
+        """Return whether a wish was done in a context, or it follows from one in which that was so, by any number of steps."""
         return context.id in self._ran or (context.parent_id is not None and context.parent_id in self._ran)
+
+    @callback
+    def _follow(self, event: Event[Any]) -> None:
+        if event.context.parent_id in self._ran:
+            self._note(event.context.id)
+
+    def _note(self, context_id: str) -> None:
+        self._ran.pop(context_id, None)
+        self._ran[context_id] = None
+        if len(self._ran) > MOST_RAN:
+            del self._ran[next(iter(self._ran))]
+
+    @override
+    async def async_close(self) -> None:
+        """Follow nothing any more, and write what is not yet written."""
+        for stop in self._stop:
+            stop()
+        self._stop = ()
+        await super().async_close()
 
     def all(self) -> list[Wish]:
         """Return all wishes, oldest first."""

@@ -9,9 +9,11 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...home.judgement import Judgement
+from ...languages.digits import mask_digits
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
+from ...turn import events
 from ...turn.plan import Effect, Reach
 from ...wishes.wish import Wish, WishStatus
 from ...wishes.wishes import wishes_of
@@ -21,6 +23,7 @@ from .wording import cut
 MAKE_WISH = "make_wish"
 CANCEL_WISH = "cancel_wish"
 CHANGE_WISH = "change_wish"
+_CODE = 4  # digits
 _TEXTS: Mapping[str, Mapping[Moment, str]] = {
     MAKE_WISH: {Moment.ASKED: "confirm_make_wish", Moment.PAST: "done_make_wish", Moment.UNDONE: "undo_make_wish"},
     CANCEL_WISH: {
@@ -94,13 +97,18 @@ class WishChangeKind(EffectKind[WishChange]):
                 raise ToolError("wish_too_many_same", count="1")
             wishes.check_room(wish)
             wishes.put(replace(wish, status=WishStatus.WAITING))
+            event = events.WISH_CREATED
         elif known is None or known.status is WishStatus.RUNNING:
             raise ToolError("wish_gone")
         elif effect.service == CANCEL_WISH:
             wishes.drop([known])
+            event = events.WISH_CANCELLED
         else:
+            wish = replace(known, when=wish.when, status=WishStatus.WAITING)
             wishes.check_room(wish)
-            wishes.put(replace(known, when=wish.when, status=WishStatus.WAITING))
+            wishes.put(wish)
+            event = events.WISH_CHANGED
+        events.async_wish(hass, event, wish.as_event(), context)
         await wishes.async_flush()
 
     @override
@@ -133,8 +141,10 @@ class WishChangeKind(EffectKind[WishChange]):
 
     @override
     def kept(self, effect: WishChange, entity_ids: Collection[str]) -> WishChange:
-        """Return it as it is: the row of a wish has to be whole to be made again. Its words are the journal's already."""
-        return effect
+        """Return it without what is told and done, and without numbers that may be codes: to undo it, the row was captured."""
+        words, language = str(effect.data.get("words", "")), str(effect.data.get("language", ""))
+        words = mask_digits(words, language, at_least=_CODE)
+        return replace(effect, data={**effect.data, "words": words, "text": "", "steps": []})
 
     @override
     def label(self, effect: WishChange, subject: str) -> str:
