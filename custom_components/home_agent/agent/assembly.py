@@ -62,7 +62,7 @@ from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from ..wishes.waiting import Waiting
-from ..wishes.wishes import Wishes
+from ..wishes.wishes import Wishes, wishes_of
 from . import due
 from .commands import Commands
 from .configuration import Configuration
@@ -281,7 +281,9 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
     due.async_start(hass, entry)
-    _let_wishes_wait(hass, entry)
+    waiting = Waiting(hass, wishes_of(hass), partial(due.async_run_wish, hass, runtime), runtime.profiles)
+    waiting.async_start(entry)
+    entry.async_on_unload(async_dispatcher_connect(hass, CHANGED, waiting.async_look_at_agents))
     async_tell_what_is_missing(hass, entry)
     runtime.conversations.async_start(entry)
     await runtime.custom_tools.async_load()
@@ -291,16 +293,6 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.mcp_tools.async_start()
     entry.async_on_unload(runtime.home.async_listen(lambda _home: async_warm_routes(hass, entry)))
     entry.async_on_unload(runtime.mcp_tools.async_close)
-
-
-@callback
-def _let_wishes_wait(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Arm what waits, and begin it when it is due, until the entry is unloaded."""
-    runtime = entry.runtime_data
-    run = partial(due.async_run_wish, hass, runtime)
-    waiting = Waiting(hass, kept_things(hass).of(Wishes), run, runtime.profiles)
-    waiting.async_start(entry)
-    entry.async_on_unload(async_dispatcher_connect(hass, CHANGED, waiting.async_look_at_agents))
 
 
 @callback
