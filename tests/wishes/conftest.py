@@ -17,7 +17,8 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
-from custom_components.home_agent.wishes.waiting import Due, Stays, Waiting
+from custom_components.home_agent.wishes.due import Due, Stays
+from custom_components.home_agent.wishes.waiting import Waiting
 from custom_components.home_agent.wishes.when import Watch, When
 from custom_components.home_agent.wishes.wish import Step, Wish, WishKind
 from custom_components.home_agent.wishes.wishes import Wishes, wishes_of

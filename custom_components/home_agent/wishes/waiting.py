@@ -6,13 +6,12 @@ A wish that is begun is marked so on the disk before anything is done. Found aft
 import asyncio
 from collections import deque
 from collections.abc import Callable, Container, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from time import monotonic
 from typing import Any
 
-from homeassistant.config_entries import ConfigEntry
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.const import EVENT_CORE_CONFIG_UPDATE, STATE_UNAVAILABLE
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, State, callback
 from homeassistant.helpers import entity_registry as er
@@ -24,6 +23,7 @@ from ..support.const import LOGGER
 from ..support.errors import where_of
 from ..support.kept import Change
 from .armed import Armed
+from .due import Due, DueReason, Stays
 from .registered import as_registered, removed, renamed
 from .wish import Wish, WishStatus
 from .wishes import FARTHEST, Wishes
@@ -39,42 +39,6 @@ LONGEST_SLEEP = 60.0  # seconds; then the clock is looked at, which may have bee
 JUMP = 2  # seconds by which a clock that was set differs from one that only runs
 
 
-class DueReason(StrEnum):
-    """Why a wish is handed over."""
-
-    TIME = "time"
-    EVENT = "event"
-    MISSED = "missed"
-    """Its time has passed, while Home Assistant was off or its clock was wrong."""
-    INTERRUPTED = "interrupted"
-    """It was begun before Home Assistant ended: it is not known how far it came."""
-    ASKED = "asked"
-    """Its user was asked before Home Assistant ended, and has not answered."""
-    EXPIRED = "expired"
-    """Its event has not happened until its time was over."""
-    UNMET = "unmet"
-    """A condition is not so."""
-    UNKNOWN = "unknown"
-    """It is not known whether a condition is so."""
-    GONE = "gone"
-    """Its agent was deleted, or entities that it cannot be done without were removed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
-    """What a wish is handed over with."""
-
-    reason: DueReason = DueReason.TIME
-    late: timedelta = timedelta()
-    of: tuple[str, ...] = ()
-    """The entities of which it became so, that are not so, or that were removed. A wish that is gone without any has lost its agent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stays:
-    """What comes back of a wish that stays, as its user was asked."""
-
-
 type RunWish = Callable[[Wish, Due], Coroutine[Any, Any, object]]
 """Does a wish or tells why not; returns `Stays` for one that stays."""
 
@@ -87,6 +51,7 @@ class Waiting:
         self._hass = hass
         self._wishes = wishes
         self._agents = agents
+        self._entry: ConfigEntry[Any] | None = None
         self._armed = Armed(hass, self._follow_state)
         self._clock = _Clock(wishes)
         self._turns = _Turns(hass, wishes, run, self._due_of, self._arm)
@@ -101,6 +66,7 @@ class Waiting:
     @callback
     def async_start(self, entry: ConfigEntry[Any]) -> None:
         """Arm all wishes until the entry is unloaded; those that are due are begun once Home Assistant has started."""
+        self._entry = entry
         self._turns.async_start(entry)
         found = {WishStatus.RUNNING: DueReason.INTERRUPTED, WishStatus.ASKED: DueReason.ASKED}
         self._found = {wish.id: found[wish.status] for wish in self._wishes.all() if wish.status in found}
@@ -258,6 +224,9 @@ class Waiting:
         """Begin what is due, and sleep until the next one is."""
         self._timer = None
         self._look_at_clock()
+        if self._entry is not None and self._entry.state is ConfigEntryState.SETUP_IN_PROGRESS:
+            self._arm(again=True)  # what a wish needs to be done is not there yet
+            return
         now = max(now, dt_util.utcnow())
         waits = False
         for wish_id in self._armed.until(now, self._turns.queued):
