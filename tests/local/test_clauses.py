@@ -339,7 +339,7 @@ async def test_a_user_hears_of_nothing_that_they_may_not_see(
                 "sensor.sauna": ("run", {"options": ["run", "pause", "end"], "device_class": "enum"}),
                 "switch.sauna": ("on", {}),
             },
-            "switch.sauna off",
+            "sensor.sauna end",
         ),
         (
             {"sensor.sauna": ("run", {"options": ["inactive", "run", "end"], "device_class": "enum"})},
