@@ -40,8 +40,8 @@ class _People:
             left = rest - spots
             if key == "nobody":
                 left -= reading.spots_of(reading.vocabulary.doubled)
-            if key in ("me", "we") and left <= negations:
-                return self.of_speaker(key, place, negated=bool(left))
+            if key in ("me", "we") and left - reading.doubtful <= negations:
+                return self.of_speaker(key, place, negated=not negations.isdisjoint(left))
             if not left:
                 return self.of_all(key, place)
         return self._of_named(place, rest - negations, negated=bool(negations))

@@ -51,6 +51,8 @@ class ClauseReading(SentenceReading):
         super().__init__(apart(text) if self.vocabulary.has_genitive else text, things, state_of, area_id=area_id)
         self.about: list[set[int]] = [set(numbers) for numbers in self._explained]
         """By place: the things that the word may be about."""
+        self.room_spots = {*self.in_places}
+        """The places of words for rooms, also for those that the home has not, and of "outside"."""
         self._others: dict[int, set[str]] = {}
         """By place: the words of what else is called so."""
         self.called: list[set[int]] = [set(things.named(word)) for word in self.words]
@@ -58,14 +60,24 @@ class ClauseReading(SentenceReading):
         for at, kinds in self.kinds.items():
             if not _SIMILAR.isdisjoint(kinds):
                 self.about[at] |= set[int]().union(*(things.by_sort.get(("cover", class_), ()) for class_ in _ALIKE))
-        for at, length, names in self.language.other_names(self.words):
-            others = (name for name in names if name not in things.place_words)  # "cocina" is a stove and a kitchen
-            self._note(range(at, at + length), map(_split, others))
+        spans = [*self._other_names()]
+        for spots, others in spans:
+            if not any(set(spots) < set(longer) for longer, _ in spans):
+                self._note(spots, others)
         for at, length, names in self.language.rooms(self.words):
             self._note(range(at, at + length), map(_split, names))
+            self.room_spots.update(range(at, at + length))
+
+    def _other_names(self) -> Iterator[tuple[range, list[Words]]]:
+        """Yield where something is called by another name than those of the home, and what else that is called."""
+        for at, length, names in self.language.other_names(self.words):
+            others = (
+                name for name in names if name not in self.things.place_words
+            )  # "cocina" is a stove and a kitchen
+            yield range(at, at + length), [*map(_split, others)]
         for key, own in self.vocabulary.things.items():
             for spots in (spots for name in own for spots in self._stands(name)):
-                self._note(spots, self.names_of(key))
+                yield spots, [*self.names_of(key)]
 
     def _note(self, spots: Iterable[int], names: Iterable[Words]) -> None:
         listed = [*names]
@@ -138,6 +150,11 @@ class ClauseReading(SentenceReading):
         """Return the places of words that turn it into its opposite, but for those that have said something else."""
         return self.spots_of(self.vocabulary.negations, used)
 
+    def none(self, used: set[int]) -> set[int]:
+        """Return the places of words for none of a kind; "no longer" is a negation."""
+        longer = (words for words in self.vocabulary.negations if len(words) > 1)
+        return self.spots_of(self.vocabulary.none, used | self.spots_of(longer))
+
     @property
     def is_cut(self) -> bool:
         """Return whether it ends with a word that something has to follow: "the door of the"."""
@@ -157,8 +174,16 @@ class ClauseReading(SentenceReading):
     def _beside(self) -> set[int]:
         """The places of words that change nothing, but for those that are a whole name here."""
         harmless = {at for at, word in enumerate(self.words) if word in self.routes.harmless}
-        names = {at for at, word in enumerate(self.words) if (word,) in self.things.spelled}
-        return (self.spots_of(self.vocabulary.beside) | harmless) - names
+        return (self.spots_of(self.vocabulary.beside) | harmless) - self._whole_names
+
+    @cached_property
+    def _whole_names(self) -> set[int]:
+        return {at for at, word in enumerate(self.words) if (word,) in self.things.spelled}
+
+    @cached_property
+    def doubtful(self) -> set[int]:
+        """The places of words that change nothing, or are a whole name here: "ben" is a person, and Dutch for "am"."""
+        return self.spots_of(self.vocabulary.beside) & self._whole_names
 
     def _is_leading(self, at: int) -> bool:
         """Return whether a word is a preposition in front of what names something: "on the terrace"."""

@@ -72,7 +72,7 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
 
 _NEVER_DONE = frozenset({"light", "climate", "water_heater"})
 _BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "cover": {"open": _OPEN, "closed": _CLOSED},
+    "cover": {"open": _OPEN, "closed": _CLOSED, "up": _OPEN, "down": _CLOSED},
     "valve": {
         "open": _OPEN, "closed": _CLOSED, "on": _OPEN, "off": _CLOSED, "running": _OPEN, "done": _CLOSED, "stopped": _CLOSED,
     },

@@ -19,7 +19,7 @@ from .sentences import Sentence
 from .things import StateOf, Things, sure_kinds
 
 _SURE = 0.8
-_RESTING = frozenset({"off", "closed", "locked", "done", "docked", "stopped", "paused", "dry"})
+_RESTING = frozenset({"off", "closed", "down", "locked", "done", "docked", "stopped", "paused", "dry"})
 """States that several things have together: "the lights are off" is all of them; "the lights are on" is one or more."""
 _MOVING = frozenset({"motion", "occupancy", "moving"})
 _OCCUPIED = frozenset({"occupancy", "presence"})
@@ -98,7 +98,8 @@ def _negated(reading: ClauseReading, negations: set[int], *, is_none: bool) -> b
 def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
     pointed, areas = reading.pointed(spots)
     vocabulary, used = reading.vocabulary, spots | pointed
-    none, some, every = (reading.spots_of(words, used) for words in (vocabulary.none, vocabulary.any, vocabulary.all))
+    none = reading.none(used)
+    some, every = (reading.spots_of(words, used) for words in (vocabulary.any, vocabulary.all))
     negations = reading.negations(used | none)
     is_negated = _negated(reading, negations, is_none=bool(none))
     if bool(none) + bool(every) + is_negated > 1:
@@ -195,7 +196,7 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
     pointed, areas = reading.pointed(set())
     for spots, classes, is_none in _detections(reading):
         vocabulary, used = reading.vocabulary, pointed | spots
-        none, some = (reading.spots_of(words, used) for words in (vocabulary.none, vocabulary.any))
+        none, some = reading.none(used), reading.spots_of(vocabulary.any, used)
         negations = reading.negations(used | none)
         is_negated = _negated(reading, negations, is_none=is_none or bool(none))
         if is_negated + bool(none) + is_none > 1:
