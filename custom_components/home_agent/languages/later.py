@@ -79,7 +79,11 @@ def _found(said: str, text: str, code: str) -> tuple[Later, ...]:
     for kind, pattern in _patterns(code):
         for match in pattern.finditer(said):
             begin, end = match.span()
-            if begin < end and not any(one.begin < end and begin < one.end for one in found):
+            other = [one for one in found if one.begin < end and begin < one.end]
+            if kind is LaterKind.REPEATED and all(begin < one.begin and one.end <= end for one in other):
+                found = [one for one in found if one not in other]  # "toutes les deux heures"
+                other = []
+            if begin < end and not other:
                 found.append(Later(kind=kind, begin=begin, end=end, words=text[begin:end].strip(" ,")))
     return tuple(sorted(found, key=lambda one: one.begin))
 

@@ -20,6 +20,7 @@ _MOST = 8  # readings
 _MOST_CUTS = 12  # places where one clause may end
 _MOST_BEFORE = 3  # words of a command that a clause is put into: "mach, wenn ..."
 _FAR = 2  # words
+_NEAR = 3  # words
 _LEAST_AFTER = 2  # words of what happens first
 _NO_NAME = "x"
 _TIMELY = (
@@ -314,12 +315,20 @@ class _Sentence:
                 piece
             ) is None:
                 if self._is_found(at, piece.behind):
-                    self.pieces.append(piece)
+                    self.pieces.append(replace(piece, first=self._front(piece.first)))
                     behind = piece.behind
             elif (opener := self._opener(at)) is not None and self._is_found(at, opener.behind):
                 self.openers.append(opener)
                 behind = opener.behind
             at = behind
+
+    def _front(self, at: int) -> int:
+        """Return where the words in front of a piece begin that belong to it: "at the latest"."""
+        least = self.pieces[-1].behind if self.pieces else 0
+        for spot in range(max(least, at - _NEAR), at):
+            if (said := self.reader.text.says("front", spot)) and said[1] == at:
+                return spot
+        return at
 
     def _opens_after(self, piece: Piece) -> _Opener | None:
         """Return what begins a clause with its delay: "ten minutes after ..."."""
@@ -471,9 +480,17 @@ class _Sentence:
         text, first = self.reader.text, piece.first
         if any(text.says(name, spot) for name in _CUT for spot in range(max(0, first - 1), first)):
             return True
+        fronts = ["before"] if piece.kind is not PieceKind.SUN else []
+        if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
+            fronts.append("from_on")
+        for name in fronts:
+            if any(
+                (said := text.says(name, spot)) and said[1] == first for spot in range(max(0, first - _NEAR), first)
+            ):
+                return True
         if piece.kind is not PieceKind.LASTING or piece.is_marked:
             return False
-        return any(text.says("in_span", spot) for spot in range(max(0, first - 2), first))
+        return any(text.says("in_span", spot) for spot in range(max(0, first - _NEAR), first))
 
     def _is_left(self, spot: int) -> bool:
         """Return whether a word names a day and is part of nothing: "until tomorrow"."""
