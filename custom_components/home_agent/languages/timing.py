@@ -480,7 +480,7 @@ class _Sentence:
         text, first = self.reader.text, piece.first
         if any(text.says(name, spot) for name in _CUT for spot in range(max(0, first - 1), first)):
             return True
-        fronts = ["before"] if piece.kind is not PieceKind.SUN else []
+        fronts = ["not"] if piece.kind is PieceKind.SUN else ["not", "before"]
         if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
             fronts.append("from_on")
         for name in fronts:

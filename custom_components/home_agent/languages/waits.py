@@ -183,11 +183,12 @@ class WaitReader(PointReader):
         said = self.text.says("for_span", at)
         if self.is_timer and (also := self.text.says("for_length", at)) and (said is None or also[1] > said[1]):
             said = also
+        if one := self.text.says("for_one", at):  # "for the next hour"
+            unit = self.text.says("units", one[1])
+            if unit is not None and unit[0] in SECONDS:
+                return Piece(kind=kind, first=at, behind=unit[1], span=timedelta(seconds=SECONDS[unit[0]]))
+            said = one if said is None or one[1] > said[1] else said
         length = self.length(said[1] if said else at)
-        if length is None and (one := self.text.says("for_one", at)) and (unit := self.text.says("units", one[1])):
-            if unit[0] in SECONDS:  # "for the next hour"
-                span = timedelta(seconds=SECONDS[unit[0]])
-                return Piece(kind=kind, first=at, behind=unit[1], span=span)
         if length is None or length[0][1]:
             return None
         return Piece(kind=kind, first=at, behind=length[1], span=length[0][0], is_marked=said is not None)
