@@ -38,6 +38,7 @@ LOOK_AGAIN = 1.0  # seconds
 LONGEST_SLEEP = 60.0  # seconds; then the clock is looked at, which may have been set
 JUMP = 2  # seconds by which a clock that was set differs from one that only runs
 
+
 type RunWish = Callable[[Wish, Due], Coroutine[Any, Any, object]]
 """Does a wish or tells why not; returns `Stays` for one that stays."""
 
