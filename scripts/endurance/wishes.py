@@ -22,6 +22,7 @@ from .wishing import STATES, WITNESS, lamp, sensor
 ROOT = Path(__file__).resolve().parents[2]
 SHORTEST, LONGEST = 0.2, 5.0  # seconds from the start of the home, or of its process, to the kill
 SPAN = 60  # seconds of the longest; fewer where there are few kills
+LAST = 60  # seconds more for the last wishes
 BOOT = 120  # seconds, at most
 EARLY = 0.05  # seconds that the clocks of two processes may differ in a rounded number
 IN_TIME = 2.0  # seconds
@@ -154,6 +155,7 @@ class Endured:
         self._states |= {SO: "on", NOT_SO: "off"}
         self._process = Process(folder)
         self._there = asyncio.Event()
+        self._left: set[str] = set()
 
     def _any(self, number: int) -> Asked:
         dice, event = self._random, self._random.random() < 0.35
@@ -247,14 +249,15 @@ class Endured:
         await self._process.answer()
         while self._unmade:
             await self._make()
-        for wish in self._asked:
-            if wish.made and wish.event and wish.flipped is None:
+        for wish in self._asked:  # also those that were made and not acknowledged
+            if wish.event and wish.flipped is None:
                 await self._flip(wish)
-        ends = time.monotonic() + 2 * SPAN
-        while left := await self._process.ask(do="left"):
-            if time.monotonic() > ends:
-                raise RuntimeError(f"these still wait: {left}")
-            await asyncio.sleep(0.5)
+        left: list[str] = []
+        for _ in range(2 * self._longest + LAST):
+            if not (left := await self._process.ask(do="left")):
+                break
+            await asyncio.sleep(1)
+        self._left = set(left)
         await asyncio.sleep(1)
         await self._process.kill()
 
@@ -279,7 +282,8 @@ class Endured:
         for number, found in self._found().items():
             wish = self._asked[number]
             outcomes[_outcome(wish, found)] += 1
-            wrong += [f"{what}: {wish} {found}" for what in _faults(wish, found)]
+            left = ["it still waits"] if f"wish-{number}" in self._left else []
+            wrong += [f"{what}: {wish} {found}" for what in (*left, *_faults(wish, found))]
         return Verdict(self._kills, len(self._asked), outcomes, wrong)
 
 
