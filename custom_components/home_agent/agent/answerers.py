@@ -18,7 +18,6 @@ from ..languages.digits import MASK
 from ..languages.phrases import SelfQuestion, asked_of, is_order
 from ..local import about, sentences
 from ..local.learned import async_observe
-from ..local.planned import async_take_back
 from ..policy import undo
 from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
@@ -120,8 +119,7 @@ def _refusal_of(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, limit: in
         return HomeAgentError("text_too_long", limit=str(limit))
     user_id = turn.context.user_id
     is_refused = bool(turn.profile.people) and not turn.profile.is_for(user_id)
-    # up to Home Assistant 2026.10, what a person left for later comes back without its user
-    if is_refused and not (user_id is None and sentences.is_left_for_later(hass, turn)):
+    if is_refused:
         return HomeAgentError("agent_not_for_user" if user_id else "agent_not_for_unknown", profile=turn.profile.name)
     try:
         runtime.throttle.admit(turn)
@@ -338,16 +336,10 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     if asked is SelfQuestion.ABILITIES and endpoint is not None and not turn.profile.controls:
         asked = None  # what it can do, its instructions say
     if asked is SelfQuestion.UNDO:
-        answer = await sentences.async_answer_as(
-            hass, turn, exchange.user_input, chat_log, runtime.means, async_take_back
-        )
-    if asked is SelfQuestion.UNDO and answer is None:
         idle = exchange.transcript.idle
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log, idle)
     elif asked is not None and answer is None:
         answer = await about.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
-    if answer is None and sentences.is_left_for_later(hass, turn):
-        answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     local_first = turn.profile.local_first and len(turn.text) <= MAX_SENTENCE and not turn.translates
     if answer is None and (endpoint is None or local_first):
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL

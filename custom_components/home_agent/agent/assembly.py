@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any
 
 from homeassistant.core import CoreState, HomeAssistant, callback
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.start import async_at_started
 
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
+from ..entity import CHANGED
 from ..home.domains import DOMAINS, NAMED, UNKNOWN
 from ..home.foreign import ForeignTexts
 from ..home.snapshot import Home, HomeSnapshot
@@ -56,10 +58,12 @@ from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
 from ..tools.memory import MemoryTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
+from ..tools.wishes import WishTools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
-from ..wishes.wishes import Wishes
+from ..wishes.waiting import Waiting
+from ..wishes.wishes import Wishes, wishes_of
 from . import due
 from .commands import Commands
 from .configuration import Configuration
@@ -235,7 +239,8 @@ def _offered(ground: _Ground) -> _Offered:
     memory_tools = MemoryTools(memories)
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
     own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(ground.documents), custom)
-    here = (*own, names, memory_tools, delegation, models)
+    wishes = WishTools(home, lambda: entry.runtime_data.policy)
+    here = (*own, names, memory_tools, wishes, delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
         hass,
@@ -278,6 +283,9 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
     due.async_start(hass, entry)
+    waiting = Waiting(hass, wishes_of(hass), partial(due.async_run_wish, hass, runtime), runtime.profiles)
+    waiting.async_start(entry)
+    entry.async_on_unload(async_dispatcher_connect(hass, CHANGED, waiting.async_look_at_agents))
     async_tell_what_is_missing(hass, entry)
     runtime.conversations.async_start(entry)
     await runtime.custom_tools.async_load()

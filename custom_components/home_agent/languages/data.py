@@ -164,11 +164,12 @@ class LaterWords:
     lasting: Sequence[str] = ()
     repeated: Sequence[str] = ()
     events: Sequence[str] = ()
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How commands for later are spoken of; `lists` and those of `minutes` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -180,7 +181,22 @@ class PlanningWords:
     latest: Sequence[str] = ()
     needless: Sequence[str] = ()
     keeps: Sequence[str] = ()
-    minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    reminds: Sequence[str] = ()
+    wakes: Sequence[str] = ()
+    tells: Sequence[str] = ()
+    timers: Sequence[str] = ()
+    changes: Sequence[str] = ()
+    left: Sequence[str] = ()
+    stops: Sequence[str] = ()
+    adds: Sequence[str] = ()
+    takes: Sequence[str] = ()
+    after: Sequence[str] = ()
+    before: Sequence[str] = ()
+    reminders: Sequence[str] = ()
+    timer_words: Sequence[str] = ()
+    thats: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    stays: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +245,28 @@ class QuestionWords:
     everything: Sequence[str] = ()
     definite: Sequence[str] = ()
     beside: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseWords:
+    """How it is said what has to be so in the home, or has to happen: "the washer is done", "nobody is home"."""
+
+    states: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    compares: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    measures: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    who: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    joins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    negations: Sequence[str] = ()
+    none: Sequence[str] = ()
+    doubled: Sequence[str] = ()
+    any: Sequence[str] = ()
+    all: Sequence[str] = ()
+    definite: Sequence[str] = ()
+    here: Sequence[str] = ()
+    there: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    things: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +377,7 @@ class LanguageData:
     planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
     moods: MoodWords = MoodWords()
+    clauses: ClauseWords = ClauseWords()
     memory: MemoryWords = MemoryWords()
     personal: Mapping[str, Any] = field(default_factory=dict)
     prompt: PromptWords | None = None

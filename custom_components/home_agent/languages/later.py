@@ -3,7 +3,7 @@
 The only place that reads it. A text that has nothing of it is for now.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -55,11 +55,21 @@ def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later
     """
     if len(text) > MAX_TEXT:
         return ()
-    said = text
+    return _found(unnamed(text, language, named, _BLANK), text, code_of(language))
+
+
+def unnamed(text: str, language: str, named: Iterable[str], letter: str) -> str:
+    """Return a text with a letter for each one of the names in it, not where a name is a part of a time: "every evening"."""
+    spans = list[tuple[int, int]]()
     for name in sorted({name.strip() for name in named} - {""}, key=len, reverse=True):
-        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-        said = re.sub(pattern, lambda match: _BLANK * len(match[0]), said, flags=re.IGNORECASE)
-    return _found(said, text, code_of(language))
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            if not any(begin < match.end() and match.start() < end for begin, end in spans):
+                spans.append(match.span())
+    times = _found(text, text, code_of(language)) if spans else ()
+    for begin, end in spans:
+        if not any(one.begin < begin and end <= one.end for one in times):
+            text = text[:begin] + letter * (end - begin) + text[end:]
+    return text
 
 
 @lru_cache(maxsize=512)
@@ -109,37 +119,11 @@ def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
         return pattern
 
     listed = {
-        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.DAY: words.day, LaterKind.VAGUE: words.vague,
-        LaterKind.EVENT: words.events, LaterKind.REPEATED: words.repeated, LaterKind.LASTING: words.lasting,
+        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.REPEATED: words.repeated, LaterKind.DAY: words.day,
+        LaterKind.VAGUE: words.vague, LaterKind.EVENT: words.events, LaterKind.LASTING: words.lasting,
     }  # fmt: skip
     return tuple(
         (kind, re.compile(rf"(?<!\w)(?:{'|'.join(map(filled, patterns))})(?!\w)", re.IGNORECASE))
         for kind, patterns in listed.items()
         if patterns
     )
-
-
-def in_minutes(text: str, language: str) -> str:
-    """Return a text with its spans of time as Home Assistant's sentences say them: "in half an hour" is "in 30 minutes"."""
-    if len(text) > MAX_TEXT:
-        return text
-    for pattern, span in _spans(code_of(language)):
-        text = pattern.sub(span, text)
-    return text
-
-
-def span_at_ends(text: str, language: str) -> Iterator[str]:
-    """Yield a text with its one span of time behind all other words, and in front of them: "mach das Licht in 5 Minuten aus"."""
-    found = later_in(text, language)
-    if len(found) == 1 and found[0].kind is LaterKind.SPAN:
-        rest = without_times(text, language)
-        for moved in (f"{rest} {found[0].words}", f"{found[0].words} {rest}"):
-            if moved != text:
-                yield moved
-
-
-@cache
-def _spans(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    listed = [(pattern, span) for span, patterns in data_of(code).planning.minutes.items() for pattern in patterns]
-    longest = sorted(listed, key=lambda one: len(one[0]), reverse=True)
-    return tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), span) for one, span in longest)

@@ -23,6 +23,10 @@ TODAY = DAYS.index("today")
 HALF_DAY = 12  # hours
 MINUTES = 60
 _NOON = 12
+_MOST_CUT = 20  # letters of the name of a day
+_EARLY = 5  # the last hour of a night
+_BEFORE_HOUR = {"half_to": -30, "three_quarters_to": -15, "quarter_to": -15, "quarter_of": -45, "half_past": 30}
+"""Minutes by which an hour is shifted by what stands in front of it, by the name of its list."""
 _CENTURY = 2000
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:.]([0-5]\d)(?::([0-5]\d))?")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.(\d{4}|\d{2}))?")
@@ -129,7 +133,8 @@ class PointReader:
         It `is_bound` where it may begin or end a span: "from 8 to 10" is not eight minutes to ten.
         """
         if alone := self.text.says("moments", at):
-            return time(_NOON if alone[0] == "noon" else 0), alone[1]
+            hour, minute, behind = self._after_hour(_NOON if alone[0] == "noon" else 0, alone[1])
+            return time(hour, minute), behind
         if (found := self._spoken_time(at, is_bound=is_bound)) is not None:
             hour, minute, behind = found
             is_told = True
@@ -138,50 +143,112 @@ class PointReader:
             is_told = told or ":" in match[0]
             if word := self.text.says("clock", behind):
                 is_told, behind = True, word[1]
-        elif (number := self.text.number(at)) is not None and number[0].is_integer() and 0 <= number[0] <= 2 * HALF_DAY:
-            hour, minute, behind = int(number[0]), 0, number[1]
+        elif (number := self._hour_number(at)) is not None and 0 <= number[0] <= 2 * HALF_DAY:
+            hour, minute, behind = number[0], 0, number[1]
             is_told = told
             if word := self.text.says("clock", behind):
                 if not told and self.text.says("units", behind) and self.text.says("halves", word[1]) is None:
                     return None  # in Russian "7 часов" is how long, unless more is said
                 is_told, behind = True, word[1]
-                if (more := self.text.number(behind)) is not None and 0 <= more[0] < MINUTES and more[0].is_integer():
-                    is_other = self.text.says("units", more[1]) or self.text.says("clock", more[1])
-                    minute, behind = (minute, behind) if is_other else (int(more[0]), more[1])
             elif self.text.says("units", behind) and self.text.says("halves", behind) is None:
                 return None  # how long, not when
+            if is_told or self.text.says("after_hour", behind) or self._is_in_half(behind):
+                is_told = True
+                hour, minute, behind = self._minutes_behind(hour, behind, is_bound=is_bound)
         else:
             return None
         if (half := self.text.says("halves", behind)) and 0 < hour <= HALF_DAY:
-            hour, behind, is_told = hour % HALF_DAY + (HALF_DAY if half[0] == "pm" else 0), half[1], True
+            hour, behind, is_told = self._in_half(hour, half[0]), half[1], True
         if not is_told or hour > 2 * HALF_DAY or (hour == 2 * HALF_DAY and minute):
             return None
         return time(hour % (2 * HALF_DAY), minute), behind
 
+    def _is_in_half(self, at: int) -> bool:
+        """Return whether minutes and a half of the day follow an hour: "thirty in the morning"."""
+        more = self.text.number(at)
+        return more is not None and 0 <= more[0] < MINUTES and self.text.says("halves", more[1]) is not None
+
+    def _in_half(self, hour: int, half: str) -> int:
+        """Return an hour of a half of the day, or of the night: "two at night", "eleven at night"."""
+        is_second = half == "pm" or (half == "night" and _EARLY < hour < HALF_DAY)
+        return hour % HALF_DAY + (HALF_DAY if is_second else 0)
+
+    def _hour_number(self, at: int) -> ReadAt[int]:
+        """Return an hour at a place, as a number or by its name: "siódma"."""
+        if named := self.text.says("hours", at):
+            return int(named[0]), named[1]
+        number = self.text.number(at)
+        return (int(number[0]), number[1]) if number is not None and number[0].is_integer() else None
+
+    def _minutes_behind(self, hour: int, at: int, *, is_bound: bool) -> tuple[int, int, int]:
+        """Return hour, minute and the place behind of what follows an hour: "thirty", "y media", "moins le quart"."""
+        shifted = self._after_hour(hour, at, is_bound=is_bound)
+        if shifted[2] > at or is_bound:
+            return shifted
+        is_clock = self.text.says("clock", at - 1) is not None
+        if (more := self.text.number(at)) is None or not 0 <= more[0] < MINUTES or not more[0].is_integer():
+            return hour, 0, at
+        if not is_clock and more[0] < HALF_DAY - 2 and self.text.words[at].word[0] != "0":
+            return hour, 0, at  # "at nine two lamps"
+        is_other = (
+            self.text.says("units", more[1]) or self.text.says("clock", more[1]) or self.text.says("values", more[1])
+        )
+        return (hour, 0, at) if is_other else (hour, int(more[0]), more[1])
+
+    def _after_hour(self, hour: int, at: int, *, is_bound: bool = False) -> tuple[int, int, int]:
+        """Return hour, minute and the place behind of "et demie", "menos diez" behind an hour; minute 0 where nothing is there."""
+        if shift := self.text.says("after_hour", at):
+            passed = int(shift[0])
+        elif (
+            not is_bound
+            and (side := self.text.says("after_sides", at))
+            and (more := self.text.number(side[1])) is not None
+            and 0 < more[0] < MINUTES
+            and more[0].is_integer()
+            and not any(self.text.says(name, more[1]) for name in ("units", "clock", "values"))
+        ):
+            passed, shift = int(more[0]) * (1 if side[0] == "past" else -1), ("", more[1])
+        else:
+            return hour, 0, at
+        minutes = (hour * MINUTES + passed) % (2 * HALF_DAY * MINUTES)
+        return minutes // MINUTES, minutes % MINUTES, shift[1]
+
     def _spoken_time(self, at: int, *, is_bound: bool) -> tuple[int, int, int] | None:
         """Return hour, minute and the place behind of "half past seven", "Viertel vor acht", "ten to nine"."""
-        if (half := self.text.says("half_to", at)) and (hour := self._hour(half[1])) is not None:
-            return (hour[0] - 1) % (2 * HALF_DAY), 30, hour[1]
-        if (quarters := self.text.says("three_quarters_to", at)) and (hour := self._hour(quarters[1])):
-            return (hour[0] - 1) % (2 * HALF_DAY), 45, hour[1]
-        if (half := self.text.says("half_past", at)) and (hour := self._hour(half[1])) is not None:
-            return hour[0], 30, hour[1]
+        for name, passed in _BEFORE_HOUR.items():
+            if (said := self.text.says(name, at)) and (hour := self._hour(said[1])) is not None:
+                return self._shifted(hour, passed)
+        if (before := self.text.says("before_hour", at)) and (
+            minutes := (
+                (15.0, quarter[1]) if (quarter := self.text.says("quarter", before[1])) else self.text.number(before[1])
+            )
+        ):
+            hour = self._hour(minutes[1]) if 0 < minutes[0] < MINUTES and minutes[0].is_integer() else None
+            return self._shifted(hour, -int(minutes[0])) if hour is not None else None
         minutes = (15.0, quarter[1]) if (quarter := self.text.says("quarter", at)) else self.text.number(at)
         if minutes is None or not 0 < minutes[0] < MINUTES or minutes[0] % 5:
             return None
         if quarter is None and (is_bound or self.text.says("units", minutes[1])):
             return None
-        if (side := self.text.says("sides", minutes[1])) is None or (hour := self._hour(side[1])) is None:
+        if (side := self.text.says("sides", minutes[1])) is None:
             return None
-        if side[0] == "past":
-            return hour[0], int(minutes[0]), hour[1]
-        return (hour[0] - 1) % (2 * HALF_DAY), MINUTES - int(minutes[0]), hour[1]
+        half = self.text.says("half_to", side[1])  # "fünf vor halb neun"
+        if (hour := self._hour(half[1] if half else side[1])) is None:
+            return None
+        passed = int(minutes[0]) if side[0] == "past" else -int(minutes[0])
+        return self._shifted(hour, passed - (30 if half else 0))
+
+    def _shifted(self, hour: tuple[int, int], passed: int) -> tuple[int, int, int]:
+        minutes = (hour[0] * MINUTES + passed) % (2 * HALF_DAY * MINUTES)
+        return minutes // MINUTES, minutes % MINUTES, hour[1]
 
     def _hour(self, at: int) -> ReadAt[int]:
-        found = self.text.number(at) or self.text.ordinal_word(at)
-        if found is None or not found[0].is_integer() or not 0 <= found[0] < 2 * HALF_DAY:
+        found = self._hour_number(at) or self.text.ordinal_word(at)
+        if found is None or not 0 <= found[0] < 2 * HALF_DAY:
             return None
-        if self.text.says("units", found[1]) and self.text.says("clock", found[1]) is None:
+        if self.text.says("units", found[1]) and not any(
+            self.text.says(name, found[1]) for name in ("clock", "halves")
+        ):
             return None
         word = self.text.says("clock", found[1])
         return int(found[0]), word[1] if word else found[1]
@@ -191,6 +258,25 @@ class PointReader:
         if told := self.text.says("at", at):
             return self.clock_time(told[1], told=True)
         return self.clock_time(at)
+
+    def day_part(self, at: int) -> ReadAt[tuple[date, str]]:
+        """Return the day and the part of it that are one word: "Montagabend", "morgenochtend"."""
+        if at >= len(self.text.words):
+            return None
+        word, lists = self.text.words[at].word, self.text.language.lists
+        for cut in range(3, min(len(word) - 2, _MOST_CUT)):
+            parts = [part for words, part in lists.get("parts", {}).get(word[cut:], ()) if len(words) == 1]
+            for name in ("weekdays", "days") if parts else ():
+                for words, key in lists.get(name, {}).get(word[:cut], ()):
+                    if len(words) == 1:
+                        is_named = name == "weekdays"
+                        day = (
+                            self.calendar.weekday(key, ahead=self.calendar.ahead)
+                            if is_named
+                            else self.calendar.today + timedelta(days=DAYS.index(key) - TODAY)
+                        )
+                        return (day, parts[0]), at + 1
+        return None
 
     def day_at(self, at: int) -> ReadAt[date]:
         """Return a single day."""

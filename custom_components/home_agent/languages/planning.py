@@ -1,4 +1,4 @@
-"""Commands for later as people speak of them: what is waiting, and that it is not to be done any more."""
+"""Wishes for later as people speak of them: what is waiting, that it is to be at another time, and that it is not to be done any more."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,12 +10,24 @@ from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, without_times
 from .phrases import is_asking
 
+MAX_ASKED = 120
+"""Characters of a question about a timer or an order to change something; a longer text says something else."""
+
 
 class PlanningKind(Enum):
     """What a sentence wants to do with commands for later."""
 
     LIST = "list"
     CANCEL = "cancel"
+    CHANGE = "changes"
+    """It is to be at another time, or by so much later or earlier."""
+    LEFT = "left"
+    """How long a timer has."""
+    STOP = "stops"
+    """A timer or an alarm is to end."""
+    ADD = "adds"
+    TAKE = "takes"
+    """A timer is to have more time, or less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +54,53 @@ def planning_of(text: str, language: str) -> Planning | None:
         if (found := _cancelled(text, code)) is not None:
             return None if not found.is_needless and _keeps(text, found.words, code) else found
     return None
+
+
+def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
+    """Return what a whole text asks of wishes in one of some ways; of a change and of more or less time without its words for these."""
+    said = " ".join(text.split()).strip(" ,.!?¿¡")
+    if len(said) > MAX_ASKED:
+        return None
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        for kind in kinds:
+            for pattern in _asking(code, kind):
+                if (match := pattern.fullmatch(said)) is not None:
+                    name = (match.groupdict().get("name") or "").strip(" -,")
+                    return Planning(kind=kind, words=_without_last(words_of(name), code))
+    return None
+
+
+def delay_in(text: str, language: str) -> int:
+    """Return 1 where a text moves something to later, -1 to earlier, and 0 where it says neither."""
+    said = f" {' '.join(words_of(text))} "
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        words = data_of(code).planning
+        for sign, listed in ((1, words.after), (-1, words.before)):
+            if any(f" {' '.join(words_of(phrase))} " in said for phrase in listed):
+                return sign
+    return 0
+
+
+def names_kind(words: tuple[str, ...], language: str) -> tuple[str, ...]:
+    """Return words without those for a kind of what waits: "the reminder about the dentist"."""
+    kinds = {word for text in data_of(code_of(language)).planning.reminders for word in words_of(text)}
+    return tuple(word for word in words if word not in kinds)
+
+
+def _without_last(words: tuple[str, ...], code: str) -> tuple[str, ...]:
+    """Return words without those that name nothing: "that", "the"."""
+    nothing = {word for text in data_of(code).planning.last for word in words_of(text)}
+    return () if nothing.issuperset(words) else words
+
+
+@cache
+def _asking(code: str, kind: PlanningKind) -> tuple[re.Pattern[str], ...]:
+    words = data_of(code).planning
+    listed = {
+        PlanningKind.CHANGE: words.changes, PlanningKind.LEFT: words.left, PlanningKind.STOP: words.stops,
+        PlanningKind.ADD: words.adds, PlanningKind.TAKE: words.takes,
+    }[kind]  # fmt: skip
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in listed)
 
 
 def keeps_planned(text: str, language: str) -> bool:

@@ -71,20 +71,35 @@ class _TimeWords:
     thousands: str
 
 
+_ELIDED = re.compile(
+    r"(?<![\w'’])(?:[cdjlmnst]|qu|jusqu|lorsqu|quand|un|mezz|quest|(?:d|n|s|qu)?[aeu]ll)['’](?=\w)", re.IGNORECASE
+)
+
+
+def unelided(text: str) -> str:
+    """Return a text with a blank for the apostrophe of an elision: "d'ici" is two words. Places stay the same."""
+    return _ELIDED.sub(lambda match: f"{match[0][:-1]} ", text)
+
+
 @cache
-def time_words(code: str) -> _TimeWords:
-    """Return the words of a language, or of English if it has none. Reads a file."""
+def time_words(code: str, *, apart: bool = False) -> _TimeWords:
+    """Return the words of a language, or of English if it has none. Reads a file.
+
+    `apart` for a text that is `unelided`, and with the marks of what is to be done later.
+    """
+    as_said = unelided if apart else str
     if not (own := data_of(code).times):
         code, own = ENGLISH, data_of(ENGLISH).times
     lists: dict[str, _TimePhrases] = {}
-    for name, value in own.items():
+    marks = data_of(code).later.marks if apart else {}
+    for name, value in {**marks, **own}.items():
         if name in ("numbers", "fractions", "thousands"):
             continue
         rows = value.items() if isinstance(value, Mapping) else [("", value)]
         by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for key, phrases in rows:
             for phrase in phrases:
-                words = tuple(word.word for word in words_in(phrase))
+                words = tuple(word.word for word in words_in(as_said(phrase)))
                 by_first.setdefault(words[0], []).append((words, key))
         lists[name] = {first: sorted(found, key=lambda row: -len(row[0])) for first, found in by_first.items()}
     said = {
@@ -179,6 +194,11 @@ class NumberReader:
         """Return how many of which unit: "24 h", "an hour", "half an hour", "two and a half hours"."""
         if (half := self._half(at)) is not None and (unit := self._unit_behind(half[1])) is not None:
             return (half[0], unit[0]), unit[1]
+        if single := self.says("single", at):
+            and_half = self.says("and_half", single[1])
+            return (1.5 if and_half else 1.0, single[0]), and_half[1] if and_half else single[1]
+        if (pair := self.says("pair", at)) and (unit := self.says("units", pair[1])):
+            return (2.0, unit[0]), unit[1]
         one = self.says("one", at)
         if one is not None and (half := self._half(one[1])) is not None and (unit := self.says("units", half[1])):
             return (half[0], unit[0]), unit[1]
@@ -197,6 +217,8 @@ class NumberReader:
         behind = unit[1]
         if more := self.says("and_half", behind):
             number, behind = number + 0.5, more[1]
+        elif more := self.says("and_quarter", behind):
+            number, behind = number + 0.25, more[1]
         return (number, unit[0]), behind
 
     def _half(self, at: int) -> ReadAt[float]:
@@ -220,6 +242,14 @@ class NumberReader:
             total, last, behind = total + number * SECONDS[unit], UNITS.index(unit), place
             if (joined := self.says("joins", behind)) and self.count(joined[1]) is not None:
                 behind = joined[1]
+        if (
+            last < len(UNITS)
+            and UNITS[last] in ("minute", "hour")
+            and (more := self.number(behind)) is not None
+            and 10 <= more[0] < 60  # "trois minutes trente"
+            and not any(self.says(name, more[1]) for name in ("units", "clock", "values", "sides"))
+        ):
+            total, behind = total + more[0] * SECONDS[UNITS[last - 1]], more[1]
         return (timedelta(seconds=total), behind) if behind > at else None
 
     def skip(self, name: str, at: int) -> int:

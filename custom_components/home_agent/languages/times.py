@@ -175,8 +175,8 @@ class SpanReader(PointReader):
             if fixed := self.text.says(name, at):
                 on = self.calendar.today + timedelta(days=DAYS.index(fixed[0]) - TODAY)
                 return self.calendar.part(on, part_of_day), fixed[1]
-        if (joined := self._weekday_part(at)) is not None:
-            return joined
+        if (joined := self.day_part(at)) is not None:
+            return self.calendar.part(*joined[0]), joined[1]
         if (day := self.day_at(at)) is not None:
             place = self.text.skip("articles", self.text.skip("glue", day[1]))
             if (part := self.text.says("parts", place) or self.text.says("parts", day[1])) is not None:
@@ -236,16 +236,4 @@ class SpanReader(PointReader):
             return (start, end), part[1]
         if at and self.text.says("in_month", at - 1) and (month := self.text.says("months", at)):
             return self.calendar.month(month[0], ahead=self.calendar.ahead), month[1]
-        return None
-
-    def _weekday_part(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
-        """Return the part of a weekday that is one word with it: "Montagabend"."""
-        if at >= len(self.text.words):
-            return None
-        word, lists = self.text.words[at].word, self.text.language.lists
-        for cut in range(3, len(word) - 2):
-            days, parts = lists.get("weekdays", {}).get(word[:cut], ()), lists.get("parts", {}).get(word[cut:], ())
-            for (day_words, day), (part_words, part) in ((d, p) for d in days for p in parts):
-                if len(day_words) == len(part_words) == 1:
-                    return self.calendar.part(self.calendar.weekday(day, ahead=self.calendar.ahead), part), at + 1
         return None

@@ -10,6 +10,7 @@ from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.components.intent.timers import async_device_supports_timers
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent, llm
@@ -18,10 +19,9 @@ import probatio
 
 from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
-from ..languages.later import in_minutes, span_at_ends
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_altered, is_asking, is_order, is_question
-from ..policy.confirmation import Call, NobodyConfirms
+from ..policy.confirmation import Call, LeftForLater
 from ..policy.intents import (
     CHANGES_NOTHING,
     COMMAND,
@@ -50,9 +50,8 @@ from ..turn.plan import ActionClass, Plan
 from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
 from .coverage import LeftOut
 from .later import puts_off
-from .planned import note_planned
 from .refusals import async_name_reason
-from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, leave_for_later, speech_of, spoken
+from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, speech_of, spoken
 
 TRIGGER = "trigger_sentence"
 _HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
@@ -131,28 +130,18 @@ class Allowed:
         response.async_set_speech(told)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delayed:
-    """An intent that leaves a command for later, which has to be cleared first."""
-
-    recognised: Recognised
-    command: str
+type Ruling = Allowed | Refused | LeftOut | NotMine
 
 
-type Ruling = Allowed | Delayed | Refused | LeftOut | NotMine
-
-
-def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool = False, cleared: str = "") -> Ruling:
+def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool = False) -> Ruling:
     """Return whether the intent may be handled; nothing may be awaited until then. A yes that it needs is asked for.
 
-    `is_covered`: the intent touches all that was said, or the owner wrote the sentence. `cleared`: a command that may be done later.
+    `is_covered`: the intent touches all that was said, or the owner wrote the sentence.
     """
     meant = as_said(sentence.hass, sentence.turn, recognised)
     forget_timers(sentence.hass, meant.name)
     try:
         plan = plan_of(sentence.hass, sentence.turn, meant)
-        if (command := recognised.slots.get(COMMAND)) and command != cleared:
-            return Delayed(recognised=meant, command=str(command))
         if isinstance(plan, Mismatch):
             left = NotMine(recognised=meant, mismatch=plan)
             return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
@@ -165,6 +154,11 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
     writes = sentence.means.policy.writes
     write = Write(sentence.hass, writes, sentence.turn, meant.name, plan) if changes else None
     return Allowed(recognised=meant, is_other=meant is not recognised, write=write)
+
+
+def has_timers(hass: HomeAssistant, turn: Turn) -> bool:
+    """Return whether the device of a turn keeps Home Assistant's timers."""
+    return bool(turn.device_id and async_device_supports_timers(hass, turn.device_id))
 
 
 def wait_along(sentence: Sentence, recognised: Recognised) -> None:
@@ -210,7 +204,12 @@ def judge_answer(
 def report(
     sentence: Sentence, recognised: Recognised, outcome: intent.IntentResponse | HomeAssistantError, started: float
 ) -> None:
-    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said."""
+    """Record what was done or refused since `started` (`time.perf_counter`): ids and words of the home, nothing of what was said.
+
+    What was noted for a wish is neither.
+    """
+    if isinstance(outcome, LeftForLater):
+        return
     name, error, result = recognised.name, None, None
     if isinstance(outcome, HomeAssistantError):
         error = type(outcome).__name__
@@ -332,20 +331,9 @@ async def refuse_group(sentence: Sentence) -> Result:
 
 async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
     """Handle what one of Home Assistant's sentences fits; the chat log is as it was if nothing comes of it."""
-    sentence = await _async_in_minutes(sentence)
     log, started = sentence.chat_log, time.perf_counter()
     before = len(log.content)
     ruling, response = await _async_handle_intents(sentence, asks_later=asks_later)
-    if isinstance(ruling, Delayed):
-        command = ruling.command
-        if (against := await _async_against_later(sentence, ruling)) is not None:
-            ruling = against
-        else:
-            ruling, response = await _async_handle_intents(sentence, asks_later=asks_later, cleared=command)
-            leave_for_later(sentence.hass, sentence.turn, command)
-            note_planned(sentence, command)
-            if response is not None and response.error_code is None:  # Home Assistant does not say what it will do
-                response.async_set_speech(f"{speech_of(response).rstrip(' .')}: {command}")
     result: Result = NotMine()
     if isinstance(ruling, Allowed):
         result = NotMine(recognised=ruling.recognised, mismatch=ruling.mismatch)
@@ -359,7 +347,7 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
                 report(sentence, ruling.recognised, response, started)
         else:
             ruling.drop()
-    elif not isinstance(ruling, Delayed):
+    else:
         result = ruling
     if not isinstance(result, Done):
         del log.content[before:]  # a model must not see a call it did not make, a user not a state they may not read
@@ -370,26 +358,7 @@ async def _async_strictly(sentence: Sentence, *, asks_later: bool) -> Result:
     return result
 
 
-async def _async_in_minutes(sentence: Sentence) -> Sentence:
-    """Return a sentence with "in half an hour" as and where Home Assistant's sentences know it; as it is if the owner wrote it so."""
-    code, agent = sentence.language.code, sentence.agent
-    text = in_minutes(sentence.turn.text, code)
-    moved = [*span_at_ends(text, code)]
-    if text == sentence.turn.text and not moved:
-        return sentence
-    result = await agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
-    if result is not None and (result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE):
-        return sentence
-    for each in (text, *moved):
-        result = await agent.async_recognize_intent(replace(sentence.user_input, text=each), strict_intents_only=True)
-        if result is not None and result.intent.name in TIMERS and COMMAND in result.entities:
-            return sentence.saying(each)
-    return sentence.saying(text)
-
-
-async def _async_handle_intents(
-    sentence: Sentence, *, asks_later: bool, cleared: str = ""
-) -> tuple[Ruling, intent.IntentResponse | None]:
+async def _async_handle_intents(sentence: Sentence, *, asks_later: bool) -> tuple[Ruling, intent.IntentResponse | None]:
     """Let Home Assistant recognise the sentence, and handle what may be handled; return how that was decided, and its response."""
     rulings: list[Ruling] = [NotMine()]
     turn, mood = sentence.turn, mood_of(sentence.turn.text, sentence.language.code)
@@ -403,11 +372,16 @@ async def _async_handle_intents(
         is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
         is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
         is_told |= name not in CHANGES_NOTHING and name not in TIMERS and puts_off(sentence, result)
+        is_told |= COMMAND in result.entities or (
+            name in TIMERS and not has_timers(sentence.hass, turn)
+        )  # these are wishes
         if waits or name in sentence.stage.value or (not is_custom and (only_asks or is_told)):
-            rulings.append(NotMine(asks_later=waits))
+            slots = {entity.name: entity.value for entity in result.entities_list} if name in TIMERS else {}
+            timer = Recognised(name=name, slots=slots) if slots or name in TIMERS else None
+            rulings.append(NotMine(asks_later=waits, recognised=timer))
             return True
         recognised = Recognised(name=name, slots={entity.name: entity.value for entity in result.entities_list})
-        ruling = judge_intent(sentence, recognised, is_covered=is_custom, cleared=cleared)
+        ruling = judge_intent(sentence, recognised, is_covered=is_custom)
         rulings.append(ruling)
         return not isinstance(ruling, Allowed) or ruling.is_other
 
@@ -433,38 +407,3 @@ async def _async_handle_intents(
         mismatch = mismatch_of(sentence.hass, turn, ruling.recognised)
         ruling = NotMine(recognised=ruling.recognised, mismatch=mismatch)
     return ruling, response
-
-
-async def _async_against_later(sentence: Sentence, delayed: Delayed) -> Refused | LeftOut | NotMine | None:
-    """Return what speaks against leaving a command for later; None if it may: it is done then by what understands it now.
-
-    What needs a yes or a value, what only answers, and what fits no sentence of Home Assistant's or nothing in the home may not be
-    left. Without a model there is a refusal that says so now.
-    """
-    hass, turn, command = sentence.hass, sentence.turn, delayed.command
-    result = await sentence.agent.async_recognize_intent(
-        replace(sentence.user_input, text=command), strict_intents_only=True
-    )
-    final = sentence.stage is Stage.NO_MODEL
-    left = NotMine(recognised=delayed.recognised)
-
-    def refused(error: ToolError) -> Refused:
-        return Refused(error=error, recognised=delayed.recognised)
-
-    if result is None or result.unmatched_entities:
-        return refused(ToolError("delayed_unknown", command=command)) if final else left
-    later = Recognised(name=result.intent.name, slots={entity.name: entity.value for entity in result.entities_list})
-    if later.name in CHANGES_NOTHING or later.name in TIMERS:
-        return refused(ToolError("delayed_answer")) if final else left
-    try:
-        if isinstance(plan := plan_of(hass, turn, later), Mismatch):
-            return NotMine(recognised=later, mismatch=plan)
-        if (needs := sentence.coverage.of_fields([later], plan.targets)) is not None and needs.fields:
-            return replace(needs, recognised=later)
-        sentence.means.policy.authorize(turn, plan)
-    except NobodyConfirms as err:
-        target = (err.translation_placeholders or {}).get("target", "")
-        return refused(ToolError("confirmation_later", target=target))
-    except ToolError as err:
-        return refused(err)
-    return None

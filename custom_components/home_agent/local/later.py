@@ -1,17 +1,21 @@
-"""Commands that are not for now: Home Assistant's timers wait for a number of minutes or hours, and for nothing else.
+"""Commands that are not for now and of which no wish came: nothing is done, and a user without a model is told which words it is.
 
-What says when, how long, how often or on which condition is never left out: without a timer for it nothing is done, and a user
-without a model is told which words they were.
+What says when, how long, how often or on which condition is never left out. It may be a part of something else: an item of a list, a
+message, a value of the owner's scripts.
 """
 
 from collections.abc import Iterator, Sequence
 
 from hassil.recognize import RecognizeResult
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.helpers import intent
 from homeassistant.helpers.intent import IntentResponseErrorCode
 
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
+from ..languages.reminders import reminder_in
+from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of
 from .parts import understand
@@ -23,6 +27,8 @@ _WRITES = "item"
 _SEARCHES = "search_query"
 _FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
 """Slots that take any words."""
+_ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
+"""What says no moment, so that it is asked for."""
 _MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
 
 
@@ -53,6 +59,19 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
     return False
 
 
+async def is_value_of(sentence: Sentence) -> bool:
+    """Return whether all that says when in a sentence is a part of something that is for now, as the readers know it."""
+    result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
+    if result is not None and not result.unmatched_entities:
+        if (result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE):
+            return True
+        if result.intent.name in CHANGES_NOTHING - {intent.INTENT_TIMER_STATUS}:
+            return True
+        if result.intent.name not in TIMERS and not puts_off(sentence, result):
+            return True
+    return False
+
+
 def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
     """Return whether a time among free words says when, and is no part of them."""
     before, after = (
@@ -68,8 +87,12 @@ def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
 async def answer_when(sentence: Sentence) -> Result:
     """Say which words of a command are not understood as a time that can be waited for; ask when, where it is only for later."""
     turn, code = sentence.turn, sentence.language.code
-    found = later_in(turn.text, code, named_in(sentence))
-    if not found or is_question(turn.text, code):
+    found, put_off = later_in(turn.text, code, named_in(sentence)), sentence.put_off
+    if not found or put_off is None:
+        return NotMine()
+    if put_off.is_forever and put_off.words:
+        return await _async_said(sentence, "planned_forever", put_off.words)
+    if is_question(turn.text, code):
         return NotMine()
     if found[0].kind is not LaterKind.EVENT or found[0].begin:  # "when the washer is done" tells nothing
         if is_remark(turn.text, code) or begins_otherwise(turn.text, code):
@@ -77,13 +100,20 @@ async def answer_when(sentence: Sentence) -> Result:
     for rest, words in _commands(turn.text, code, found):
         if rest and await _async_is_wanted(sentence.saying(rest)):
             return await _async_told(sentence, found, words)
+    if put_off.words and reminder_in(turn.text, code) is not None:
+        return await _async_told(sentence, found, put_off.words)
     if speaks_of_home(turn.text, code):
         return await _async_told(sentence, found, _longest(turn.text, code, found))
     return NotMine()
 
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
-    key = "local_when" if all(one.kind is LaterKind.VAGUE for one in found) else "local_not_for_later"
+    return await _async_said(
+        sentence, "local_when" if all(one.kind in _ASKED for one in found) else "local_not_for_later", words
+    )
+
+
+async def _async_said(sentence: Sentence, key: str, words: str) -> Done:
     text = await async_text(sentence.hass, sentence.turn.language, key, when=words)
     return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
 

@@ -95,6 +95,16 @@ async def answer_request(sentence: Sentence) -> Result:
     return replace(result, is_talk=True) if isinstance(result, NotMine) else result
 
 
+async def async_reach(sentence: Sentence) -> tuple[str, ...]:
+    """Return the entities that a sentence may change which is about a quality; nothing for others, and where it is not sure which."""
+    mood = await _async_mood(sentence)
+    if mood is None or mood.kind is MoodKind.REMARK or mood.wanted in _AIRED:
+        return ()
+    scope = await _async_scope(sentence, mood, frozenset({_STEPS[mood.wanted][0]}))
+    is_known = scope is not None and (scope.is_sure or len(scope.entity_ids) == 1)
+    return scope.entity_ids if scope is not None and is_known else ()
+
+
 async def _async_by_step(sentence: Sentence, mood: Mood) -> Result:
     """Change what is meant by a step, or ask which; before a model only what is certain."""
     started, words = time.perf_counter(), data_of(sentence.language.code).moods

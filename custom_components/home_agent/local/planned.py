@@ -1,82 +1,71 @@
-"""Commands that wait for a timer of Home Assistant's: what is waiting is told, and cancelled.
+"""Wishes that wait, in a conversation: they are told, cancelled, and given another time.
 
-A user hears of their own ones and cancels these; a satellite, which has no user, those that were said to satellites.
+Whoever speaks hears of their own ones and cancels these (`Wish.is_known_to`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from homeassistant.components.intent.const import TIMER_DATA
-from homeassistant.components.intent.timers import TimerInfo, TimerManager
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from ..languages.data import data_of
+from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import Planning, PlanningKind, keeps_planned, planning_of
+from ..languages.planning import (
+    Planning,
+    PlanningKind,
+    asked_in,
+    delay_in,
+    keeps_planned,
+    names_kind,
+    planning_of,
+)
+from ..languages.timing import SaidMoment, moment_in
 from ..languages.vocabulary import keys_of
+from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import Recognised
+from ..policy.wishing import CancelWishes, ChangeWish
 from ..support.const import DOMAIN
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import words_of
-from ..turn.plan import ActionClass, Plan
-from ..turn.turn import Turn, zone_of_turn
+from ..wishes.spoken import async_moment, async_when
+from ..wishes.when import When
+from ..wishes.wish import Wish
+from ..wishes.wishes import wishes_of
 from .sentences import MAX_REMEMBERED, Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
 
-PLANNED: HassKey[dict[str, Planned]] = HassKey(f"{DOMAIN}_planned")
-"""By the id of its timer: who left a command for later. Kept until Home Assistant ends, as its timers are."""
 ASKED: HassKey[dict[str, tuple[int, str | None, tuple[str, ...]]]] = HassKey(f"{DOMAIN}_planned_asked")
-"""By conversation: the message that was answered with a question which command is to be cancelled, whose it was, and the timers."""
-_CANCEL = "HassCancelTimer"
-_MOST = 5  # commands of one sentence
+"""By conversation: the message that was answered with a question which wish is to be cancelled, whose it was, and their ids."""
+CANCELS, CHANGES = "cancel_wish", "change_wish"
+_MOST = 5  # wishes of one sentence
 _LEAST_STEM = 4  # letters
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """Who left a command for later, and with which message of which conversation."""
-
-    user_id: str | None
-    conversation_id: str
-    message: int
-    at: datetime
-
-
-def note_planned(sentence: Sentence, command: str) -> None:
-    """Keep who said a command for which a timer has just been set."""
-    hass, turn = sentence.hass, sentence.turn
-    planned, timers = hass.data.setdefault(PLANNED, {}), _timers(hass)
-    waiting = {timer.id for timer in timers}
-    for gone in planned.keys() - waiting:
-        del planned[gone]
-    new = [timer.id for timer in timers if timer.id not in planned and timer.conversation_command == command]
-    for timer_id in new[-1:]:
-        user_id = turn.user.id if turn.user is not None else None
-        planned[timer_id] = Planned(user_id, turn.conversation_id, message_number(sentence.chat_log), dt_util.utcnow())
+_AROUND = timedelta(hours=6)
+"""A bare hour for a wish that has a time is the next one from so long before that time."""
 
 
 async def answer_which_planned(sentence: Sentence) -> Result:
-    """Cancel what is chosen of the commands that the message before this one was asked about; another sentence is not an answer."""
+    """Cancel what is chosen of the wishes that the message before this one was asked about; another sentence is not an answer."""
     place, number = sentence.turn.conversation_id, message_number(sentence.chat_log)
     user = sentence.turn.user
     said, owner, ids = sentence.hass.data.setdefault(ASKED, {}).pop(place, (0, None, ()))
-    asked = [timer for timer in _visible(sentence.hass, sentence.turn) if timer.id in ids]
+    asked = [wish for wish in known_wishes(sentence) if wish.id in ids] if ids else []
     if said != number - 1 or owner != (user.id if user is not None else None) or not asked:
         return NotMine()
-    meant = _chosen(sentence, sorted(asked, key=lambda timer: timer.seconds_left))
+    meant = _chosen(sentence, asked)
     if meant is None or keeps_planned(sentence.turn.text, sentence.turn.language):
         return NotMine()
     if not meant:
         text = await async_text(sentence.hass, sentence.turn.language, "never_mind")
         return Done(said=spoken(sentence.turn, text))
-    return await _async_cancel(sentence, meant)
+    return await async_cancel(sentence, meant)
 
 
-def _chosen(sentence: Sentence, asked: Sequence[TimerInfo]) -> Sequence[TimerInfo] | None:
-    """Return which of some commands an answer means, none of them for a no; None for other words.
+def _chosen(sentence: Sentence, asked: Sequence[Wish]) -> Sequence[Wish] | None:
+    """Return which of some wishes an answer means, none of them for a no; None for other words.
 
     They are chosen by their place in what was read out, or by words that one of them has and no other.
     """
@@ -92,56 +81,58 @@ def _chosen(sentence: Sentence, asked: Sequence[TimerInfo]) -> Sequence[TimerInf
         return ()
     if is_one_of((*words.all, *(data.follow_ups.both if len(asked) == 2 else ()))):
         return asked
-    for timer, phrases in zip(asked, words.ordinals, strict=False):
+    for wish, phrases in zip(asked, words.ordinals, strict=False):
         if is_one_of(phrases):
-            return (timer,)
+            return (wish,)
     if is_one_of(words.last):
         return asked[-1:]
-    named = [timer for timer in asked if left and _is_said_in(sentence, left, timer)]
+    named = [wish for wish in asked if left and is_said_in(sentence, left, wish)]
     return named if len(named) == 1 else None
 
 
-async def _async_ask_which(sentence: Sentence, timers: Sequence[TimerInfo]) -> Done:
-    """Ask which of some commands is to be cancelled; the next message may answer it."""
+async def async_ask_which(sentence: Sentence, wishes: Sequence[Wish]) -> Done:
+    """Ask which of some wishes is to be cancelled; the next message may answer it."""
     asked, user = sentence.hass.data.setdefault(ASKED, {}), sentence.turn.user
     asked.pop(sentence.turn.conversation_id, None)
-    ids = tuple(timer.id for timer in timers)
+    ids = tuple(wish.id for wish in wishes)
     owner = user.id if user is not None else None
     asked[sentence.turn.conversation_id] = message_number(sentence.chat_log), owner, ids
     if len(asked) > MAX_REMEMBERED:
         del asked[next(iter(asked))]
-    return await _async_told(sentence, "planned_which", timers)
+    return await async_told_of(sentence, "planned_which", wishes)
 
 
 async def answer_planned(sentence: Sentence) -> Result:
-    """Tell which commands wait, or cancel them."""
-    turn, waiting = sentence.turn, _visible(sentence.hass, sentence.turn)
-    planning, just = planning_of(turn.text, turn.language), _just_said(sentence, waiting)
+    """Tell which wishes wait, cancel them, or give one another time."""
+    turn, waiting = sentence.turn, known_wishes(sentence)
+    planning, just = planning_of(turn.text, turn.language), just_made(sentence, waiting)
     names = _names(sentence, planning) if planning is not None else []
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
     if just and (denies or (cancels and planning is not None and not planning.is_all and not names)):
-        return await _async_cancel(sentence, just)
-    if planning is None or (not waiting and sentence.stage is Stage.BEFORE_MODEL):
+        return await async_cancel(sentence, just)
+    if planning is None:
+        return await _async_changed(sentence, waiting, just) if waiting else NotMine()
+    if not waiting and sentence.stage is Stage.BEFORE_MODEL:
         return NotMine()
     if planning.kind is PlanningKind.LIST:
-        return await _async_told(sentence, "planned_list" if waiting else "planned_none", waiting)
+        return await async_told_of(sentence, "planned_list" if waiting else "planned_none", waiting)
     if not names and not planning.is_sure:
         return NotMine()
     if not waiting:
-        return NotMine() if names else await _async_told(sentence, "planned_nothing", ())
+        return NotMine() if names else await async_told_of(sentence, "planned_nothing", ())
     if planning.is_needless:
-        meant = [timer for timer in waiting if _is_said_in(sentence, names, timer)]
+        meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
     else:
-        meant = _meant(sentence, names, waiting)
+        meant = meant_of(sentence, names, waiting)
     if planning.is_latest and not planning.is_all:
-        meant = meant[-1:]
+        meant = sorted(meant, key=lambda wish: wish.made)[-1:]
     elif not names and not planning.is_all and _is_followed(sentence, meant):  # "that" may be what was done since
-        return await _async_ask_which(sentence, meant)
+        return await async_ask_which(sentence, meant)
     if len(meant) > 1 and not planning.is_all:
-        return await _async_ask_which(sentence, meant)
-    return await _async_cancel(sentence, meant) if meant else NotMine()
+        return await async_ask_which(sentence, meant)
+    return await async_cancel(sentence, meant) if meant else NotMine()
 
 
 async def answer_not_planned(sentence: Sentence) -> Result:
@@ -149,47 +140,100 @@ async def answer_not_planned(sentence: Sentence) -> Result:
     planning = planning_of(sentence.turn.text, sentence.turn.language)
     if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
         return NotMine()
-    waiting = _visible(sentence.hass, sentence.turn)
-    return await _async_ask_which(sentence, waiting) if waiting else await _async_told(sentence, "planned_nothing", ())
+    waiting = known_wishes(sentence)
+    return await async_ask_which(sentence, waiting) if waiting else await async_told_of(sentence, "planned_nothing", ())
 
 
-def _timers(hass: HomeAssistant) -> list[TimerInfo]:
-    """Return the timers that end with a command, in the order in which they were set."""
-    manager: TimerManager | None = hass.data.get(TIMER_DATA)
-    return [timer for timer in [*manager.timers.values()] if timer.conversation_command] if manager else []
+def known_wishes(sentence: Sentence) -> list[Wish]:
+    """Return the wishes that the speaker may know of."""
+    return wishes_of(sentence.hass).known_to(sentence.turn)
 
 
-def _visible(hass: HomeAssistant, turn: Turn) -> list[TimerInfo]:
-    """Return the commands that wait and that the speaker may know of."""
-    planned, user = hass.data.get(PLANNED, {}), turn.user
-    found: list[TimerInfo] = []
-    for timer in _timers(hass):
-        known = planned.get(timer.id)
-        owner = known.user_id if known is not None else None
-        is_own = owner == user.id if user is not None else owner is None
-        is_shared = user is not None and user.is_admin and owner is None
-        if (is_own or is_shared) and (not turn.within or timer.conversation_agent_id == turn.agent_id):
-            found.append(timer)
-    return found
+def just_made(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
+    """Return what the message before this one, in this conversation, made."""
+    place = sentence.turn.conversation_id, message_number(sentence.chat_log) - 1
+    return [wish for wish in waiting if (wish.conversation_id, wish.message) == place]
 
 
-def _just_said(sentence: Sentence, waiting: Sequence[TimerInfo]) -> list[TimerInfo]:
-    """Return what the message before this one, in this conversation, left for later."""
-    planned, number = sentence.hass.data.get(PLANNED, {}), message_number(sentence.chat_log)
-    place = sentence.turn.conversation_id, number - 1
-    known = ((timer, planned.get(timer.id)) for timer in waiting)
-    return [timer for timer, one in known if one is not None and (one.conversation_id, one.message) == place]
+# Another time
 
 
-def _is_followed(sentence: Sentence, timers: Sequence[TimerInfo]) -> bool:
-    """Return whether something was done in this conversation since one of these was left for later in it."""
-    planned, place = sentence.hass.data.get(PLANNED, {}), sentence.turn.conversation_id
-    known = [one for timer in timers if (one := planned.get(timer.id)) is not None and one.conversation_id == place]
-    if not known:
+async def _async_changed(sentence: Sentence, waiting: Sequence[Wish], just: Sequence[Wish]) -> Result:
+    """Give one wish another time: "make it nine", "ten minutes later", "move the reminder to eight"."""
+    turn, code = sentence.turn, sentence.language.code
+    moment = moment_in(turn.text, code, dt_util.now())
+    if moment is None or not moment.words:
+        return NotMine()
+    rest = " ".join(turn.text.replace(moment.words, " ").split())
+    asked = asked_in(rest, code, PlanningKind.CHANGE)
+    if asked is None:
+        return NotMine()
+    kinds = names_kind(asked.words, code)
+    if asked.words:
+        meant = meant_of(sentence, kinds, waiting) if kinds else [*waiting]
+        if kinds and not any(is_said_in(sentence, kinds, wish) for wish in meant):
+            return NotMine()
+    else:
+        meant = [*just]
+    meant = meant if len(meant) < 2 or not just else [wish for wish in meant if wish in just] or meant
+    if len(meant) != 1:
+        return NotMine()
+    when = _at_another_time(sentence, meant[0], moment)
+    return await async_change(sentence, meant[0], when) if when is not None else NotMine()
+
+
+def _at_another_time(sentence: Sentence, wish: Wish, moment: SaidMoment) -> When | None:
+    """Return when a wish is due at another moment; None where that is not known."""
+    text, code = sentence.turn.text, sentence.language.code
+    sign, old = delay_in(text, code), wish.when.at
+    if moment.seconds and sign:
+        return None if old is None else moved(wish, old + timedelta(seconds=sign * moment.seconds), moment.words)
+    says_day = moment.seconds or moment.sun or any(one.kind is LaterKind.DAY for one in later_in(text, code))
+    if old is not None and not says_day:
+        start = max(dt_util.now(), dt_util.as_local(old) - _AROUND)
+        moment = moment_in(text, code, start) or moment
+    return moved(wish, moment.at, moment.words, moment.wall) if not moment.sun else None
+
+
+def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
+    """Return when a wish is due at another moment, with its conditions."""
+    if not wall and wish.when.wall:
+        wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
+    return When(at=dt_util.as_utc(at), wall=wall, conditions=wish.when.conditions, words=words)
+
+
+async def async_change(sentence: Sentence, wish: Wish, when: When) -> Result:
+    """Give a wish another time, and say which."""
+    turn, policy = sentence.turn, sentence.means.policy
+    tool = ChangeWish(replace(wish, when=when))
+    recognised = Recognised(name=CHANGES, slots={})
+    try:
+        await tool.plan(sentence.hass, {}, turn)
+    except ToolError as err:
+        return Refused(error=err, recognised=recognised)
+    result = await policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
+    if result is None:
+        return Refused(error=NeedsConfirmation(), recognised=recognised)
+    language = turn.language
+    key, told = ("confirm_failed", {}) if result.error else ("planned_changed", {"what": named_as(wish)})
+    if not result.error:
+        told["when"] = await async_when(sentence.hass, language, when)
+    return Done(said=spoken(turn, await async_text(sentence.hass, language, key, **told)))
+
+
+# Which are meant
+
+
+def _is_followed(sentence: Sentence, wishes: Sequence[Wish]) -> bool:
+    """Return whether something was done in this conversation since one of these was made in it."""
+    place = sentence.turn.conversation_id
+    made = [wish for wish in wishes if wish.conversation_id == place]
+    if not made:
         return False
-    since = min(one.at for one in known)
+    since, ids = min(wish.made for wish in made), {f"wish:{wish.id}" for wish in made}
     done = sentence.means.journal.newest_first(lambda _: True)
-    return any(action.conversation_id == place and action.when > since and action.touched for action in done)
+    later = (action for action in done if action.conversation_id == place and action.when > since)
+    return any(set(action.touched) - ids for action in later)
 
 
 def _is_polite(sentence: Sentence) -> bool:
@@ -202,73 +246,90 @@ def _is_polite(sentence: Sentence) -> bool:
 def _names(sentence: Sentence, planning: Planning) -> list[str]:
     """Return those of the words that name something; where a wish is denied also "on" and "up"."""
     data = data_of(sentence.language.code)
-    listed = () if planning.is_needless else (*data.prepositions, *data.no)
+    listed = () if planning.is_needless else (*data.prepositions, *data.no, *data.planning.reminders)
     nothing = {word for text in (*data.harmless, *data.courtesies, *listed) for word in words_of(text)}
     return [word for word in planning.words if word not in nothing]
 
 
-def _is_said_in(sentence: Sentence, names: Sequence[str], timer: TimerInfo) -> bool:
-    """Return whether all that is named was said in a command, maybe in another form: "éteindre" and "éteins"."""
-    base, command = sentence.language.base, words_of(timer.conversation_command or "")
+def is_said_in(sentence: Sentence, names: Sequence[str], wish: Wish) -> bool:
+    """Return whether all that is named was said in a wish, maybe in another form: "éteindre" and "éteins"."""
+    base, said_then = sentence.language.base, _words(wish)
 
     def is_form(word: str, said: str) -> bool:
         stem = max(_LEAST_STEM, len(said) - 3)
         return not keys_of(base, word).isdisjoint(keys_of(base, said)) or word[:stem] == said[:stem]
 
-    return all(any(is_form(word, said) for said in command) for word in names)
+    return all(any(is_form(word, said) for said in said_then) for word in names)
 
 
-def _meant(sentence: Sentence, names: Sequence[str], waiting: Sequence[TimerInfo]) -> list[TimerInfo]:
-    """Return which commands are meant: those that share most words with what is named, all where nothing is.
+def _words(wish: Wish) -> tuple[str, ...]:
+    """Return all words that a wish was made with."""
+    return (*words_of(wish.words), *words_of(wish.text), *words_of(wish.when.words))
 
-    A command is not meant if something in the home is named that it does not name.
+
+def meant_of(sentence: Sentence, names: Sequence[str], waiting: Sequence[Wish]) -> list[Wish]:
+    """Return which wishes are meant: those that share most words with what is named, all where nothing is.
+
+    A wish is not meant if something in the home is named that it does not name.
     """
     base = sentence.language.base
     entities, areas = sentence.home.entities.values(), sentence.home.areas.values()
     called = [*(each.names for each in entities), *(each.names for each in areas)]
     known = {key for names_of in called for name in names_of for word in words_of(name) for key in keys_of(base, word)}
     scores: dict[str, int] = {}
-    for timer in waiting:
-        command = words_of(timer.conversation_command or "")
-        keys = {key for word in command for key in keys_of(base, word)}
+    for wish in waiting:
+        said = _words(wish)
+        keys = {key for word in said for key in keys_of(base, word)}
         other = [
             word
             for word in names
             if keys.isdisjoint(keys_of(base, word))
-            and (len(word) < _LEAST_STEM or not any(word in each for each in command))  # a part of "Keukenlicht"
+            and (len(word) < _LEAST_STEM or not any(word in each for each in said))  # a part of "Keukenlicht"
         ]
         is_other = any(not known.isdisjoint(keys_of(base, word)) for word in other)
-        scores[timer.id] = 0 if is_other else len(names) - len(other)
+        scores[wish.id] = 0 if is_other else len(names) - len(other)
     best = max(scores.values())
-    return [timer for timer in waiting if scores[timer.id] == best] if best or not names else []
+    return [wish for wish in waiting if scores[wish.id] == best] if best or not names else []
 
 
-async def async_take_back(sentence: Sentence) -> Result:
-    """Cancel what the message before this one left for later: nothing was done that could be undone."""
-    just = _just_said(sentence, _visible(sentence.hass, sentence.turn))
-    return await _async_cancel(sentence, just) if just else NotMine()
+# Cancelling and telling
 
 
-async def _async_cancel(sentence: Sentence, timers: Sequence[TimerInfo]) -> Done | Refused:
+async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Refused:
+    """Cancel wishes, and say which."""
+    turn, tool = sentence.turn, CancelWishes(wishes)
+    recognised = Recognised(name=CANCELS, slots={})
     try:
-        sentence.means.policy.authorize(sentence.turn, Plan(action=ActionClass.WRITE))
+        await tool.plan(sentence.hass, {}, turn)
     except ToolError as err:
-        return Refused(error=err, recognised=Recognised(name=_CANCEL, slots={}))
-    told = await _async_told(sentence, "planned_cancelled", timers)
-    manager: TimerManager = sentence.hass.data[TIMER_DATA]
-    for timer in timers:
-        if timer.id in manager.timers:  # it may have ended while the words were looked up
-            manager.cancel_timer(timer.id)
+        return Refused(error=err, recognised=recognised)
+    told = await async_told_of(sentence, "planned_cancelled", wishes)
+    result = await sentence.means.policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
+    if result is None:
+        return Refused(error=NeedsConfirmation(), recognised=recognised)
+    if result.error:
+        return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_failed")))
     return told
 
 
-async def _async_told(sentence: Sentence, key: str, timers: Sequence[TimerInfo]) -> Done:
-    zone = zone_of_turn()
-    told: list[str] = []
-    for timer in sorted(timers, key=lambda timer: timer.seconds_left)[:_MOST]:
-        when = (dt_util.utcnow() + timedelta(seconds=timer.seconds_left)).astimezone(zone)
-        told.append(f"{timer.conversation_command} ({when:%H:%M})")
-    items = ", ".join([*told, *(["…"] if len(timers) > _MOST else [])])
-    placeholders = {"items": items} if timers else {}
-    text = await async_text(sentence.hass, sentence.turn.language, key, **placeholders)
+def named_as(wish: Wish) -> str:
+    """Return what a wish is called where it is told."""
+    return wish.words or wish.text or wish.when.words
+
+
+async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> Done:
+    """Tell of some wishes, each with its time."""
+    hass, language = sentence.hass, sentence.turn.language
+    told = [f"{named_as(wish)} ({await _async_time(hass, language, wish.when)})" for wish in wishes[:_MOST]]
+    items = ", ".join([*told, *(["…"] if len(wishes) > _MOST else [])])
+    placeholders = {"items": items} if wishes else {}
+    text = await async_text(hass, language, key, **placeholders)
     return Done(said=spoken(sentence.turn, text))
+
+
+async def _async_time(hass: HomeAssistant, language: str, when: When) -> str:
+    """Return when a wish is due: of today the time alone."""
+    if when.event is not None or when.at is None:
+        return when.words
+    at = dt_util.as_local(when.at)
+    return f"{at:%H:%M}" if at.date() == dt_util.now().date() else await async_moment(hass, language, at)

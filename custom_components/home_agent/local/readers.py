@@ -18,7 +18,9 @@ from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
+from .timers import answer_timer, answer_timer_intent
 from .which import answer_choice, answer_mismatch
+from .wishes import answer_wish
 
 
 async def teach(sentence: Sentence) -> Result:
@@ -58,29 +60,32 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 
 READERS = (
     Reader(answer_by_trigger),
-    Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
-    Reader(answer_remark),
     Reader(answer_planned),
-    Reader(answer_strictly),
-    Reader(answer_mood),
+    Reader(answer_timer),
+    Reader(answer_wish),
+    Reader(answer_choice, after_question=True),
+    Reader(answer_remark, of_later=True),
+    Reader(answer_strictly, of_later=True, plans=True),
+    Reader(answer_timer_intent, of_later=True),
+    Reader(answer_mood, plans=True),
     Reader(teach, of_hidden=True),
-    Reader(answer_by_brain),
-    Reader(answer_request),
-    Reader(answer_reasoned),
+    Reader(answer_by_brain, plans=True),
+    Reader(answer_request, plans=True),
+    Reader(answer_reasoned, plans=True),
     Reader(refuse_group),
-    Reader(add_items),
-    Reader(answer_learned),
-    Reader(answer_by_route),
-    Reader(answer_strictly_as_question, _UNANSWERED),
-    Reader(answer_question, _UNANSWERED, of_talk=True),
-    Reader(read_list, _UNANSWERED),
-    Reader(answer_reply_to_nothing, _ALONE, of_hidden=True),
-    Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True),
-    Reader(answer_not_planned, _ALONE),
-    Reader(explain_fields, _ALONE, of_hidden=True),
-    Reader(answer_when, _ALONE),
+    Reader(add_items, of_later=True, plans=True),
+    Reader(answer_learned, plans=True),
+    Reader(answer_by_route, of_later=True, plans=True),
+    Reader(answer_strictly_as_question, _UNANSWERED, of_later=True, tells=True),
+    Reader(answer_question, _UNANSWERED, of_talk=True, of_later=True, tells=True),
+    Reader(read_list, _UNANSWERED, of_later=True, tells=True),
+    Reader(answer_reply_to_nothing, _ALONE, of_hidden=True, of_later=True),
+    Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True, of_later=True),
+    Reader(answer_not_planned, _ALONE, of_later=True),
+    Reader(explain_fields, _ALONE, of_hidden=True, of_later=True),
+    Reader(answer_when, _ALONE, of_later=True),
     Reader(answer_mismatch, _UNANSWERED, of_hidden=True),
     Reader(answer_fuzzily, _UNANSWERED, of_hidden=True),
-    Reader(explain, _ALONE, of_hidden=True, of_talk=True),
+    Reader(explain, _ALONE, of_hidden=True, of_talk=True, of_later=True),
 )

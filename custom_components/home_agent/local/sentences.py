@@ -11,14 +11,12 @@ import time
 from typing import Any
 
 from hassil.recognize import RecognizeResult
-from homeassistant.components import persistent_notification
 from homeassistant.components.conversation import ChatLog, ConversationInput, UserContent
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.components.conversation.default_agent import DefaultAgent
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
-from homeassistant.util.hass_dict import HassKey
 
 from ..home.actions import ClosedGroup
 from ..home.snapshot import Home, HomeSnapshot
@@ -29,8 +27,6 @@ from ..policy.journal import ActionJournal
 from ..policy.policy import Policy
 from ..policy.questions import async_already
 from ..policy.teaching import NameTools
-from ..support.const import DOMAIN
-from ..support.encoding import as_markdown
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..turn.turn import Answer, Turn, Understanding
@@ -40,12 +36,6 @@ from .learned import LearnedPhrases
 from .reading import Said
 from .routes import RouteRegistry
 
-type DelayedCommand = tuple[str, str | None, str]
-"""Agent, device and words of a command that is done later."""
-
-DELAYED: HassKey[dict[DelayedCommand, None]] = HassKey(f"{DOMAIN}_delayed")
-"""Commands that were understood here and wait for a timer: no model gets them then, even if one was added meanwhile."""
-MAX_DELAYED = 200
 MAX_REMEMBERED = 200  # conversations
 REMEMBERED = 300.0  # seconds for which a sentence goes on from the one before
 
@@ -162,6 +152,16 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutOff:
+    """What in a sentence says that it is not for now, where no wish came of it."""
+
+    words: str = ""
+    """Those that are not understood; empty where it is not known which."""
+    is_forever: bool = False
+    """Whether they say that it is to be done again and again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotMine:
     """The sentence is left to the next reader, with what was found."""
 
@@ -172,6 +172,9 @@ class NotMine:
     nearest: NearestSentence | None = None
     note: Note | None = None
     is_talk: bool = False  # whether it asks for nothing: no reader that acts is asked after this one
+    put_off: PutOff | None = (
+        None  # what says that it is not for now: no reader that would act now is asked after this one
+    )
 
     @property
     def is_hidden(self) -> bool:
@@ -208,6 +211,11 @@ class Sentence:
     def is_talk(self) -> bool:
         """Return whether it was found to ask for nothing."""
         return any(isinstance(each, NotMine) and each.is_talk for each in self.earlier)
+
+    @property
+    def put_off(self) -> PutOff | None:
+        """Return what says that it is not for now; None for a sentence that is."""
+        return next((each.put_off for each in self.earlier if isinstance(each, NotMine) and each.put_off), None)
 
     @property
     def mismatch(self) -> Mismatch | None:
@@ -253,8 +261,22 @@ class Reader:
     """Whether it is also asked when the sentence is about something of which the user may know nothing."""
     of_talk: bool = False
     """Whether it is also asked when the sentence was found to ask for nothing: it never acts."""
+    of_later: bool = False
+    """Whether it is also asked when the sentence is not for now: it never acts, or knows itself which words say when."""
+    plans: bool = False
+    """Whether it reads what is to be done later, too: it acts through the policy, which notes it then."""
+    tells: bool = False
+    """Whether it answers questions, and never acts."""
     after_question: bool = False
     """Whether it is only asked when the user was just asked which of some things is meant."""
+
+    def reads(self, sentence: Sentence) -> bool:
+        """Return whether it is asked about a sentence, after what the readers before made of it."""
+        if sentence.stage not in self.stages or (sentence.is_hidden and not self.of_hidden):
+            return False
+        if (sentence.is_talk and not self.of_talk) or (sentence.put_off is not None and not self.of_later):
+            return False
+        return not self.after_question or (sentence.before is not None and bool(sentence.before.candidates))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,25 +325,13 @@ async def async_answer(
     Without a model there always is an answer: what is not understood is answered with what would help. Otherwise None leaves the
     sentence to the model, and the chat log is as it was.
     """
-    sentence = await async_hear(hass, turn, user_input, chat_log, means, stage)
     result: Result = NotMine()
-    text = ""
     try:
-        for reader in means.readers:
-            if stage not in reader.stages or (sentence.is_hidden and not reader.of_hidden):
-                continue
-            if sentence.is_talk and not reader.of_talk:
-                continue
-            if reader.after_question and (sentence.before is None or not sentence.before.candidates):
-                continue
-            result = await reader.read(sentence)
-            if not isinstance(result, LeftOut) and result.note is not None:
-                turn.record.understanding, text = result.note.understanding, result.note.text or text
-            if not isinstance(result, LeftOut | NotMine):
-                break
-            sentence = replace(sentence, earlier=(*sentence.earlier, result))
+        sentence = await async_hear(hass, turn, user_input, chat_log, means, stage)
+        result, text = await async_answer_of(sentence)
     finally:
-        recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
+        agent = get_agent_manager(hass).default_agent
+        recogniser: Any = getattr(agent, "_gazetteer", None)
         if recogniser is not None and not (isinstance(result, Done) and result.is_known):
             # only its own sentences tell it what "it" means; after another one it would mean what was done before that
             recogniser.async_forget(chat_log.conversation_id)
@@ -334,17 +344,20 @@ async def async_answer(
     return await _async_told(hass, turn, result)
 
 
-async def async_answer_as(
-    hass: HomeAssistant,
-    turn: Turn,
-    user_input: ConversationInput,
-    chat_log: ChatLog,
-    means: Means,
-    read: Callable[[Sentence], Awaitable[Result]],
-) -> Answer | None:
-    """Return the answer of one reader, None if it has none."""
-    sentence = await async_hear(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
-    return await _async_told(hass, turn, await read(sentence))
+async def async_answer_of(sentence: Sentence, asked: Callable[[Reader], bool] = lambda _: True) -> tuple[Result, str]:
+    """Return the outcome of the first reader that has one, of those that are to be asked, and all that is wanted if more than was said."""
+    result: Result = NotMine()
+    text = ""
+    for reader in sentence.means.readers:
+        if not asked(reader) or not reader.reads(sentence):
+            continue
+        result = await reader.read(sentence)
+        if not isinstance(result, LeftOut) and result.note is not None:
+            sentence.turn.record.understanding, text = result.note.understanding, result.note.text or text
+        if not isinstance(result, LeftOut | NotMine) or sentence.turn.record.planned:
+            break
+        sentence = replace(sentence, earlier=(*sentence.earlier, result))
+    return result, text
 
 
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:
@@ -405,39 +418,3 @@ async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> i
         placeholders["target"] = ", ".join(map(name_of, target.split(", ")))
     speech = await async_text(hass, turn.language, refusal.translation_key or refusal.key, **placeholders)
     return error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
-
-
-def is_left_for_later(hass: HomeAssistant, turn: Turn) -> bool:
-    """Return whether a turn is a command that was left for later here; a timer of Home Assistant's brings it back.
-
-    Up to 2026.10 it comes without a user, then with the one who set the timer and a context that follows from theirs.
-    """
-    by_timer = turn.satellite_id is None and (turn.user is None or turn.context.parent_id is not None)
-    return by_timer and _key(turn, turn.text) in hass.data.get(DELAYED, {})
-
-
-async def async_answer_delayed(
-    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means
-) -> Answer:
-    """Do a command that was left for later, under the policy of now. The answer is not heard: a failure is told in a notification."""
-    turn = replace(turn, direct=False)  # there is no one to ask
-    answer = await async_answer(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
-    assert answer is not None  # without a model there always is one
-    if not answer.done or (answer.response is not None and answer.response.error_code is not None):
-        said = {"command": as_markdown(turn.text), "reason": as_markdown(answer.text)}
-        message = await async_text(hass, turn.language, "delayed_failed", **said)
-        persistent_notification.async_create(hass, message, turn.profile.name)
-    return answer
-
-
-def leave_for_later(hass: HomeAssistant, turn: Turn, command: str) -> None:
-    """Keep a command until Home Assistant ends, as its timers are kept; the newest `MAX_DELAYED`."""
-    kept, key = hass.data.setdefault(DELAYED, {}), _key(turn, command)
-    kept.pop(key, None)
-    kept[key] = None
-    if len(kept) > MAX_DELAYED:
-        del kept[next(iter(kept))]
-
-
-def _key(turn: Turn, command: str) -> DelayedCommand:
-    return (turn.agent_id, turn.device_id, " ".join(command.casefold().split()))

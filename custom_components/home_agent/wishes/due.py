@@ -11,7 +11,7 @@ class DueReason(StrEnum):
     TIME = "time"
     EVENT = "event"
     MISSED = "missed"
-    """Its time came while Home Assistant was off."""
+    """Its time has passed, while Home Assistant was off or its clock was wrong."""
     INTERRUPTED = "interrupted"
     """It was begun when Home Assistant stopped: it is not known how far it came."""
     ASKED = "asked"
@@ -19,7 +19,7 @@ class DueReason(StrEnum):
     EXPIRED = "expired"
     """What it waited for has not happened in time."""
     GONE = "gone"
-    """An entity that it names or looks at does not exist any more."""
+    """Its agent was deleted, or entities that it cannot be done without were removed."""
     UNMET = "unmet"
     """A condition is not met."""
     UNKNOWN = "unknown"
@@ -34,7 +34,7 @@ class Due:
     """How long after its time."""
     reason: DueReason = DueReason.TIME
     of: tuple[str, ...] = ()
-    """Entities concerned."""
+    """The entities of which it became so, that are not so, or that were removed. A wish that is gone without any has lost its agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """When a wish is due: at a moment, at a clock time, by the sun, or when something in the home happens."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -13,6 +14,11 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ..support.rows import as_row, from_row
+
+_HALF_A_DAY = timedelta(hours=12)
+_MOST_SECONDS = 366 * 24 * 3600
+YEARS = range(1970, 3000)
+"""Moments outside of these were not written by us, and cannot all be moved to another zone."""
 
 
 class SunEvent(StrEnum):
@@ -40,9 +46,12 @@ class Watch:
     each: bool = False
     """Whether each entity for which it becomes so counts as an event, though it is so of another one: "when somebody comes home"."""
 
-    def is_so(self, hass: HomeAssistant) -> bool | None:
-        """Return whether it is so now; None if that is not known, as entities are missing or unavailable."""
-        known = [self.fits(hass.states.get(entity_id)) for entity_id in self.entity_ids]
+    def is_so(self, hass: HomeAssistant, changed: State | None = None) -> bool | None:
+        """Return whether it is so now; None if that is not known, as entities are missing or unavailable.
+
+        `changed` stands for the state of its entity, which may have changed again since.
+        """
+        known = [*self._known(hass, changed).values()]
         found = [one for one in known if one is not None]
         if not found or (self.every and len(found) < len(known) and all(found)):
             return None
@@ -64,9 +73,22 @@ class Watch:
             return None
         return (self.above is None or number > self.above) and (self.below is None or number < self.below)
 
+    def so_of(self, hass: HomeAssistant, changed: State | None = None) -> dict[str, bool]:
+        """Return for each entity of which that is known whether it is so, looked at alone."""
+        known = self._known(hass, changed).items()
+        return {entity_id: fits is not self.negated for entity_id, fits in known if fits is not None}
+
+    def _known(self, hass: HomeAssistant, changed: State | None) -> dict[str, bool | None]:
+        return {
+            entity_id: self.fits(
+                changed if changed is not None and changed.entity_id == entity_id else hass.states.get(entity_id)
+            )
+            for entity_id in self.entity_ids
+        }
+
     def renamed(self, old: str, new: str) -> Self:
         """Return it with another id of an entity."""
-        return replace(self, entity_ids=tuple(new if item == old else item for item in self.entity_ids))
+        return replace(self, entity_ids=_renamed(self.entity_ids, old, new))
 
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""
@@ -99,6 +121,10 @@ class When:
     """Seconds after the event."""
     ready: bool = True
     """Whether it was not so when it was last looked at, so that it can become so: "when Anna arrives", while she is at home."""
+    awaited: tuple[str, ...] = ()
+    """Where each entity counts: those for which it was not so when they were last looked at."""
+    of: tuple[str, ...] = ()
+    """The entities for which it became so, once it did; `at` is the moment then, with the delay."""
     until: datetime | None = None
     """When an event is not waited for any more."""
     conditions: tuple[Watch, ...] = ()
@@ -116,21 +142,66 @@ class When:
         """Entities whose states it looks at."""
         return tuple(dict.fromkeys(item for watch in self.watches for item in watch.entity_ids))
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its event has not happened yet."""
+        return self.event is not None and self.at is None
+
     def settled(self, hass: HomeAssistant, made: datetime, zone: tzinfo) -> Self:
-        """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is."""
+        """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is.
+
+        Of the sun it is the one nearest to the moment that was known. It stays as it was where the sun does not set.
+        """
         if self.wall:
             return replace(self, at=moment_of(self.wall, zone))
         if self.sun is not None:
-            after = made - timedelta(
-                seconds=self.offset
-            )  # half an hour before sunset may be past, while the sunset is not
-            return replace(self, at=get_astral_event_next(hass, self.sun, after, timedelta(seconds=self.offset)))
+            after = made if self.at is None else max(made, self.at - _HALF_A_DAY)
+            with suppress(ValueError):
+                return replace(self, at=get_astral_event_next(hass, self.sun, after, timedelta(seconds=self.offset)))
         return self
+
+    def begun(self, hass: HomeAssistant) -> Self:
+        """Return it as it is when it is made: what is so already has to change before it can become so.
+
+        What is not known yet may be so at the first look; of entities that count each, only a change counts.
+        """
+        if self.event is None:
+            return self
+        awaited = tuple(item for item, is_so in self.event.so_of(hass).items() if not is_so)
+        return replace(self, ready=self.event.is_so(hass) is not True, awaited=awaited if self._counts_each else ())
+
+    def seen(self, hass: HomeAssistant, changed: State | None = None) -> tuple[Self, tuple[str, ...]]:
+        """Return it as it is after a look at the home, and the entities for which its event has become so.
+
+        What is unavailable or unknown is as it was before. `changed` is the state that is looked at.
+        """
+        if self.event is None:
+            return self, ()
+        so = self.event.so_of(hass, changed)
+        if self._counts_each:
+            became = tuple(item for item in self.awaited if so.get(item))
+            awaited = tuple(item for item in self.event.entity_ids if not so.get(item, item not in self.awaited))
+            return replace(self, awaited=awaited), became
+        if (is_so := self.event.is_so(hass, changed)) is None:
+            return self, ()
+        if is_so and self.ready:
+            return self, tuple(item for item, fits in so.items() if fits) or self.event.entity_ids
+        return replace(self, ready=not is_so), ()
+
+    @property
+    def _counts_each(self) -> bool:
+        return self.event is not None and self.event.each and not self.event.every
 
     def renamed(self, old: str, new: str) -> Self:
         """Return it with another id of an entity."""
         event = self.event.renamed(old, new) if self.event is not None else None
-        return replace(self, event=event, conditions=tuple(one.renamed(old, new) for one in self.conditions))
+        return replace(
+            self,
+            event=event,
+            conditions=tuple(one.renamed(old, new) for one in self.conditions),
+            awaited=_renamed(self.awaited, old, new),
+            of=_renamed(self.of, old, new),
+        )
 
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""
@@ -142,11 +213,20 @@ class When:
         event = Watch.from_dict(data["event"]) if data["event"] is not None else None
         conditions = tuple(map(Watch.from_dict, data["conditions"]))
         when = from_row(cls, data, event=event, conditions=conditions)
+        moments = [item for item in (when.at, when.until) if item is not None]
         if when.wall:
-            datetime.fromisoformat(when.wall)
+            moments.append(datetime.fromisoformat(when.wall))
+        if any(item.year not in YEARS for item in moments):
+            raise ValueError("year")
+        if not (0 <= when.delay <= _MOST_SECONDS and abs(when.offset) <= _MOST_SECONDS):
+            raise ValueError("seconds")
         if when.at is None and when.event is None and when.sun is None:
             raise ValueError("when")
         return when
+
+
+def _renamed(entity_ids: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
+    return tuple(new if item == old else item for item in entity_ids)
 
 
 def moment_of(wall: str, zone: tzinfo) -> datetime:

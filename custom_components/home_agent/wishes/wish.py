@@ -11,7 +11,7 @@ from homeassistant.util.json import JsonObjectType
 from ..settings.profile import Narrowing
 from ..support.rows import as_row, from_row
 from ..turn.turn import Turn
-from .when import When
+from .when import YEARS, When
 
 
 class WishKind(StrEnum):
@@ -134,6 +134,11 @@ class Wish:
         """All entities that it names or looks at."""
         return tuple(dict.fromkeys((*self.targets, *self.when.entity_ids)))
 
+    @property
+    def named_ids(self) -> tuple[str, ...]:
+        """All entities that it names, looks at, or tells by."""
+        return (*self.entity_ids, *((self.satellite_id,) if self.satellite_id else ()))
+
     def as_event(self) -> JsonObjectType:
         """Return what events tell of it: ids and times, nothing that was said."""
         at = self.when.at
@@ -169,6 +174,7 @@ class Wish:
             self,
             when=self.when.renamed(old, new),
             steps=tuple(step.renamed(old, new) for step in self.steps),
+            satellite_id=new if self.satellite_id == old else self.satellite_id,
             registered={new if key == old else key: value for key, value in self.registered.items()},
         )
 
@@ -183,7 +189,7 @@ class Wish:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read it from the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
-        return from_row(
+        wish = from_row(
             cls,
             data,
             when=When.from_dict(data["when"]),
@@ -193,3 +199,6 @@ class Wish:
                 for part in data["within"]
             ),
         )
+        if wish.made.year not in YEARS:
+            raise ValueError("year")
+        return wish

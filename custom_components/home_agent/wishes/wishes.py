@@ -49,6 +49,8 @@ class Wishes(Kept[Wish]):
         self._ran: dict[str, None] = {}
         """Ids of the contexts in which wishes were done lately, and of those that follow: what these set off makes no new ones."""
         self._stop: tuple[CALLBACK_TYPE, ...] = ()
+        self.spans: dict[str, float] = {}
+        """By id, when wishes made since the start are due in seconds of a clock that is never set (`time.monotonic`)."""
 
     @callback
     def note_run(self, context: Context) -> None:

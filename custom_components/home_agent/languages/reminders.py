@@ -1,0 +1,100 @@
+"""What a sentence wants to be told at some time, read without the words that say when: reminded of, woken, told, called, timed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+import re
+
+from ..support.text import MAX_TEXT, words_of
+from .data import ENGLISH, code_of, data_of
+
+
+class ReminderKind(StrEnum):
+    """How it is to be told."""
+
+    REMINDER = "reminder"
+    """A text: "remind me to call mum"."""
+    WAKE = "wake"
+    TELL = "tell"
+    """What was waited for, or the answer to a question: "tell me", "call me"."""
+    TIMER = "timer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder:
+    """What is to be told."""
+
+    kind: ReminderKind
+    text: str = ""
+    """As it was said; of a timer its name. Empty where nothing is named."""
+    is_said: bool = False
+    """Whether the text is told as it is: "tell me that dinner is ready"; else it may be a question."""
+
+
+def reminder_in(text: str, language: str) -> Reminder | None:
+    """Return what a text without its times wants to be told; None for other texts. English is understood in every language."""
+    if len(text) > MAX_TEXT:
+        return None
+    said = " ".join(text.split()).strip(" ,.!?¿¡")
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        for pattern in _timers(code):
+            if (match := pattern.fullmatch(said)) is not None:
+                return Reminder(kind=ReminderKind.TIMER, text=(match.groupdict().get("name") or "").strip(" ,-"))
+        for kind, pattern in _phrases(code):
+            if (match := pattern.search(said)) is not None:
+                before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
+                found = _without_beside(after, code) or (
+                    "" if kind is ReminderKind.WAKE else _without_beside(before, code)
+                )
+                is_said = words_of(match[0])[-1:] in _thats(code)
+                return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found, is_said=is_said)
+    return None
+
+
+def restated(text: str, language: str) -> Iterator[str]:
+    """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
+    if len(text) > MAX_TEXT:
+        return
+    for pattern, instead in _staying(code_of(language)):
+        if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
+            yield " ".join(match.expand(instead).split())
+
+
+def _without_beside(text: str, code: str) -> str:
+    """Return a text without the words around it that say nothing: "to", "that", "please"."""
+    words, data = text.split(), data_of(code)
+    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)}
+    while words and words_of(words[-1]) in nothing | {()}:
+        words.pop()
+    while words and words_of(words[0]) in nothing | {()}:
+        words.pop(0)
+    return " ".join(words).strip(" ,.;:")
+
+
+@cache
+def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
+    words = data_of(code).planning
+    listed = {ReminderKind.REMINDER: words.reminds, ReminderKind.WAKE: words.wakes, ReminderKind.TELL: words.tells}
+    return tuple(
+        (kind, re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE))
+        for kind, patterns in listed.items()
+        if patterns
+    )
+
+
+@cache
+def _thats(code: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words_of, data_of(code).planning.thats))
+
+
+@cache
+def _timers(code: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in data_of(code).planning.timers)
+
+
+@cache
+def _staying(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in data_of(code).planning.stays.items()
+    )

@@ -1,0 +1,497 @@
+"""When something is to be done that is not for now: a sentence is split into what is to be done, and when.
+
+What `later_in` finds is never lost: what is no moment, no end and no event here is `unread`, or says "always".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import islice, product
+
+from ..support.text import MAX_TEXT, fold, words_of
+from .data import code_of, data_of
+from .later import Later, LaterKind, later_in, unnamed
+from .moments import Calendar
+from .spoken_numbers import NumberReader, time_words, unelided, words_in
+from .waits import DayTime, Piece, PieceKind, WaitReader
+
+_MOST = 8  # readings
+_MOST_CUTS = 12  # places where one clause may end
+_MOST_BEFORE = 2  # words of a command that a clause is put into: "mach, wenn ..."
+_LEAST_AFTER = 2  # words of what happens first
+_NO_NAME = "x"
+_TIMELY = (
+    "units",
+    "days",
+    "weekdays",
+    "parts",
+    "months",
+    "moments",
+    "halves",
+    "hours",
+    "quarter",
+    "sunset",
+    "sunrise",
+    "minutes",
+)
+_OPENERS = ("unless", "until_when", "if", "when")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidMoment:
+    """A moment that a sentence names."""
+
+    at: datetime
+    """Aware. Of the sun: from when on the next sunset or sunrise counts, that is now, or the first moment of a day."""
+    wall: str = ""
+    """Of a day and a time on the clock, as the clock shows it: "2026-11-25T07:00"."""
+    sun: str = ""
+    """"sunset" or "sunrise"."""
+    offset: int = 0
+    """Seconds after that; negative: before it."""
+    seconds: int = 0
+    """How long from then on, where a length was said: "in ten minutes", "for ten minutes"."""
+    words: str = ""
+    """As it was said."""
+
+
+Moment = SaidMoment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A condition, or something that has to happen first."""
+
+    text: str
+    """Without its first word, and without times: "the washer is done"."""
+    words: str
+    """As it was said: "ten minutes after the washer is done"."""
+    is_if: bool = False
+    """Whether it asks how something is ("if", "unless"); else it is something that happens."""
+    negated: bool = False
+    """Whether it is not to be so."""
+    delay: int = 0
+    """Seconds after it."""
+    until: bool = False
+    """Whether it ends what is done: "until the washer is done"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """One reading of a sentence."""
+
+    rest: str
+    """What is to be done, as it was said."""
+    moment: SaidMoment | None = None
+    """When."""
+    back: SaidMoment | None = None
+    """When it is to be taken back."""
+    clauses: tuple[Clause, ...] = ()
+    unread: str = ""
+    """Words that put it off and say nothing that can be waited for."""
+    forever: str = ""
+    """Words that say that it is to be done again and again."""
+    words: str = ""
+    """All words that say when, as they were said."""
+
+
+def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ()) -> Iterator[Timed]:
+    """Yield readings of a sentence, the likeliest first, at most 8; none of a sentence that is for now.
+
+    `now` is aware and in the time zone of the home; what was `named` is no time. Moments are after `now`.
+    """
+    names = tuple(named)
+    if not (found := later_in(text, language, names)):
+        return
+    sentence = _Sentence(text, code_of(language), now, names, found)
+    seen = set[tuple[object, ...]]()
+    for reading in islice(sentence.readings(), 2 * _MOST):
+        key = (reading.rest, reading.clauses, reading.moment, reading.back)
+        if key not in seen and len(seen) < _MOST:
+            seen.add(key)
+            yield reading
+
+
+def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
+    """Return the moment that words name which are known to say when: "nine", "in ten minutes", "tomorrow at six".
+
+    Bare hours and lengths are read as well. None where nothing is named, or more than one moment.
+    """
+    if len(text) > MAX_TEXT:
+        return None
+    said = text
+    reader = _reader(said, code_of(language), now)
+    pieces, at = list[Piece](), 0
+    while at < len(reader.text.words):
+        piece = reader.piece(at)
+        if piece is None and (point := reader.point(at, told=True)) is not None:
+            piece = Piece(kind=PieceKind.POINT, first=at, behind=point[1], point=point[0])
+        if piece is not None:
+            pieces.append(
+                replace(piece, ends=False, kind=PieceKind.SPAN if piece.kind is PieceKind.LASTING else piece.kind)
+            )
+        at = piece.behind if piece is not None else at + 1
+    made, left = _Moments(reader, text, pieces).moment()
+    return made if not left else None
+
+
+def _reader(said: str, code: str, now: datetime) -> WaitReader:
+    words = words_of(said)
+    text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
+    marks = _marks(code)
+    is_timer, wakes = (_has(words, marks.get(name, ())) for name in ("timers", "wakes"))
+    is_set = is_timer or wakes or _has(words, marks.get("reminders", ()))
+    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set)
+
+
+@cache
+def _marks(code: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    return {name: tuple(words_of(phrase) for phrase in listed) for name, listed in data_of(code).later.marks.items()}
+
+
+@cache
+def _orders(code: str) -> frozenset[str]:
+    """Return the words that a command may begin with."""
+    data = data_of(code)
+    return frozenset(fold(word.casefold()) for word in (*data.orders, *data.later.marks.get("orders", ())))
+
+
+@cache
+def _articles(code: str) -> frozenset[str]:
+    return frozenset(word for phrase in data_of(code).times.get("articles", ()) for word in words_of(phrase))
+
+
+def _has(words: Sequence[str], phrases: Iterable[tuple[str, ...]]) -> bool:
+    said = f" {' '.join(words)} "
+    return any(f" {' '.join(phrase)} " in said for phrase in phrases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opener:
+    """The first words of a clause; the clause itself begins at the word `behind`."""
+
+    name: str
+    first: int
+    behind: int
+    delay: int = 0
+    is_after: bool = False
+    """Whether it is a word that names things as well: "after dinner"."""
+
+
+class _Moments:
+    """What pieces of one sentence say together."""
+
+    def __init__(self, reader: WaitReader, text: str, pieces: Sequence[Piece], *, wakes: bool = False) -> None:
+        self._reader, self._text, self._pieces, self._wakes = reader, text, pieces, wakes
+        self._now = reader.calendar.now
+
+    def moment(self) -> tuple[SaidMoment | None, list[Piece]]:
+        """Return when something is to be done, and the pieces that do not go with it."""
+        pieces = [piece for piece in self._pieces if not piece.ends and piece.kind is not PieceKind.LASTING]
+        point, used, left = DayTime(), list[Piece](), list[Piece]()
+        for piece in pieces:
+            joined = point.joined(piece.point) if piece.point is not None else None
+            if joined is not None:
+                point = joined
+                used.append(piece)
+            elif piece.kind is PieceKind.POINT:
+                left.append(piece)
+        others = [piece for piece in pieces if piece.kind is not PieceKind.POINT]
+        left += others[1:]
+        if others and (point.clock is not None or others[0].kind is PieceKind.SPAN):
+            left += others[:1] if point.clock is not None else used
+            others, used = ([], used) if point.clock is not None else (others, [])
+        if others:
+            return self._other(others[0], point, [*used, others[0]]), left
+        if not used:
+            return None, left
+        at = self._reader.moment_of(point, self._now, wakes=self._wakes)
+        if at is None:
+            return None, left + used
+        return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
+
+    def _other(self, piece: Piece, point: DayTime, used: Sequence[Piece]) -> SaidMoment:
+        words = self._words(used)
+        if piece.kind is PieceKind.SUN:
+            calendar = self._reader.calendar
+            start = calendar.at(point.day) if point.day is not None and not point.is_today else self._now
+            return SaidMoment(at=start, sun=piece.sun, offset=piece.offset, words=words)
+        at = self._after(piece, self._now)
+        return SaidMoment(at=at, seconds=round((at - self._now).total_seconds()), words=words)
+
+    def _after(self, piece: Piece, start: datetime) -> datetime:
+        """Return the moment behind a length: hours as they pass, days and more by the calendar."""
+        calendar, span = self._reader.calendar, piece.span or timedelta()
+        if piece.months:
+            months = start.year * 12 + start.month - 1 + piece.months
+            year, month = divmod(months, 12)
+            day = min(
+                start.day,
+                (
+                    calendar.at(start.date().replace(year=year + (month == 11), month=(month + 1) % 12 + 1, day=1))
+                    - timedelta(days=1)
+                ).day,
+            )
+            return _real(start.replace(year=year, month=month + 1, day=day))
+        if span.seconds == 0 and span.days:
+            return _real((start.replace(tzinfo=None) + span).replace(tzinfo=start.tzinfo))
+        return (start.astimezone(UTC) + span).astimezone(start.tzinfo)
+
+    def back(self, moment: SaidMoment | None) -> tuple[SaidMoment | None, list[Piece]]:
+        """Return when it is to be taken back, and the pieces that do not go with it."""
+        pieces = [piece for piece in self._pieces if piece.ends or piece.kind is PieceKind.LASTING]
+        if not pieces:
+            return None, []
+        piece, left = pieces[0], pieces[1:]
+        start, words = moment.at if moment is not None else self._now, self._words([piece])
+        if piece.kind is PieceKind.LASTING:
+            seconds = round(piece.span.total_seconds()) if piece.span is not None else 0
+            at = (start.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(start.tzinfo)
+            return SaidMoment(at=at, seconds=seconds, words=words), left
+        if piece.kind is PieceKind.SUN:
+            return SaidMoment(at=start, sun=piece.sun, offset=piece.offset, words=words), left
+        end = self._reader.moment_of(piece.point or DayTime(), start)
+        return (SaidMoment(at=end, wall=_wall(end), words=words), left) if end is not None else (None, pieces)
+
+    def _words(self, pieces: Sequence[Piece]) -> str:
+        return " ".join(_slice(self._reader, self._text, piece.first, piece.behind) for piece in _sorted(pieces))
+
+
+def _sorted(pieces: Iterable[Piece]) -> list[Piece]:
+    return sorted(pieces, key=lambda piece: piece.first)
+
+
+def _wall(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat(timespec="minutes")
+
+
+def _real(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).astimezone(moment.tzinfo)
+
+
+def _slice(reader: WaitReader, text: str, first: int, behind: int) -> str:
+    words = reader.text.words
+    return text[words[first].start : words[behind - 1].end] if first < behind else ""
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence that is not for now, and what was found in it."""
+
+    text: str
+    code: str
+    now: datetime
+    named: tuple[str, ...]
+    found: tuple[Later, ...]
+    reader: WaitReader = field(init=False)
+    wakes: bool = field(init=False)
+    pieces: list[Piece] = field(init=False, default_factory=list)
+    openers: list[_Opener] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Look through the sentence once."""
+        said = unnamed(self.text, self.code, self.named, _NO_NAME)
+        self.reader = _reader(said, self.code, self.now)
+        self.wakes = _has(words_of(said), _marks(self.code).get("wakes", ()))
+        at, count = 0, len(self.reader.text.words)
+        while at < count:
+            if self._is_forever(at):
+                at += 1
+                continue
+            behind = at + 1
+            if (piece := self.reader.sun_at(at) or self.reader.piece(at)) is not None and self._opens_after(
+                piece
+            ) is None:
+                if self._is_found(at, piece.behind):
+                    self.pieces.append(piece)
+                    behind = piece.behind
+            elif (opener := self._opener(at)) is not None and self._is_found(at, opener.behind):
+                self.openers.append(opener)
+                behind = opener.behind
+            at = behind
+
+    def _opens_after(self, piece: Piece) -> _Opener | None:
+        """Return what begins a clause with its delay: "ten minutes after ..."."""
+        if piece.kind is not PieceKind.LASTING or piece.is_marked:
+            return None
+        return self._opener(piece.first)
+
+    def _opener(self, at: int) -> _Opener | None:
+        text = self.reader.text
+        for name in _OPENERS:
+            if said := text.says(name, at):
+                longest = max(_OPENERS, key=lambda other: (text.says(other, at) or ("", 0))[1])
+                return _Opener(name=longest, first=at, behind=(text.says(longest, at) or said)[1])
+        if (length := self.reader.length(at)) is not None and (after := text.says("after_when", length[1])):
+            return _Opener(
+                name="when", first=at, behind=after[1], delay=round(length[0][0].total_seconds()), is_after=True
+            )
+        if after := text.says("after_when", at):
+            return _Opener(name="when", first=at, behind=after[1], is_after=True)
+        return None
+
+    def _range(self, one: Later) -> range:
+        words = self.reader.text.words
+        inside = [spot for spot, word in enumerate(words) if word.start < one.end and one.begin < word.end]
+        return range(inside[0], inside[-1] + 1) if inside else range(0)
+
+    def _is_forever(self, at: int) -> bool:
+        return any(one.kind is LaterKind.REPEATED and at in self._range(one) for one in self.found)
+
+    def _is_found(self, first: int, behind: int) -> bool:
+        words = self.reader.text.words
+        return any(one.begin < words[behind - 1].end and words[first].start < one.end for one in self.found)
+
+    def readings(self) -> Iterator[Timed]:
+        """Yield each way to read it."""
+        cuts = [self._cuts(number) for number in range(len(self.openers))]
+        ways = product(*(list(enumerate(one)) for one in cuts))
+        for way in sorted(islice(ways, 256), key=lambda way: sum(rank for rank, _ in way)):
+            if (read := self._read([cut for _, cut in way])) is not None:
+                yield read
+
+    def _cuts(self, number: int) -> list[int]:
+        """Return the words before which a clause may end, the likeliest first."""
+        opener, words = self.openers[number], self.reader.text.words
+        end = self.openers[number + 1].first if number + 1 < len(self.openers) else len(words)
+        start = opener.behind
+        before = self._count_said(opener.first)
+        is_first = not before
+        is_within = 0 < before <= _MOST_BEFORE and "clause_ends" in _marks(self.code)
+        ranked = list[tuple[int, int]]()
+        for spot in range(start + 1, end):
+            gap = self.text[words[spot - 1].end : words[spot].start]
+            rank = 0 if any(sign in gap for sign in ",;:.") else self._rank(spot, start)
+            if rank < 9:
+                ranked.append((rank, spot))
+        for piece in self.pieces:
+            if (
+                start < piece.first < end
+                and piece.behind == end
+                and piece.is_marked
+                and piece.kind is PieceKind.LASTING
+            ):
+                ranked.append((0 if not is_first else 8, piece.first))
+        ranked.append((9 if is_first else 5 if is_within else 1, end))
+        best = dict[int, int]()
+        for rank, spot in ranked:
+            best[spot] = min(rank, best.get(spot, 10))
+        return sorted(best, key=lambda spot: (best[spot], spot))[:_MOST_CUTS]
+
+    def _rank(self, spot: int, start: int) -> int:
+        """Return how well a word begins what is to be done: 2 is well, 9 not at all."""
+        words, marks = self.reader.text.words, _marks(self.code)
+        word, last = words[spot].word, words[spot - 1].word
+        ends = (last,) in marks.get("clause_ends", ())
+        if self.reader.text.says("then", spot) and spot - start > 0:
+            return 2
+        is_order = word in _orders(self.code) and spot - start > 0
+        if is_order:
+            return 5 if (last,) in marks.get("copulas", ()) else 3
+        if ends:
+            return 4 if word in _articles(self.code) else 6
+        if word in _articles(self.code) and spot - start > 1:
+            return 7
+        return 8 if spot - start > 1 and "clause_ends" in marks else 9
+
+    def _count_said(self, behind: int) -> int:
+        """Return how many words in front of a place are of what is to be done."""
+        data = data_of(self.code)
+        courteous = {word for text in (*data.courtesies, *data.polite) for word in words_of(text)}
+        taken = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        words = self.reader.text.words
+        return sum(spot not in taken and words[spot].word not in courteous for spot in range(behind))
+
+    def _read(self, cuts: Sequence[int]) -> Timed | None:
+        """Return the sentence with clauses that end before these words."""
+        reader, inside, clauses = self.reader, set[int](), list[Clause]()
+        timely, vague, lifted = set[int](), set[int](), list[Piece]()
+        for opener, cut in zip(self.openers, cuts, strict=True):
+            if any(piece.first < cut < piece.behind for piece in self.pieces):
+                return None
+            spots = set(range(opener.first, cut))
+            own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and _is_lifted(piece)]
+            lifted += own
+            times = {spot for piece in own for spot in range(piece.first, piece.behind)}
+            text = self._said([spot for spot in range(opener.behind, cut) if spot not in times])
+            if not text:
+                return None
+            inside |= spots
+            if opener.is_after and self._count_content(range(opener.behind, cut)) < _LEAST_AFTER:
+                vague |= spots
+                continue
+            clauses.append(Clause(
+                text=text,
+                words=self._said([spot for spot in range(opener.first, cut) if spot not in times]),
+                is_if=opener.name in ("if", "unless"),
+                negated=opener.name == "unless",
+                delay=opener.delay,
+                until=opener.name == "until_when",
+            ))  # fmt: skip
+            timely |= spots
+        pieces = [piece for piece in self.pieces if piece.first not in inside or piece in lifted]
+        moments = _Moments(reader, self.text, pieces, wakes=self.wakes)
+        moment, left = moments.moment()
+        back, more = moments.back(moment)
+        if moment is not None and back is not None and back.wall and back.at <= moment.at:
+            more, back = [*more, *(piece for piece in pieces if piece.ends)], None
+        timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
+        return self._whole(timely, unread, moment, back, tuple(clauses))
+
+    def _count_content(self, spots: Iterable[int]) -> int:
+        return sum(self.reader.text.words[spot].word not in _articles(self.code) for spot in spots)
+
+    def _whole(
+        self,
+        timely: set[int],
+        unread: set[int],
+        moment: SaidMoment | None,
+        back: SaidMoment | None,
+        clauses: tuple[Clause, ...],
+    ) -> Timed:
+        forever, timed = set[int](), {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        for one in self.found:
+            spots = set(self._range(one))
+            if one.kind is LaterKind.REPEATED:
+                forever |= spots
+            elif one.kind is LaterKind.VAGUE and moment is not None and {min(spots) - 1, max(spots) + 1} & timed:
+                timely |= spots  # "later at ten"
+            elif not spots & (timely | unread):
+                unread |= spots
+            elif any(self._is_timely(spot) for spot in spots - timely):
+                unread |= spots - timely
+        timely |= unread | forever
+        places = range(len(self.reader.text.words))
+        return Timed(
+            rest=self._said([spot for spot in places if spot not in timely]),
+            moment=moment,
+            back=back,
+            clauses=clauses,
+            unread=self._said([spot for spot in places if spot in unread]),
+            forever=self._said([spot for spot in places if spot in forever]),
+            words=self._said([spot for spot in places if spot in timely]),
+        )
+
+    def _is_timely(self, spot: int) -> bool:
+        text = self.reader.text
+        return text.number(spot) is not None or any(text.says(name, spot) for name in _TIMELY)
+
+    def _said(self, spots: Sequence[int]) -> str:
+        """Return some words as they were said, with the signs between those that follow one another."""
+        words, parts, end = self.reader.text.words, list[str](), -1
+        for spot in spots:
+            word = words[spot]
+            if parts and spot == end + 1:
+                parts.append(self.text[words[end].end : word.start])
+            elif parts:
+                parts.append(" ")
+            parts.append(self.text[word.start : word.end])
+            end = spot
+        return " ".join("".join(parts).split()).strip(" ,;:.!?-–")
+
+
+def _is_lifted(piece: Piece) -> bool:
+    """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes"."""
+    return piece.kind is not PieceKind.LASTING and not piece.ends

@@ -1,0 +1,135 @@
+"""Which states of an entity a word for what becomes of it means: "open" of a door's sensor, "done" of a washing machine."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from homeassistant.core import State
+
+from ..home.agreement import OPENINGS
+from ..home.domains import DOMAINS, UNKNOWN
+
+DETECTED = frozenset({
+    "motion", "occupancy", "moving", "presence", "smoke", "gas", "carbon_monoxide", "moisture", "sound", "vibration", "tamper",
+})  # fmt: skip
+"""Classes of binary sensors that are on where there is what they are called by: "motion in the garden"."""
+DANGERS = frozenset({"smoke", "gas", "carbon_monoxide", "moisture"})
+"""Those that matter wherever they are."""
+
+_OPEN, _CLOSED = ("open", "opening"), ("closed",)
+_ON, _OFF = ("on",), ("off",)
+_ACTIVE = ("on", "playing", "paused", "idle", "buffering")
+_RAINY = ("rainy", "pouring", "lightning-rainy", "snowy-rainy")
+_ARMED = ("armed_away", "armed_home", "armed_night", "armed_vacation", "armed_custom_bypass")
+_MODES = ("heat", "cool", "heat_cool", "auto", "dry", "fan_only")
+_WATER_MODES = ("eco", "electric", "performance", "high_demand", "heat_pump", "gas", "on")
+_PLAIN = (None, "running", "power", "light", "moving", "plug", "sound")
+"""Classes of binary sensors that are on while the thing is."""
+_FINISHED = (
+    "finished", "done", "complete", "completed", "end", "ended", "finish", "program_ended", "program_finished", "cycle_complete",
+)  # fmt: skip
+_RESTING = ("idle", "off", "standby", "stop", "stopped", "inactive", "not_running", "power_off", "ready")
+_UNDER_WAY = (
+    "running", "run", "in_use", "active", "in_progress", "on", "program_running", "washing", "drying", "rinsing", "spinning",
+    "wash", "rinse", "spin",
+)  # fmt: skip
+_STATED = frozenset({"sensor", "select", "input_select"})
+_LITTLE = 5.0  # watts: what a machine draws that does nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """The states of one entity that a word means, or the number that its state is below."""
+
+    states: tuple[str, ...] = ()
+    below: float | None = None
+    negated: bool = False
+    """Whether all but these are meant."""
+    rank: int = 0
+    """The smaller, the better it tells: what a machine draws says less than its own program."""
+
+
+def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | None:
+    """Return the states that a key of the language's `clauses.states` means for an entity, None if it does not tell that.
+
+    `said` are words for the key in the language of the home: states that somebody gave a sensor may be called so.
+    """
+    domain = state.domain
+    if domain == "binary_sensor":
+        return _of_binary(key, state.attributes.get("device_class"))
+    if domain in _STATED:
+        return _of_stated(state, key, said)
+    if (known := _BY_DOMAIN.get(domain, {}).get(key)) is not None:
+        return Meant(states=known)
+    if domain == "weather" and key in ("rain", "dry"):
+        return Meant(states=_RAINY, negated=key == "dry")
+    told = DOMAINS.get(domain, UNKNOWN).told_as
+    switched = {"running": "on", "done": "off", "stopped": "off"}.get(key, key) if domain not in _NEVER_DONE else key
+    return Meant(states=(switched,)) if switched in ("on", "off") and switched in told else None
+
+
+_NEVER_DONE = frozenset({"light", "climate", "water_heater"})
+_BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "cover": {"open": _OPEN, "closed": _CLOSED},
+    "valve": {
+        "open": _OPEN, "closed": _CLOSED, "on": _OPEN, "off": _CLOSED, "running": _OPEN, "done": _CLOSED, "stopped": _CLOSED,
+    },
+    "lock": {"locked": ("locked",), "unlocked": ("unlocked", "open", "opening")},
+    "vacuum": {"running": ("cleaning",), "on": ("cleaning",), "docked": ("docked",), "done": ("docked",)},
+    "lawn_mower": {"running": ("mowing",), "on": ("mowing",), "docked": ("docked",), "done": ("docked",)},
+    "alarm_control_panel": {
+        "armed": _ARMED, "on": _ARMED, "disarmed": ("disarmed",), "off": ("disarmed",), "triggered": ("triggered",),
+    },
+    "siren": {"triggered": _ON, "on": _ON, "off": _OFF},
+    "media_player": {
+        "on": _ACTIVE, "off": ("off", "standby"), "done": ("off", "standby"), "playing": ("playing", "buffering"),
+        "running": ("playing", "buffering"), "paused": ("paused",), "stopped": ("paused", "idle", "off", "standby"),
+    },
+    "climate": {"on": _MODES, "off": _OFF, "running": _MODES},
+    "water_heater": {"on": _WATER_MODES, "off": _OFF},
+    "timer": {"running": ("active",), "done": ("idle",)},
+    "script": {"running": _ON, "done": _OFF},
+}  # fmt: skip
+
+
+def _of_binary(key: str, class_: object) -> Meant | None:
+    """Return what a key means for a binary sensor; one without a class is on while what it is called by is so."""
+    on, off = Meant(states=_ON, rank=int(class_ is None)), Meant(states=_OFF, rank=int(class_ is None))
+
+    def is_class(classes: Collection[object]) -> bool:
+        return class_ is None or class_ in classes
+
+    match key:
+        case "open" | "closed" if is_class(OPENINGS):
+            return on if key == "open" else off
+        case "locked" | "unlocked" if class_ == "lock":
+            return on if key == "unlocked" else off
+        case "on" | "running" if class_ in _PLAIN:
+            return on
+        case "off" | "done" | "stopped" if class_ in _PLAIN:
+            return off
+        case "detected" | "rings" | "arrived" if is_class(DETECTED | OPENINGS):
+            return on
+        case "rain" | "dry" if is_class({"moisture"}):
+            return on if key == "rain" else off
+    return None
+
+
+def _of_stated(state: State, key: str, said: Collection[str]) -> Meant | None:
+    """Return what a key means for an entity whose state is one of several words, or the power that a machine draws."""
+    class_, unit = state.attributes.get("device_class"), state.attributes.get("unit_of_measurement")
+    if class_ == "power" and key in ("done", "stopped") and unit == "W":
+        return Meant(below=_LITTLE, rank=9)
+    if unit is not None or class_ not in (None, "enum") or key not in ("done", "stopped", "running"):
+        return None
+    wanted = (_UNDER_WAY,) if key == "running" else (_FINISHED, _RESTING)
+    options = state.attributes.get("options")
+    if isinstance(options, (list, tuple)):
+        by_word = {str(option).casefold().replace(" ", "_"): str(option) for option in options}
+        names = [tuple(by_word[one] for one in (*said, *known) if one in by_word) for known in wanted]
+        found = next(filter(None, names), ())
+    elif state.state.replace(".", "", 1).isdigit():
+        return None
+    else:
+        words = dict.fromkeys((*(one for known in wanted for one in known), *said))
+        found = tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize())))
+    return Meant(states=found, rank=2) if found else None

@@ -1,0 +1,216 @@
+"""What has to be so in the home, or has to happen, as it is said: "the washer is done", "nobody is home", "it gets dark in here".
+
+Word by word, as commands are read: each word is one for what becomes of something, names something of the home, or changes nothing.
+What may mean two things is not understood, nor is what the user may not know of.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..languages.vocabulary import Kinds
+from ..support.text import MAX_TEXT
+from ..wishes.when import Watch
+from .clause_numbers import compared, lit
+from .clause_people import presence
+from .clause_reading import ClauseContext, ClauseReading
+from .clause_states import DANGERS, DETECTED, Meant, states_meant
+from .reading import MAX_WORDS
+from .sentences import Sentence
+from .things import StateOf, Things, sure_kinds
+
+_SURE = 0.8
+_RESTING = frozenset({"off", "closed", "locked", "done", "docked", "stopped", "paused", "dry"})
+"""States that several things have together: "the lights are off" is all of them; "the lights are on" is one or more."""
+_MOVING = frozenset({"motion", "occupancy", "moving"})
+_OCCUPIED = frozenset({"occupancy", "presence"})
+_BELL = "doorbell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadClause:
+    """A clause that was understood."""
+
+    watch: Watch
+    words: str
+    """As it was said, without needless blanks."""
+
+
+async def async_read_clause(sentence: Sentence, text: str, *, is_event: bool) -> ReadClause | None:
+    """Return what a clause of a sentence says of the home; None where that is not certain, or the user may not know of it.
+
+    `is_event`: whether it is waited for until it becomes so, rather than looked at.
+    """
+    hass, turn = sentence.hass, sentence.turn
+    context = ClauseContext(
+        text=turn.text.replace(text, " ", 1),
+        user_id=turn.user.id if turn.user is not None else "",
+        home=hass.config.language.partition("-")[0],
+        unit=hass.config.units.temperature_unit,
+        is_event=is_event,
+    )
+
+    def read(
+        _: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: object = None
+    ) -> Watch | None:
+        return understand_clause(text, things, state_of, context, area_id=area_id)
+
+    watch = await sentence.means.brain.async_read(read, sentence)
+    return ReadClause(watch=watch, words=" ".join(text.split())) if watch is not None else None
+
+
+def understand_clause(
+    text: str, things: Things, state_of: StateOf, context: ClauseContext, *, area_id: str | None = None
+) -> Watch | None:
+    """Return what a clause says of the home; None where that is not certain.
+
+    Of several readings the one counts in which the most words say what becomes of something, if it is the only one.
+    """
+    if len(text) > MAX_TEXT or not text.strip():
+        return None
+    reading = ClauseReading(text, things, state_of, context, area_id=area_id)
+    if not reading.vocabulary.states or not 0 < len(reading.words) <= MAX_WORDS or reading.sureness < _SURE:
+        return None
+    found: dict[int, dict[Watch, None]] = {}
+    for readings in (presence, compared, _becoming, _detected):
+        for length, watch in readings(reading):
+            found.setdefault(length, {})[watch] = None
+    best = [*found[max(found)]] if found else []
+    return best[0] if len(best) == 1 else None
+
+
+def _becoming(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
+    """Yield what becomes of the things that are named; each with how many words say what."""
+    for key, spots in reading.phrases(reading.vocabulary.states):
+        if key in ("dark", "bright"):
+            yield from lit(reading, key, spots)
+        elif key.rpartition("_")[2] not in ("home", "away") and (found := _become(reading, key, spots)) is not None:
+            yield len(spots), found
+
+
+def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
+    pointed, areas = reading.pointed(spots)
+    vocabulary, used = reading.vocabulary, spots | pointed
+    sets = (vocabulary.negations, vocabulary.none, vocabulary.any, vocabulary.all)
+    negations, none, some, every = (reading.spots_of(words) - used for words in sets)
+    if (none and (negations or every)) or (every and negations):
+        return None
+    rest = reading.rest(used | negations | none | some | every)
+    subject = _Subject(reading, key, rest, areas)
+    numbers = subject.numbers()
+    is_quantified = bool(none or some or every)
+    if not numbers or (len(numbers) > 1 and not subject.may_be_several(is_quantified=is_quantified)):
+        return None
+    is_every = len(numbers) > 1 and not none and (bool(every) or (not some and key in _RESTING))
+    meant = {reading.entity_id(n): subject.meant[n] for n in sorted(numbers)}
+    return _watch_of(meant, every=is_every, negated=bool(negations or none))
+
+
+class _Subject:
+    """What a clause is about whose other words say what becomes of it."""
+
+    def __init__(self, reading: ClauseReading, key: str, rest: list[int], areas: frozenset[str] | None) -> None:
+        self._reading, self._key, self._rest, self._areas = reading, key, rest, areas
+        self.meant = _telling(reading, key)
+        """The things of the home that tell such a thing, with how."""
+
+    def numbers(self) -> set[int]:
+        """Return the things that are meant: one, or several that the words do not tell apart."""
+        reading, rest = self._reading, self._rest
+        if not rest:
+            found = self._implied()
+        elif reading.is_only_place(rest) and self._key not in ("rain", "dry"):
+            found = reading.whole(self.meant, rest)
+        else:
+            found = reading.named_by(rest, self.meant)
+        if self._areas is not None:
+            found = reading.within(found, self._areas)
+        if len(found) > 1:
+            found = reading.whole(found, rest) or found
+            best = min(self.meant[n].rank for n in found)
+            found = {n for n in found if self.meant[n].rank == best}
+        if len(found) > 1 and not reading.place_spans and not reading.says_several(rest):
+            here = reading.within(found, {reading.area_id})
+            found = here if len(here) == 1 else found
+        return found
+
+    def _implied(self) -> set[int]:
+        """Return what is meant where nothing is named: the bell that rings, or what the rest of the sentence is about."""
+        reading = self._reading
+        if self._key == "rings":
+            return reading.called_any(reading.names_of(_BELL)) & self.meant.keys()
+        if self._key in ("rain", "dry"):
+            named = reading.called_any(reading.names_of("rain")) & self.meant.keys()
+            return named or {n for n in self.meant if reading.entity_id(n).startswith("weather.")}
+        scores: dict[int, int] = {}
+        for numbers in reading.beyond.subjects():
+            for n in numbers & self.meant.keys():
+                scores[n] = scores.get(n, 0) + 1
+        most = max(scores.values(), default=0)
+        best = {n for n, score in scores.items() if score == most}
+        return best if len(best) == 1 else set()
+
+    def may_be_several(self, *, is_quantified: bool) -> bool:
+        """Return whether several things may be meant: "a window", "all doors", "the lights"."""
+        return is_quantified or self._reading.says_several(self._rest)
+
+
+def _telling(reading: ClauseReading, key: str) -> dict[int, Meant]:
+    said = {words[0] for name, words in reading.vocabulary.states if name == key and len(words) == 1}
+    states = ((number, reading.state(number)) for number in range(len(reading.things.things)))
+    found = ((n, states_meant(state, key, said)) for n, state in states if state is not None)
+    return {number: meant for number, meant in found if meant is not None}
+
+
+def _watch_of(meant: Mapping[str, Meant], *, every: bool, negated: bool) -> Watch | None:
+    """Return the watch on some entities; None where they do not tell it in one way."""
+    rows = [*meant.values()]
+    if len({(row.below, row.negated) for row in rows}) > 1:
+        return None
+    states = tuple(dict.fromkeys(state for row in rows for state in row.states))
+    negated = negated is not rows[0].negated
+    return Watch(entity_ids=tuple(meant), states=states, below=rows[0].below, every=every, negated=negated)
+
+
+def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
+    """Yield that there is what sensors are there for: motion in a place, smoke anywhere, somebody in a room."""
+    pointed, areas = reading.pointed(set())
+    for spots, classes, is_none in _detections(reading):
+        vocabulary, used = reading.vocabulary, pointed | spots
+        sets = (vocabulary.negations, vocabulary.none, vocabulary.any)
+        negations, none, some = (reading.spots_of(words) - used for words in sets)
+        if is_none:
+            negations = negations - reading.spots_of(vocabulary.doubled)
+        if bool(negations) + bool(none) + is_none > 1:
+            continue
+        rest = reading.rest(used | negations | none | some)
+        found = reading.named_by(rest, _sensing(reading, classes))
+        if areas is not None:
+            found = reading.within(found, areas)
+        elif not rest and classes.isdisjoint(DANGERS) and (len(found) > 1 or classes == _OCCUPIED):
+            found = reading.within(found, {reading.area_id}) if classes != _OCCUPIED else set()
+        if found:
+            ids = tuple(reading.entity_id(n) for n in sorted(found))
+            yield max(1, len(spots)), Watch(entity_ids=ids, states=("on",), negated=bool(none or negations) or is_none)
+
+
+def _sensing(reading: ClauseReading, classes: Collection[str]) -> set[int]:
+    """Return the sensors of some classes, but for the bell: it is pressed, and sees nobody."""
+    found = set[int]().union(*(reading.things.by_sort.get(("binary_sensor", one), set()) for one in classes))
+    return found - reading.called_any(reading.names_of(_BELL))
+
+
+def _detections(reading: ClauseReading) -> Iterator[tuple[set[int], frozenset[str], bool]]:
+    """Yield the places of the words for what is detected, the classes of its sensors, and whether they say that there is none."""
+    for at, kinds in reading.kinds.items():
+        if classes := _detected_classes(kinds):
+            yield {at}, classes, False
+    for key, spots in reading.phrases(reading.vocabulary.states):
+        if key == "moves":
+            yield spots, _MOVING, False
+    for key, spots in reading.phrases(reading.vocabulary.who):
+        if key in ("somebody", "nobody"):
+            yield spots, _OCCUPIED, key == "nobody"
+
+
+def _detected_classes(kinds: Kinds) -> frozenset[str]:
+    return frozenset(one for kind in sure_kinds(kinds) if (one := kind.partition(".")[2]) in DETECTED)

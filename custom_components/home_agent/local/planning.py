@@ -1,0 +1,122 @@
+"""What a sentence wants done at another time: read by the ordinary readers in a turn in which calls are noted instead of made."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from homeassistant.components.conversation import ChatLog
+from homeassistant.helpers import intent
+
+from ..languages.data import data_of
+from ..languages.enumerations import parts_of
+from ..policy.confirmation import Call, LeftForLater
+from ..policy.effects import KINDS
+from ..policy.wishing import asks_then, step_of
+from ..support.errors import ToolError
+from ..turn.plan import Effect
+from ..turn.turn import TurnRecord, current_turn
+from ..wishes.wish import Step
+from .moods import async_reach
+from .parts import understand
+from .reading import Said
+from .sentences import Done, Refused, Sentence, async_answer_of
+from .things import StateOf, Things
+from .understanding import Commanding
+
+MOST_PARTS = 4
+_BY_STATE = frozenset({intent.INTENT_TOGGLE, "HassSetVolumeRelative"})
+"""Intents that come to something else with each state of what they are for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What is to be done later."""
+
+    text: str
+    """The words that it was read from."""
+    calls: tuple[Call, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """Empty: nothing is to be done, or it is not known what."""
+    refused: Refused | None = None
+    """Why it may not be done, or cannot wait."""
+    candidates: tuple[str, ...] = ()
+    """Entity ids that may be meant alike."""
+    is_answer: bool = False
+    """Whether it is a question that the home can answer."""
+
+    @property
+    def asks(self) -> bool:
+        """Return whether it needs a yes when it is done."""
+        return asks_then(self.calls)
+
+
+async def async_plan(sentence: Sentence, text: str) -> Planned:
+    """Return what a text wants done, as a whole, else each of its parts. Nothing is done, asked or remembered."""
+    whole = await _async_plan(sentence, text)
+    parts = parts_of(text, sorted(data_of(sentence.language.code).follow_ups.joins, key=len, reverse=True))
+    if whole.steps or whole.candidates or whole.is_answer or not 1 < len(parts) <= MOST_PARTS:
+        return whole
+    found: list[Planned] = []
+    for part in parts:
+        found.append(await _async_plan(sentence, part))
+        if not found[-1].steps:
+            return whole
+    calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
+    return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
+
+
+async def _async_plan(sentence: Sentence, text: str) -> Planned:
+    said = _planning(sentence, text)
+    token = current_turn.set(said.turn)
+    try:
+        by_state = await async_reach(said) or await said.means.brain.async_read(_reach_by_state, said)
+        result, _ = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
+    finally:
+        current_turn.reset(token)
+    calls, known = tuple(said.turn.record.planned or ()), said.turn.record.understanding
+    if isinstance(result, Refused) and not isinstance(result.error, LeftForLater):
+        return Planned(text=text, refused=None if result.is_hidden else result)
+    by_state = by_state or (_targets(calls) if any(call.tool.intent in _BY_STATE for call in calls) else ())
+    if by_state:
+        return Planned(text=text, calls=calls, steps=(Step(command=text, targets=by_state),))
+    try:
+        steps = tuple(map(step_of, calls))
+    except ToolError as err:
+        assert isinstance(result, Refused)
+        return Planned(text=text, refused=replace(result, error=err))
+    several = known is not None and known.declined == "several" and not calls
+    is_answer = isinstance(result, Done) and not calls and not result.has_failed
+    candidates = known.candidates if known is not None and several else ()
+    return Planned(text=text, calls=calls, steps=steps, candidates=candidates, is_answer=is_answer)
+
+
+def _planning(sentence: Sentence, text: str) -> Sentence:
+    """Return a sentence in a turn in which calls are noted, with a chat log of its own."""
+    log, turn = sentence.chat_log, sentence.turn
+    record = TurnRecord(planned=[], taints=turn.record.taints, context_mode=turn.record.context_mode)
+    turn = replace(turn, text=text, record=record)
+    user_input = replace(sentence.user_input, text=text)
+    own = ChatLog(sentence.hass, log.conversation_id, content=[*log.content])
+    coverage = replace(sentence.coverage, turn=turn)
+    return replace(sentence, turn=turn, user_input=user_input, chat_log=own, coverage=coverage, earlier=())
+
+
+def effects_of(steps: Iterable[Step]) -> list[Effect]:
+    """Return the effects of steps, as they were when they were noted."""
+    return [KINDS[str(row["kind"])].effect.from_dict(row) for step in steps for row in step.effects]
+
+
+def _targets(calls: Iterable[Call]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for call in calls for item in call.plan.targets))
+
+
+def _reach_by_state(
+    text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
+) -> tuple[str, ...]:
+    """Return what a command may reach that comes to something else with each state: "turn everything off here", "10 % darker"."""
+    command = Commanding(text, things, state_of, area_id=area_id, before=before.targets if before else ())
+    found = command.everything_off(also_off=True) if command.everything else None
+    if found is None:
+        found = understand(text, things, state_of, area_id=area_id, before=before)
+        if not any(order.change for order in found.orders):
+            return ()
+    return tuple(dict.fromkeys(item for order in found.orders for item in order.targets))

@@ -1,0 +1,67 @@
+"""What takes back what is done for a while: the opposite of switching, opening and locking; of a value, what it was before."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from homeassistant.core import HomeAssistant, State
+
+from ..home.actions import expectation
+from ..home.states import restoring_calls, snapshot
+from ..home.tolerance import STATE
+from ..policy.confirmation import Call
+from ..turn.plan import ServiceCall
+from ..wishes.wish import Step
+
+_PAIRS = (
+    ("turn_on", "turn_off"), ("open_cover", "close_cover"), ("open_cover_tilt", "close_cover_tilt"), ("open_valve", "close_valve"),
+    ("lock", "unlock"), ("media_play", "media_pause"), ("start", "return_to_base"),
+)  # fmt: skip
+_OPPOSITES: Mapping[str, str] = {
+    **dict(_PAIRS),
+    **{other: one for one, other in _PAIRS if one != "start"},
+    "start_mowing": "dock", "alarm_arm_home": "alarm_disarm", "alarm_arm_away": "alarm_disarm", "alarm_arm_night": "alarm_disarm",
+}  # fmt: skip
+_VALUES = ("temperature", "humidity")
+"""Slots of intents whose handlers do not say what they call, which the called services take as they are."""
+
+
+def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
+    """Return what takes back calls that are about to be made, the last one first; nothing where one of them has no way back."""
+    steps: list[Step] = []
+    for call in calls:
+        effects = [effect for effect in call.plan.effects if isinstance(effect, ServiceCall)]
+        if len(effects) < len(call.plan.effects):
+            return ()
+        values = {slot: call.arguments[slot] for slot in _VALUES if slot in call.arguments}
+        effects = effects or [replace(one, data=values) for one in call.plan.handled if values]
+        back = [each for effect in effects for item in effect.entity_ids for each in _back(hass, effect, item)]
+        if not effects or {item for one in back for item in one.entity_ids} != {*call.plan.targets}:
+            return ()
+        steps.insert(0, Step(effects=tuple(one.as_dict() for one in _together(back)), targets=call.plan.targets))
+    return tuple(steps)
+
+
+def _back(hass: HomeAssistant, effect: ServiceCall, entity_id: str) -> Sequence[ServiceCall]:
+    """Return what takes back a call on one entity; nothing where that is not known."""
+    opposite = _OPPOSITES.get(effect.service)
+    plain = [ServiceCall(domain=effect.domain, service=opposite, entity_ids=(entity_id,))] if opposite else []
+    before = hass.states.get(entity_id)
+    if before is None or not effect.data:
+        return plain
+    expected = expectation(before, effect)
+    if expected is None:
+        return plain
+    goal = next(iter(expected.goal.one_of), before.state) if expected.goal is not None else before.state
+    left = {name: value for name, value in before.attributes.items() if name not in expected.attributes}
+    aspects = frozenset({*expected.attributes, STATE})
+    return restoring_calls(snapshot(before), State(entity_id, goal, left), aspects) or plain
+
+
+def _together(calls: Sequence[ServiceCall]) -> Sequence[ServiceCall]:
+    """Return calls with the entities together for which the same is to be done."""
+    found: dict[tuple[str, str, str], ServiceCall] = {}
+    for call in calls:
+        key = call.domain, call.service, repr(sorted(call.data.items()))
+        known = found.get(key)
+        found[key] = replace(call, entity_ids=(*known.entity_ids, *call.entity_ids)) if known is not None else call
+    return [*found.values()]

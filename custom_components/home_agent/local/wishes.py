@@ -1,0 +1,372 @@
+"""Wishes by talking: a sentence that says when becomes a kept wish, or is answered with the part of it that is not understood.
+
+Nothing of such a sentence is done at once. It is split into when and what (`languages/timing.py`); what is to be done is read by the
+ordinary readers in a turn that only notes calls (`planning.py`), and clauses are looked up in the home (`clauses.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from homeassistant.helpers.intent import IntentResponseErrorCode
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..home.exposure import check_permission
+from ..languages.later import later_in
+from ..languages.phrases import is_question
+from ..languages.reminders import Reminder, ReminderKind, reminder_in, restated
+from ..languages.timing import Clause, SaidMoment, Timed, timed_in
+from ..policy.confirmation import Call, NeedsConfirmation
+from ..policy.intents import Recognised
+from ..policy.questions import async_done
+from ..policy.wishing import MakeWish, check_wish, registered
+from ..policy.write import async_plan_of
+from ..support.errors import ToolError
+from ..support.localize import async_text
+from ..turn.plan import ActionClass
+from ..turn.turn import Answer, Understanding
+from ..wishes.spoken import async_when
+from ..wishes.when import SunEvent, Watch, When
+from ..wishes.wish import Wish, WishKind
+from .clauses import async_read_clause
+from .intent_policy import has_timers
+from .later import is_value_of, named_in
+from .planning import Planned, async_plan, effects_of
+from .returning import steps_back
+from .sentences import (
+    Done,
+    Note,
+    NotMine,
+    PutOff,
+    Refused,
+    Result,
+    Sentence,
+    Stage,
+    async_answer_of,
+    error_response,
+    message_number,
+    speech_of,
+    spoken,
+)
+
+MAKES = "make_wish"
+"""What the understanding of a sentence calls it that a wish came of it."""
+_KINDS = {
+    ReminderKind.REMINDER: WishKind.REMINDER,
+    ReminderKind.WAKE: WishKind.WAKE,
+    ReminderKind.TELL: WishKind.TELL,
+    ReminderKind.TIMER: WishKind.TIMER,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _What:
+    """What a wish is for."""
+
+    kind: WishKind
+    words: str
+    text: str = ""
+    planned: Planned | None = None
+
+
+class _NotUnderstood(Exception):
+    """A reading of a sentence that makes no wish; the words that are not understood."""
+
+
+async def answer_wish(sentence: Sentence) -> Result:
+    """Make a wish of a sentence that is not for now; where that cannot be, no reader that would act now gets it."""
+    turn, code = sentence.turn, sentence.language.code
+    named = named_in(sentence)
+    found = later_in(turn.text, code, named)
+    if not found or await is_value_of(sentence):
+        return NotMine()
+    put_off = PutOff()
+    if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
+        return NotMine(put_off=put_off)
+    for timed in timed_in(turn.text, code, dt_util.now(), named):
+        if timed.forever or timed.unread:
+            put_off = PutOff(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+            break
+        try:
+            result = await _async_from(sentence, timed)
+        except _NotUnderstood as err:
+            put_off = PutOff(words=put_off.words or str(err))
+            continue
+        return result
+    return NotMine(put_off=put_off)
+
+
+async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
+    """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
+    try:
+        what, when = await _async_what(sentence, timed), await _async_when_of(sentence, timed)
+    except _NotUnderstood as err:
+        raise ToolError("local_not_for_later", when=str(err) or timed.words) from err
+    if what.planned is not None and what.planned.refused is not None:
+        raise what.planned.refused.error
+    return _wish(sentence, what, when)
+
+
+async def _async_from(sentence: Sentence, timed: Timed) -> Result:
+    """Return what comes of one reading. Raises `_NotUnderstood`."""
+    if not sentence.turn.profile.wishes:
+        return await async_told(sentence, "local_not_for_later", when=timed.words)
+    what = await _async_what(sentence, timed)
+    if isinstance(what.planned, Planned) and (refused := what.planned.refused) is not None:
+        return refused
+    end = next((clause for clause in timed.clauses if clause.until), None)
+    if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
+        return await _async_for_a_while(sentence, timed, what)
+    when = await _async_when_of(sentence, timed)
+    wish = _wish(sentence, what, when)
+    if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
+        return await async_told(sentence, "planned_sensitive", when=timed.words)
+    return await async_made(sentence, [wish], await async_promise(sentence, wish))
+
+
+# What
+
+
+async def _async_what(sentence: Sentence, timed: Timed) -> _What:
+    """Return what is to be done or told. Raises `_NotUnderstood`."""
+    code = sentence.language.code
+    reminder = reminder_in(timed.rest, code)
+    if reminder is not None:
+        return await _async_told_what(sentence, timed, reminder)
+    if not timed.rest.strip():
+        raise _NotUnderstood(timed.words)
+    planned = await async_plan(sentence, timed.rest)
+    if not planned.steps and planned.refused is None and (timed.back is not None or _end(timed) is not None):
+        for text in restated(timed.rest, code):
+            planned = await async_plan(sentence, text)
+            if planned.steps or planned.refused is not None:
+                break
+    if not planned.steps and planned.refused is None:
+        raise _NotUnderstood(timed.rest if timed.moment is not None else timed.words)
+    return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+
+
+async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
+    """Return what is to be told, woken or timed."""
+    turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
+    if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
+        raise _NotUnderstood(timed.words)
+    if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
+        is_known = sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, text)).is_answer
+        if not is_known:
+            raise _NotUnderstood(text)
+        return _What(kind=WishKind.QUESTION, words=timed.rest, text=text)
+    if kind is WishKind.TELL and not text:
+        text = ", ".join(clause.text for clause in timed.clauses)
+        if not text:
+            raise _NotUnderstood(timed.rest)
+    if kind is WishKind.TELL and text and timed.moment is not None and not timed.clauses:
+        kind = WishKind.REMINDER
+    if kind is WishKind.REMINDER and not text:
+        text = ", ".join(clause.text for clause in timed.clauses)
+        if not text:
+            raise _NotUnderstood(timed.rest)
+    return _What(kind=kind, words=timed.rest, text=text)
+
+
+# When
+
+
+def _end(timed: Timed) -> Clause | None:
+    return next((clause for clause in timed.clauses if clause.until), None)
+
+
+async def _async_when_of(sentence: Sentence, timed: Timed) -> When:
+    """Return when a reading is due, with its conditions. Raises `_NotUnderstood` with the clause that is not understood."""
+    moment = timed.moment or (timed.back if timed.back is not None and timed.back.seconds else None)
+    clauses = [clause for clause in timed.clauses if not clause.until]
+    event: Watch | None = None
+    delay = 0
+    conditions: list[Watch] = []
+    words: list[str] = []
+    for clause in clauses:
+        is_event = timed.moment is None and event is None and not clause.negated and not _follows_event(clause, clauses)
+        if clause.delay and not is_event:
+            raise _NotUnderstood(clause.words)
+        watch = await _async_watch(sentence, clause, is_event=is_event)
+        words.append(clause.words)
+        if is_event:
+            event, delay = watch, clause.delay
+        else:
+            conditions.append(watch)
+    if event is not None:
+        return When(event=event, delay=delay, conditions=tuple(conditions), words=timed.words)
+    if moment is None:
+        raise _NotUnderstood(timed.words)
+    when = _at(sentence, moment)
+    return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
+
+
+def _follows_event(clause: Clause, clauses: Sequence[Clause]) -> bool:
+    """Return whether a condition stands beside something that happens: "when Anna arrives, if it is dark"."""
+    return clause.is_if and any(not other.is_if for other in clauses)
+
+
+async def _async_watch(sentence: Sentence, clause: Clause, *, is_event: bool) -> Watch:
+    read = await async_read_clause(sentence, clause.text, is_event=is_event)
+    if read is None:
+        raise _NotUnderstood(clause.words)
+    return replace(read.watch, negated=read.watch.negated is not clause.negated)
+
+
+def _at(sentence: Sentence, moment: SaidMoment) -> When:
+    """Return when a moment is."""
+    if not moment.sun:
+        return When(at=dt_util.as_utc(moment.at), wall=moment.wall, words=moment.words)
+    when = When(sun=SunEvent(moment.sun), offset=moment.offset, words=moment.words)
+    after = max(dt_util.as_utc(moment.at), dt_util.utcnow())
+    return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
+
+
+# Making
+
+
+def _wish(sentence: Sentence, what: _What, when: When, *, ends: bool = False) -> Wish:
+    planned = what.planned
+    wish = new_wish(sentence, what.kind, what.words, what.text, when)
+    if planned is None:
+        return wish
+    wish = replace(wish, steps=planned.steps, asks=planned.asks, ends=ends)
+    return replace(wish, registered=registered(sentence.hass, wish))
+
+
+def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: When) -> Wish:
+    """Return a wish of who speaks, without steps."""
+    turn = sentence.turn
+    wish = Wish(
+        id=ulid_now(),
+        kind=kind,
+        words=words,
+        text=text,
+        when=when,
+        made=dt_util.utcnow(),
+        user_id=turn.user.id if turn.user is not None else None,
+        device_id=turn.device_id,
+        satellite_id=turn.satellite_id,
+        area_id=turn.area_id,
+        agent_id=turn.profile.subentry_id,
+        language=turn.language,
+        conversation_id=turn.conversation_id,
+        message=message_number(sentence.chat_log),
+        within=turn.within,
+    )
+    return replace(wish, registered=registered(sentence.hass, wish))
+
+
+async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> Result:
+    """Make wishes, and say so; or why not."""
+    hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
+    recognised = Recognised(name=MAKES, slots={})
+    targets = tuple(item for wish in wishes for item in wish.entity_ids)
+    note = Note(understanding=Understanding(intents=(MAKES,), targets=targets, score=1.0))
+    for wish in wishes:
+        try:
+            check_wish(hass, turn, wish)
+        except ToolError as err:
+            return Refused(error=err, recognised=recognised, note=note)
+        result = await policy.async_call_by_code(turn, MakeWish(wish), {}, sentence.chat_log, known=False)
+        if result is None:
+            return Refused(error=NeedsConfirmation(), recognised=recognised, note=note)
+        if result.error:
+            return await async_told(sentence, "confirm_failed")
+    return Done(said=spoken(turn, said), note=note)
+
+
+async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> Result:
+    """Do something now, or at its time, and wish for its end. Raises `_NotUnderstood`."""
+    hass, turn, planned = sentence.hass, sentence.turn, what.planned
+    assert planned is not None
+    back = steps_back(hass, planned.calls) if not any(step.command for step in planned.steps) else ()
+    if not back:
+        raise _NotUnderstood(timed.words)
+    end = await _async_end_of(sentence, timed)
+    plan = await async_plan_of(hass, effects_of(back))
+    ended = replace(what, planned=Planned(text=planned.text, steps=back))
+    wish = replace(_wish(sentence, ended, end, ends=True), asks=plan.action is ActionClass.SENSITIVE)
+    try:
+        check_permission(hass, turn.user, plan)
+        decision = sentence.means.policy.decide(turn, None, plan)
+        check_wish(hass, turn, wish)
+    except ToolError as err:
+        return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
+    wish = replace(wish, asks=wish.asks or bool(decision.why))
+    if wish.asks and turn.profile.wishes_sensitive == "refuse":
+        return await async_told(sentence, "planned_sensitive", when=timed.words)
+    promise = await _async_end_promise(sentence, wish)
+    if timed.moment is not None or any(not clause.until for clause in timed.clauses):
+        begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
+        if timed.back is not None and timed.back.seconds and begun.when.at is not None:
+            at = begun.when.at + timedelta(seconds=timed.back.seconds)
+            wish = replace(wish, when=replace(end, at=at, wall=""))
+            promise = await _async_end_promise(sentence, wish)
+        elif begun.when.at is None and timed.back is not None and timed.back.seconds:
+            raise _NotUnderstood(timed.back.words)
+        return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
+    done, _ = await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)
+    if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
+        tool = MakeWish(wish)
+        sentence.means.policy.confirmations.add(
+            turn, Call(tool=tool, arguments={}, plan=await tool.plan(hass, {}, turn))
+        )
+        return done
+    if not isinstance(done, Done) or done.has_failed:
+        return done if isinstance(done, Done | Refused) else NotMine(put_off=PutOff(words=timed.words))
+    made = await async_made(sentence, [wish], promise)
+    if not isinstance(made, Done):
+        return made
+    first = done.said.text if isinstance(done.said, Answer) else speech_of(done.said)
+    response = done.said.response if isinstance(done.said, Answer) and done.said.response else done.said
+    said = f"{first.rstrip(' .')}. {promise}" if first else promise
+    if isinstance(response, Answer):
+        return Done(said=replace(response, text=said), note=done.note)
+    response.async_set_speech(said)
+    return Done(said=response, note=done.note)
+
+
+async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
+    """Return when what is done for a while ends."""
+    if timed.back is not None:
+        return _at(sentence, timed.back)
+    clause = _end(timed)
+    assert clause is not None
+    watch = await _async_watch(sentence, clause, is_event=True)
+    return When(event=watch, delay=clause.delay, words=clause.words)
+
+
+# Words
+
+
+async def async_promise(sentence: Sentence, wish: Wish) -> str:
+    """Return what and when it will be, as it was understood."""
+    hass, language = sentence.hass, sentence.turn.language
+    when = await async_when(hass, language, wish.when)
+    key, what = f"wish_made_{wish.kind.value}", wish.text
+    if wish.kind is WishKind.ACTION:
+        effects = effects_of(wish.steps)
+        what = await async_done(hass, language, effects) if effects else wish.words
+    if wish.kind is WishKind.TIMER and wish.text:
+        key = "wish_made_timer_named"
+    said = await async_text(hass, language, key, when=when, what=what)
+    if wish.asks:
+        said = f"{said} {await async_text(hass, language, 'planned_asks')}"
+    return said
+
+
+async def _async_end_promise(sentence: Sentence, wish: Wish) -> str:
+    hass, language = sentence.hass, sentence.turn.language
+    when, effects = await async_when(hass, language, wish.when), effects_of(wish.steps)
+    what = await async_done(hass, language, effects)
+    said = await async_text(hass, language, "wish_made_end", when=when, what=what)
+    return f"{said} {await async_text(hass, language, 'planned_asks')}" if wish.asks else said
+
+
+async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:
+    """Return why nothing was done."""
+    text = await async_text(sentence.hass, sentence.turn.language, key, **placeholders)
+    return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))

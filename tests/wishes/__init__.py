@@ -1,0 +1,1 @@
+"""Wishes that wait: when they are due, how they are kept, and what becomes of them."""
