@@ -9,7 +9,6 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.components.persistent_notification import _async_get_or_create_notifications
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
-from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
@@ -34,6 +33,7 @@ from tests.wish_rows import effect, wish_of
 
 from .conftest import SetUp
 from .front import Front
+from .test_changed_contents import reload
 from .world import (
     ALARM,
     DOOR,
@@ -80,7 +80,7 @@ def do(hass: HomeAssistant, witness: Witness, agent_id: str) -> Do:
             wishes.drop([begun])
         elif wishes.get(wish.id) is not None:
             wishes.put(replace(wish, status=WishStatus.ASKED))
-        await hass.async_block_till_done(wait_background_tasks=True)
+        await hass.async_block_till_done()
         return stays
 
     return do
@@ -90,9 +90,10 @@ def do(hass: HomeAssistant, witness: Witness, agent_id: str) -> Do:
 def make(hass: HomeAssistant, witness: Witness, agent_id: str) -> Make:
     """Return a function that makes a wish for the light in a turn; it returns the wish if it waits now."""
 
-    async def make(context: Context | None, wish: Wish | None = None, **fields: Any) -> Wish | None:
+    async def make(context: Context | None, wish: Wish | None = None, by_wish: str = "", **fields: Any) -> Wish | None:
+        fields = {**fields, **({"wish": by_wish} if by_wish else {})}
         turn = await turn_of(hass, witness, agent_id, context, **fields)
-        later = wish or later_of(context)
+        later = wish or later_of(context, agent_id=agent_id)
         with running(turn):
             await policy_of(witness).async_call(
                 turn, MakeWish(later), llm.ToolInput(tool_name="make_wish", tool_args={}, external=True)
@@ -289,13 +290,7 @@ async def test_a_script_that_unlocks_since(
 ) -> None:
     await start(profile={"never_ask": spared})
     changed = {"harmless": {"sequence": [{"action": "lock.unlock", "target": {"entity_id": DOOR}}]}}
-    component = hass.data["script"]
-    for entity in [*component.entities]:
-        await entity.async_remove()
-    await component._async_process_entity if False else None
-    hass.config.components.discard("script")
-    assert await async_setup_component(hass, "script", {"script": changed})
-    await hass.async_block_till_done()
+    await reload(hass, script=changed)
     async_expose_entity(hass, ASSISTANT, "script.harmless", True)
     assert await do(alice, effect("script.turn_on", "script.harmless")) is None
     assert "no way to ask" in told(hass)
@@ -354,7 +349,7 @@ async def test_no_wish_by(
         case "an automation":
             made = await make(None)
         case "a wish":
-            made = await make(alice, wish="01")
+            made = await make(alice, by_wish="01")
         case "its context":
             made = await make(ran)
         case "a child":
@@ -410,18 +405,14 @@ async def test_no_wish_for_someone_else(
     await start()
     admin = MockUser(name="Owner", is_owner=True).add_to_hass(hass)
     mallory = person(hass, "Mallory", {"entities": {"domains": {"light": True}}})
-    made = await make(mallory, later_of(Context(user_id=admin.id)))
-    assert made is not None
-    assert made.user_id == mallory.user_id
+    assert await make(mallory, later_of(Context(user_id=admin.id))) is None
 
 
 async def test_no_wish_for_another_agent(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, make: Make, agent_id: str
 ) -> None:
     await start()
-    made = await make(alice, later_of(alice, agent_id="profile-2"))
-    assert made is not None
-    assert made.agent_id == agent_id
+    assert await make(alice, later_of(alice, agent_id="profile-2")) is None
 
 
 async def test_a_wish_knows_no_more_of_the_home(
@@ -429,9 +420,8 @@ async def test_a_wish_knows_no_more_of_the_home(
 ) -> None:
     await start()
     part = (Narrowing(frozenset(), frozenset(), ("switch",)),)
-    made = await make(alice, later_of(alice, when=When(at=dt_util.utcnow() + timedelta(minutes=1))), within=part)
-    assert made is not None
-    assert made.within == part
+    assert await make(alice, within=part) is None
+    assert await make(alice, later_of(alice, within=part), within=part) is not None
 
 
 @pytest.mark.parametrize("entity_id", [HIDDEN_LIGHT, HIDDEN_DOOR, "sensor.vault", "lock.nothing"])
@@ -532,7 +522,7 @@ async def test_no_code_in_the_journal(
 
 
 async def ask(hass: HomeAssistant, do: Do, start: SetUp, **fields: Any) -> Any:
-    entry = await start(**fields)
+    entry = await start(**{"model": False, **fields})
     add_satellites(hass)
     assert await do(None, OPEN_DOOR, asks=True, satellite_id=SATELLITE) is not None
     return entry.runtime_data.policy.confirmations
@@ -562,16 +552,14 @@ async def test_a_yes_of_someone_else(
     assert len(confirmations.open()) == 1
 
 
-@pytest.mark.parametrize(
-    "words", ["okay what time is it", "maybe", "unlock the front door", "no", "yes no", "{{ 'yes' }}", "not yes"]
-)
+@pytest.mark.parametrize("words", ["okay what time is it", "maybe", "unlock the front door", "no", "yes no", "not yes"])
 async def test_other_words_are_no_yes(hass: HomeAssistant, witness: Witness, start: SetUp, do: Do, words: str) -> None:
-    await ask(hass, do, start, model=False)
+    await ask(hass, do, start)
     await say(hass, words, satellite_id=SATELLITE)
 
 
 async def test_a_yes_that_comes_before(hass: HomeAssistant, witness: Witness, start: SetUp, do: Do) -> None:
-    await start()
+    await start(model=False)
     add_satellites(hass)
     await say(hass, "yes", satellite_id=SATELLITE)
     assert await do(None, OPEN_DOOR, asks=True, satellite_id=SATELLITE) is not None
@@ -603,7 +591,7 @@ async def test_a_yes_to_two_questions(
 async def test_a_yes_to_a_question_that_a_model_put_since(
     hass: HomeAssistant, witness: Witness, start: SetUp, do: Do
 ) -> None:
-    confirmations = await ask(hass, do, start)
+    confirmations = await ask(hass, do, start, model=True)
     witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": GARAGE}), text("Really?"))
     first = await say(hass, "open the garage", satellite_id=SATELLITE)
     assert len(confirmations.open()) == 2
@@ -770,6 +758,7 @@ async def test_text_is_text(
 ) -> None:
     await start()
     await do(alice, kind=kind, text=said)
+    wishes_of(hass).clear()  # no wake-up goes on
     assert "![" not in told(hass)
     assert "<img" not in told(hass)
 

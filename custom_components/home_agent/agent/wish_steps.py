@@ -17,7 +17,7 @@ from ..policy.effects import effect_from_dict
 from ..policy.effects.wish_change import WishChange
 from ..policy.intents import Recognised
 from ..policy.tool import HomeAgentTool
-from ..policy.write import EffectTool, already_so, async_plan_of
+from ..policy.write import EffectTool, already_so, async_plan_of, with_variables
 from ..settings.profile import Narrowing
 from ..support.errors import ToolError, ToolRefusal
 from ..tools.delegation import own_conversation
@@ -47,7 +47,7 @@ class DueEffects(EffectTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what the effects come to now."""
-        return await async_plan_of(hass, self._effects)
+        return with_variables(hass, await async_plan_of(hass, self._effects))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,6 +162,7 @@ class WishSteps:
 
     async def _async_command(self, step: Step, steps: StepsDone) -> None:
         """Let the home read the words of a step again, for the entities of the step alone; no model hears them."""
+        made = len(self.turn.record.calls)
         only = Narrowing(frozenset(), frozenset(), step.targets)
         with own_conversation(self.hass, self.turn, _unheard) as chat_log:
             turn = replace(self.turn, text=step.command, within=(*self.turn.within, only))
@@ -179,7 +180,8 @@ class WishSteps:
         assert answer is not None  # without a model there always is one
         if answer.needs_confirmation:
             return
-        if not answer.done or (answer.response is not None and answer.response.error_code is not None):
+        is_error = answer.response is not None and answer.response.error_code is not None
+        if not answer.done or is_error or len(self.turn.record.calls) == made:
             steps.failed = answer.text
         else:
             steps.done += 1
