@@ -1,5 +1,6 @@
 """Wishes that wait: what may not happen now may not happen later either, and by no one else."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +12,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.util import dt as dt_util
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.agent.due import async_run_wish
 from custom_components.home_agent.policy.channels import CONFIRM
@@ -381,6 +382,69 @@ async def test_no_wish_by_what_a_wish_started(
     assert found == [None]
 
 
+PLANNERS: dict[str, dict[str, Any]] = {
+    "a script": {"plans": {"sequence": [{"action": "home_agent.process", "data": {"text": "{{ said }}"}}]}},
+    "a script of a script": {
+        "plans": {"sequence": [{"action": "script.inner"}]},
+        "inner": {"sequence": [{"action": "home_agent.process", "data": {"text": "{{ said }}"}}]},
+    },
+    "a script that waits": {
+        "plans": {
+            "sequence": [
+                {"delay": {"milliseconds": 50}}, {"action": "home_agent.process", "data": {"text": "{{ said }}"}},
+            ]
+        }
+    },
+    "a script by itself": {
+        "plans": {"sequence": [{"action": "script.turn_on", "target": {"entity_id": "script.inner"}}]},
+        "inner": {"sequence": [{"action": "conversation.process", "data": {"text": "{{ said }}", "agent_id": "conversation.home_agent"}}]},
+    },
+    "an event": {"plans": {"sequence": [{"event": "plan_it"}]}},
+}  # fmt: skip
+ON_EVENT = [
+    {
+        "id": "first", "alias": "First", "triggers": [{"trigger": "event", "event_type": "plan_it"}],
+        "actions": [{"event": "plan_it_again"}],
+    },
+    {
+        "id": "second", "alias": "Second", "triggers": [{"trigger": "event", "event_type": "plan_it_again"}],
+        "actions": [{"action": "home_agent.process", "data": {"text": "turn on the ceiling lights in five minutes"}}],
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scripts", PLANNERS.values(), ids=PLANNERS.keys())
+async def test_a_loop(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, do: Do, scripts: dict[str, Any]
+) -> None:
+    """A wish starts what says a wish again: by scripts, and by automations three deep."""
+    await start(model=False, profile={"never_ask": ["script", "home_agent"]}, options={"never_confirm": ["script"]})
+    said = {"variables": {"said": "turn on the ceiling lights in five minutes"}}
+    await reload(hass, script={name: {**script, **said} for name, script in scripts.items()}, automation=ON_EVENT)
+    async_expose_entity(hass, ASSISTANT, "script.plans", True)
+    heard = async_capture_events(hass, "home_agent.conversation.finished")
+    stays = await do(alice, effect("script.turn_on", "script.plans"))
+    add_phone(hass, alice)
+    if stays is None and not heard:  # it needs a yes, as it talks: with one it goes on
+        assert await do(alice, effect("script.turn_on", "script.plans")) is not None
+        [question] = policy_of(witness).confirmations.open()
+        await press(hass, CONFIRM, question.id, alice)
+    for _ in range(20):
+        await asyncio.sleep(0.02)
+        await hass.async_block_till_done()
+    assert heard
+    assert wishes_of(hass).all() == []
+
+
+async def test_what_a_person_says_is_a_wish(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    """The control of those: the same words of a person make one."""
+    await start(model=False)
+    await say(hass, "turn on the ceiling lights in five minutes", context=alice)
+    assert len(wishes_of(hass).all()) == 1
+
+
 async def test_no_wish_by_a_turn_below_a_wish(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, make: Make, agent_id: str
 ) -> None:
@@ -535,14 +599,15 @@ async def test_a_yes_of_someone_else(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, do: Do, agent_id: str, who: str
 ) -> None:
     confirmations = await ask(hass, do, start)
-    where: dict[str, Any] = {
+    places: dict[str, dict[str, Any]] = {
         "another satellite": {"satellite_id": OTHER_SATELLITE},
         "no one": {},
         "a user": {"context": alice},
         "a user at the satellite": {"context": alice, "satellite_id": SATELLITE},
         "a device": {"device_id": "hall"},
         "not direct": {"satellite_id": SATELLITE},
-    }[who]
+    }
+    where = places[who]
     if who == "not direct":
         above = await turn_of(hass, witness, agent_id, alice)
         with running(above):

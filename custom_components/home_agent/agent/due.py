@@ -265,11 +265,7 @@ class DueWish:
         return False
 
     async def _async_did(self, steps: StepsDone) -> str:
-        if (
-            steps.effects
-            and len(steps.said) == 0
-            and steps.done == sum(map(bool, (s.effects for s in self.wish.steps)))
-        ):
+        if steps.effects and not steps.is_more:
             return await self.async_say("wish_did", did=await self._async_deeds(steps.effects))
         said = " ".join(filter(None, steps.said))
         return f"{await self.async_say('wish_done', wish=self._words)} {said}".strip()

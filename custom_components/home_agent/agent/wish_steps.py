@@ -58,6 +58,7 @@ class StepsDone:
     done: int = 0
     said: list[str] = field(default_factory=list)
     """What commands and tools answer that were done."""
+    is_more: bool = False  # more was done than the effects tell
     error: HomeAssistantError | None = None  # why the next step was not done; the others after it were not tried
     failed: str = ""
     """The same in the words of the answer to a command."""
@@ -143,6 +144,7 @@ class WishSteps:
             steps.done += 1
             steps.effects += call.plan.effects
             steps.said += filter(None, (tool.answer(result.data["result"]),))
+            steps.is_more = steps.is_more or not call.plan.effects
         elif call.why and turn.record.request_id is not None:
             return  # it waits for the yes, as do the others of the same question
         else:
@@ -186,6 +188,7 @@ class WishSteps:
         else:
             steps.done += 1
             steps.said.append(answer.text)
+            steps.is_more = True
 
 
 def _unheard(_log: ChatLog, _delta: Mapping[str, Any]) -> None:
