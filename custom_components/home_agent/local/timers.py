@@ -15,7 +15,7 @@ from ..languages.data import data_of
 from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
 from ..languages.reminders import ReminderKind, reminder_in
 from ..languages.timing import SaidMoment, moment_in
-from ..policy.intents import TIMERS
+from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of
 from ..wishes.when import When
@@ -23,7 +23,7 @@ from ..wishes.wish import Wish, WishKind
 from .intent_policy import has_timers
 from .planned import async_ask_which, async_cancel, async_change, is_said_in, just_made, known_wishes, moved
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
-from .wishes import async_made, async_promise, new_wish
+from .wishes import async_by_intent, async_made, async_promise, new_wish
 
 _UNITS = {"hours": 3600, "minutes": 60, "seconds": 1}
 _RINGING = frozenset({WishKind.TIMER, WishKind.WAKE})
@@ -63,8 +63,10 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
     """Do what one of Home Assistant's sentences says of timers."""
     known = [each.recognised for each in sentence.earlier if isinstance(each, NotMine) and each.recognised is not None]
     found = next((each for each in known if each.name in TIMERS), None)
-    if found is None or has_timers(sentence.hass, sentence.turn):
+    if found is None or (has_timers(sentence.hass, sentence.turn) and COMMAND not in found.slots):
         return NotMine()
+    if command := str(found.slots.get(COMMAND) or ""):
+        return await async_by_intent(sentence, command, int(_span(found.slots).total_seconds()))
     if found.name == intent.INTENT_START_TIMER:
         return await _async_set(sentence, _span(found.slots), str(found.slots.get("name") or ""), None)
     timers = [wish for wish in known_wishes(sentence) if wish.kind is WishKind.TIMER]

@@ -15,7 +15,7 @@ from homeassistant.util.ulid import ulid_now
 from ..home.exposure import check_permission
 from ..languages.later import later_in
 from ..languages.phrases import is_question
-from ..languages.reminders import Reminder, ReminderKind, reminder_in, restated
+from ..languages.reminders import Reminder, ReminderKind, direct, reminder_in, restated, without_then
 from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
@@ -33,6 +33,7 @@ from .clauses import async_read_clause
 from .intent_policy import has_timers
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
+from .reading import Said
 from .returning import steps_back
 from .sentences import (
     Done,
@@ -97,6 +98,15 @@ async def answer_wish(sentence: Sentence) -> Result:
     return NotMine(put_off=put_off)
 
 
+async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
+    """Make a wish of a command that one of Home Assistant's sentences leaves for a timer."""
+    moment = SaidMoment(at=dt_util.now() + timedelta(seconds=seconds), seconds=seconds, words=sentence.turn.text)
+    try:
+        return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
+    except _NotUnderstood:
+        return NotMine(put_off=PutOff(words=sentence.turn.text))
+
+
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
     """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
     try:
@@ -132,11 +142,15 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
     """Return what is to be done or told. Raises `_NotUnderstood`."""
     code = sentence.language.code
     reminder = reminder_in(timed.rest, code)
+    if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
+        planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
+        if planned.steps or planned.refused is not None:
+            return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
     if reminder is not None:
         return await _async_told_what(sentence, timed, reminder)
     if not timed.rest.strip():
         raise _NotUnderstood(timed.words)
-    planned = await async_plan(sentence, timed.rest)
+    planned = await _async_plan_of(sentence, timed)
     if not planned.steps and planned.refused is None and (timed.back is not None or _end(timed) is not None):
         for text in restated(timed.rest, code):
             planned = await async_plan(sentence, text)
@@ -147,16 +161,32 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
     return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
 
 
+async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
+    """Return what is to be done; "it" is what a clause of the sentence is about."""
+    planned = await async_plan(sentence, timed.rest)
+    if planned.steps or planned.refused is not None:
+        return planned
+    if (text := without_then(timed.rest, sentence.language.code)) != timed.rest:
+        planned = await async_plan(sentence, text)
+    if planned.steps or planned.refused is not None or not timed.clauses:
+        return planned
+    read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
+    if read is None:
+        return planned
+    about = Said(text="", targets=read.watch.entity_ids)
+    return await async_plan(replace(sentence, before=about), text)
+
+
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
     """Return what is to be told, woken or timed."""
-    turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
+    turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise _NotUnderstood(timed.words)
     if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
-        is_known = sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, text)).is_answer
-        if not is_known:
-            raise _NotUnderstood(text)
-        return _What(kind=WishKind.QUESTION, words=timed.rest, text=text)
+        for asked in direct(text, code):
+            if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
+                return _What(kind=WishKind.QUESTION, words=timed.rest, text=asked)
+        raise _NotUnderstood(text)
     if kind is WishKind.TELL and not text:
         text = ", ".join(clause.text for clause in timed.clauses)
         if not text:
