@@ -50,6 +50,12 @@ def reminder_in(text: str, language: str) -> Reminder | None:
     return None
 
 
+def names_timer(text: str, language: str) -> bool:
+    """Return whether a word for a timer or an alarm is in a text, also at the end of another: "Eiertimer"."""
+    kinds = tuple(word for listed in data_of(code_of(language)).planning.timer_words for word in words_of(listed))
+    return bool(kinds) and any(word.endswith(kinds) for word in words_of(text))
+
+
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
     if len(text) > MAX_TEXT:
@@ -66,6 +72,20 @@ def direct(text: str, language: str) -> Iterator[str]:
         for pattern, instead in _replaced(code_of(language), "asks"):
             if (match := pattern.fullmatch(text.strip(" ,.!?"))) is not None:
                 yield " ".join(match.expand(instead).split())
+
+
+def naming(text: str, name: str, language: str) -> Iterator[str]:
+    """Yield an order with the name of what it is for, where it says "it": "turn it off", "apágala"."""
+    data, words = data_of(code_of(language)), text.split()
+    its = {fold(word) for word in data.follow_ups.it}
+    for at, word in enumerate(words):
+        said = fold(word.casefold().strip(",.!"))
+        if said in its:
+            yield " ".join((*words[:at], name, *words[at + 1 :]))
+        for end in data.planning.enclitics:
+            if said.endswith(end) and len(said) > len(end) + 1:
+                yield " ".join((*words[:at], word[: len(word.rstrip(",.!")) - len(end)], name, *words[at + 1 :]))
+                yield " ".join((*words[:at], said.removesuffix(end), name, *words[at + 1 :]))
 
 
 def without_then(text: str, language: str) -> str:

@@ -59,14 +59,19 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
     return False
 
 
-async def is_value_of(sentence: Sentence) -> bool:
-    """Return whether all that says when in a sentence is a part of something that is for now, as the readers know it."""
+async def is_value_of(sentence: Sentence, *, searched: bool) -> bool:
+    """Return whether all that says when in a sentence is a part of something that is for now, as the readers know it.
+
+    `searched`: whether a part of what is searched for counts, which may be any words.
+    """
     result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
     if result is not None and not result.unmatched_entities:
         if (result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE):
             return True
         if result.intent.name in CHANGES_NOTHING - {intent.INTENT_TIMER_STATUS}:
             return True
+        if _SEARCHES in result.entities and not searched:
+            return False
         if result.intent.name not in TIMERS and not puts_off(sentence, result):
             return True
     return False
@@ -99,11 +104,11 @@ async def answer_when(sentence: Sentence) -> Result:
             return NotMine()
     for rest, words in _commands(turn.text, code, found):
         if rest and await _async_is_wanted(sentence.saying(rest)):
-            return await _async_told(sentence, found, words)
+            return await _async_told(sentence, found, put_off.words or words)
     if put_off.words and reminder_in(turn.text, code) is not None:
         return await _async_told(sentence, found, put_off.words)
     if speaks_of_home(turn.text, code):
-        return await _async_told(sentence, found, _longest(turn.text, code, found))
+        return await _async_told(sentence, found, put_off.words or _longest(turn.text, code, found))
     return NotMine()
 
 

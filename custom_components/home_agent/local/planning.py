@@ -1,6 +1,6 @@
 """What a sentence wants done at another time: read by the ordinary readers in a turn in which calls are noted instead of made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from homeassistant.components.conversation import ChatLog
@@ -8,6 +8,7 @@ from homeassistant.helpers import intent
 
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
+from ..languages.phrases import is_order
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -56,12 +57,21 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
     if whole.steps or whole.candidates or whole.is_answer or not 1 < len(parts) <= MOST_PARTS:
         return whole
     found: list[Planned] = []
-    for part in parts:
-        found.append(await _async_plan(sentence, part))
-        if not found[-1].steps:
-            return whole
+    for said in (parts, *_shared(parts, sentence.language.code)):
+        found = [await _async_plan(sentence, part) for part in said]
+        if all(one.steps for one in found):
+            break
+    else:
+        return whole
     calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
     return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
+
+
+def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
+    """Yield two parts with the verb of the first and the noun of the second in both: "close the living room and kitchen blinds"."""
+    first, second = parts[0].split(), parts[-1].split()
+    if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
+        yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:

@@ -11,9 +11,8 @@ from typing import Any
 from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
-from ..languages.data import data_of
 from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
-from ..languages.reminders import ReminderKind, reminder_in
+from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..languages.timing import SaidMoment, moment_in
 from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
@@ -36,7 +35,7 @@ async def answer_timer(sentence: Sentence) -> Result:
     if has_timers(sentence.hass, turn):
         return NotMine()
     waiting = [wish for wish in known_wishes(sentence) if wish.kind in _RINGING]
-    is_about = _names_timer(sentence)
+    is_about = names_timer(turn.text, code)
     if not waiting and not is_about:
         return NotMine()
     asked = asked_in(turn.text, code, PlanningKind.LEFT, PlanningKind.STOP)
@@ -89,12 +88,6 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
 
 def _span(slots: Any) -> timedelta:
     return timedelta(seconds=sum(int(slots.get(unit) or 0) * seconds for unit, seconds in _UNITS.items()))
-
-
-def _names_timer(sentence: Sentence) -> bool:
-    """Return whether a word for a timer or an alarm is in a sentence, also at the end of another: "Eiertimer"."""
-    kinds = [word for text in data_of(sentence.language.code).planning.timer_words for word in words_of(text)]
-    return any(word.endswith(tuple(kinds)) for word in words_of(sentence.turn.text)) if kinds else False
 
 
 def _called(sentence: Sentence, named: Sequence[str], timers: Sequence[Wish]) -> list[Wish]:

@@ -15,7 +15,16 @@ from homeassistant.util.ulid import ulid_now
 from ..home.exposure import check_permission
 from ..languages.later import later_in
 from ..languages.phrases import is_question
-from ..languages.reminders import Reminder, ReminderKind, direct, reminder_in, restated, without_then
+from ..languages.reminders import (
+    Reminder,
+    ReminderKind,
+    direct,
+    names_timer,
+    naming,
+    reminder_in,
+    restated,
+    without_then,
+)
 from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
@@ -33,7 +42,6 @@ from .clauses import async_read_clause
 from .intent_policy import has_timers
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
-from .reading import Said
 from .returning import steps_back
 from .sentences import (
     Done,
@@ -80,7 +88,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
     found = later_in(turn.text, code, named)
-    if not found or await is_value_of(sentence):
+    if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = PutOff()
     if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
@@ -95,7 +103,7 @@ async def answer_wish(sentence: Sentence) -> Result:
             put_off = PutOff(words=put_off.words or str(err))
             continue
         return result
-    return NotMine(put_off=put_off)
+    return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
 
 
 async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
@@ -146,6 +154,8 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
         planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
         if planned.steps or planned.refused is not None:
             return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+        if names_timer(timed.rest, code):
+            raise _NotUnderstood(timed.rest)
     if reminder is not None:
         return await _async_told_what(sentence, timed, reminder)
     if not timed.rest.strip():
@@ -163,18 +173,20 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
 
 async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     """Return what is to be done; "it" is what a clause of the sentence is about."""
-    planned = await async_plan(sentence, timed.rest)
-    if planned.steps or planned.refused is not None:
-        return planned
-    if (text := without_then(timed.rest, sentence.language.code)) != timed.rest:
-        planned = await async_plan(sentence, text)
+    text = without_then(timed.rest, sentence.language.code)
+    planned = await async_plan(sentence, text)
+    if not planned.steps and planned.refused is None and text != timed.rest:
+        planned = await async_plan(sentence, timed.rest)
     if planned.steps or planned.refused is not None or not timed.clauses:
         return planned
     read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
     if read is None:
         return planned
-    about = Said(text="", targets=read.watch.entity_ids)
-    return await async_plan(replace(sentence, before=about), text)
+    state = sentence.hass.states.get(read.watch.entity_ids[0]) if len(read.watch.entity_ids) == 1 else None
+    for said in naming(text, state.name, sentence.language.code) if state is not None else ():
+        if (named := await async_plan(sentence, said)).steps:
+            return named
+    return planned
 
 
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
