@@ -5,6 +5,7 @@ message, a value of the owner's scripts.
 """
 
 from collections.abc import Iterator, Sequence
+import re
 
 from hassil.recognize import RecognizeResult
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
@@ -29,6 +30,8 @@ _FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
 """Slots that take any words."""
 _ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
 """What says no moment, so that it is asked for."""
+_HOURS = 59
+"""No clock shows a higher number."""
 _MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
 
 
@@ -53,6 +56,8 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
         if begin >= 0:
             free.append((each.name, begin, begin + len(each.text_clean)))
     for one in later_in(text, sentence.language.code, named):
+        if one.kind is LaterKind.CLOCK and any(number > _HOURS for number in map(int, re.findall(r"\d+", one.words))):
+            continue  # a value: "all'62"
         slot = next((each for each in free if each[1] <= one.begin and one.end <= each[2]), None)
         if slot is None or _is_beside(one, text, *slot):
             return True

@@ -16,6 +16,7 @@ from ..support.errors import ToolError
 from ..turn.plan import Effect
 from ..turn.turn import TurnRecord, current_turn
 from ..wishes.wish import Step
+from .coverage import LeftOut
 from .moods import async_reach
 from .parts import understand
 from .reading import Said
@@ -43,6 +44,13 @@ class Planned:
     """Entity ids that may be meant alike."""
     is_answer: bool = False
     """Whether it is a question that the home can answer."""
+    lacks: LeftOut | None = None
+    """Values that it needs and that were not said."""
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether it is known what is to be done, or why it is not."""
+        return bool(self.steps) or self.refused is not None or self.lacks is not None
 
     @property
     def asks(self) -> bool:
@@ -79,9 +87,10 @@ async def _async_plan(sentence: Sentence, text: str) -> Planned:
     token = current_turn.set(said.turn)
     try:
         by_state = await async_reach(said) or await said.means.brain.async_read(_reach_by_state, said)
-        result, _ = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
+        heard = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
     finally:
         current_turn.reset(token)
+    result = heard.result
     calls, known = tuple(said.turn.record.planned or ()), said.turn.record.understanding
     if isinstance(result, Refused) and not isinstance(result.error, LeftForLater):
         return Planned(text=text, refused=None if result.is_hidden else result)
@@ -93,6 +102,8 @@ async def _async_plan(sentence: Sentence, text: str) -> Planned:
     except ToolError as err:
         assert isinstance(result, Refused)
         return Planned(text=text, refused=replace(result, error=err))
+    if not calls and heard.left_out is not None and heard.left_out.fields:
+        return Planned(text=text, lacks=heard.left_out)
     several = known is not None and known.declined == "several" and not calls
     is_answer = isinstance(result, Done) and not calls and not result.has_failed
     candidates = known.candidates if known is not None and several else ()

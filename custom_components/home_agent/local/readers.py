@@ -60,11 +60,11 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 
 READERS = (
     Reader(answer_by_trigger),
+    Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
     Reader(answer_planned),
     Reader(answer_timer),
     Reader(answer_wish),
-    Reader(answer_choice, after_question=True),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
     Reader(answer_timer_intent, of_later=True),

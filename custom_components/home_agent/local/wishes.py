@@ -42,6 +42,7 @@ from .clauses import async_read_clause
 from .intent_policy import has_timers
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
+from .refusals import explain_fields
 from .returning import steps_back
 from .sentences import (
     Done,
@@ -59,6 +60,7 @@ from .sentences import (
     spoken,
 )
 
+SCRIPT = "script."
 MAKES = "make_wish"
 """What the understanding of a sentence calls it that a wish came of it."""
 _KINDS = {
@@ -131,8 +133,13 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if not sentence.turn.profile.wishes:
         return await async_told(sentence, "local_not_for_later", when=timed.words)
     what = await _async_what(sentence, timed)
-    if isinstance(what.planned, Planned) and (refused := what.planned.refused) is not None:
+    if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
+    if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
+        return NotMine(put_off=PutOff())
+    if what.planned is not None and (lacks := what.planned.lacks) is not None:
+        said = await explain_fields(replace(sentence.saying(what.planned.text), earlier=(lacks,)))
+        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=PutOff())
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
@@ -141,6 +148,14 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
         return await async_told(sentence, "planned_sensitive", when=timed.words)
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
+
+
+async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned) -> bool:
+    """Return whether a length is a value of a script of the owner's: "water the plants for nine minutes"."""
+    runs = any(item.startswith(SCRIPT) for step in planned.steps for item in step.targets)
+    if timed.back is None or not (runs or planned.lacks is not None):
+        return False
+    return bool((await async_plan(sentence, sentence.turn.text)).steps)
 
 
 # What
@@ -152,7 +167,7 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
     reminder = reminder_in(timed.rest, code)
     if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
         planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
-        if planned.steps or planned.refused is not None:
+        if planned.is_known:
             return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
         if names_timer(timed.rest, code):
             raise _NotUnderstood(timed.rest)
@@ -161,12 +176,12 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
     if not timed.rest.strip():
         raise _NotUnderstood(timed.words)
     planned = await _async_plan_of(sentence, timed)
-    if not planned.steps and planned.refused is None and (timed.back is not None or _end(timed) is not None):
+    if not planned.is_known and (timed.back is not None or _end(timed) is not None):
         for text in restated(timed.rest, code):
             planned = await async_plan(sentence, text)
-            if planned.steps or planned.refused is not None:
+            if planned.is_known:
                 break
-    if not planned.steps and planned.refused is None:
+    if not planned.is_known:
         raise _NotUnderstood(timed.rest if timed.moment is not None else timed.words)
     return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
 
@@ -175,9 +190,9 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     """Return what is to be done; "it" is what a clause of the sentence is about."""
     text = without_then(timed.rest, sentence.language.code)
     planned = await async_plan(sentence, text)
-    if not planned.steps and planned.refused is None and text != timed.rest:
+    if not planned.is_known and text != timed.rest:
         planned = await async_plan(sentence, timed.rest)
-    if planned.steps or planned.refused is not None or not timed.clauses:
+    if planned.is_known or not timed.clauses:
         return planned
     read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
     if read is None:
@@ -350,7 +365,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         elif begun.when.at is None and timed.back is not None and timed.back.seconds:
             raise _NotUnderstood(timed.back.words)
         return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
-    done, _ = await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)
+    done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
         tool = MakeWish(wish)
         sentence.means.policy.confirmations.add(
