@@ -58,6 +58,7 @@ from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
 from ..tools.memory import MemoryTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
+from ..tools.wishes import WishTools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
@@ -238,7 +239,8 @@ def _offered(ground: _Ground) -> _Offered:
     memory_tools = MemoryTools(memories)
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
     own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(ground.documents), custom)
-    here = (*own, names, memory_tools, delegation, models)
+    wishes = WishTools(home, lambda: entry.runtime_data.policy)
+    here = (*own, names, memory_tools, wishes, delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
         hass,

@@ -84,7 +84,18 @@ def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, An
 TOPICS = ("assistant", "agents", "history", "memory", "tools", "privacy", "safety", "confirmation")
 ADVANCED = "advanced"
 ADVANCED_TOPICS = (
-    *("prompt", "context", "retrieval", "memory_limits", "tool_limits", "routing", "limits", "network", "debug"),
+    *(
+        "prompt",
+        "context",
+        "retrieval",
+        "memory_limits",
+        "tool_limits",
+        "routing",
+        "wishes",
+        "limits",
+        "network",
+        "debug",
+    ),
 )
 SAFETY: dict[str, Any] = {
     const.CONF_ALLOWED_ENTITIES: [],
@@ -248,6 +259,7 @@ _OF_ALL_AGENTS = {
     ),
     "tool_limits": ("allowed_tools", "max_calls_per_turn", "max_iterations", "tool_timeout", "offer_tools"),
     "routing": AGENT_TOPICS["routing"],
+    "wishes": AGENT_TOPICS["wishes"],
     "debug": ("streaming",),
 }
 _ALL_FIELDS = FIRST | {name: field for fields in AGENT_TOPICS.values() for name, field in fields.items()}
@@ -321,6 +333,7 @@ class HomeAgentOptionsFlow(HomeCheck):
     async_step_context = partialmethod(_async_defaults, "context")
     async_step_tool_limits = partialmethod(_async_defaults, "tool_limits")
     async_step_routing = partialmethod(_async_defaults, "routing")
+    async_step_wishes = partialmethod(_async_defaults, "wishes")
     async_step_debug = partialmethod(_async_defaults, "debug")
 
     async def async_step_agents(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

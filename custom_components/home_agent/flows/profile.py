@@ -233,6 +233,7 @@ class ProfileFlow(SubentryForms):
     async_step_agents = partialmethod(_async_topic, "agents")
     async_step_routing = partialmethod(_async_topic, "routing")
     async_step_safety = partialmethod(_async_topic, "safety")
+    async_step_wishes = partialmethod(_async_topic, "wishes")
 
     async def _async_take(self, fields: Fields, user_input: Mapping[str, Any]) -> None:
         """Take what a form with these fields sent."""

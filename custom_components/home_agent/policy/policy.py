@@ -389,7 +389,8 @@ class Policy:
             plan = replace(plan, already=already_so(self._hass, plan))
         if confirmed is None:
             if decision.action is Verdict.ASK and not plan.is_done:
-                call = Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place)
+                asked = tool.asked_as(plan)
+                call = Call(tool=asked, arguments=arguments, plan=plan, why=decision.why, place=place)
                 self.confirmations.require(turn, call)
         elif plan != confirmed or {*confirmed.already} - {*plan.already}:  # what was so was not asked about
             raise ToolError("confirmation_changed")

@@ -106,6 +106,10 @@ class HomeAgentTool(llm.Tool):
         """Return what is said after a yes instead of "Done."; empty if the result has no words of its own."""
         return str(result) if self.answers else ""
 
+    def asked_as(self, plan: Plan) -> HomeAgentTool:
+        """Return the tool that a yes to a plan runs: another one where its arguments come to something else by then."""
+        return self
+
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what the call comes to; `args` have passed the tool's schema. No side effects."""

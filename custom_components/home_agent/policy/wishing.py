@@ -142,7 +142,7 @@ class CancelWishes(_WishTool):
         """Return what cancels them. Raises `ToolError` for one of which the speaker may know nothing, or that is gone."""
         known = {wish.id for wish in wishes_of(hass).known_to(turn)}
         if not self.wishes or any(wish.id not in known for wish in self.wishes):
-            raise ToolError("wish_gone")
+            raise ToolError("wish_over")
         return await async_plan_of(hass, (WishChange.of(CANCEL_WISH, wish) for wish in self.wishes))
 
 
@@ -160,6 +160,6 @@ class ChangeWish(_WishTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what changes it. Raises `ToolError` where it is gone, or may not be changed to this."""
         if self.wish.id not in {wish.id for wish in wishes_of(hass).known_to(turn)}:
-            raise ToolError("wish_gone")
+            raise ToolError("wish_over")
         check_wish(hass, turn, self.wish)
         return await async_plan_of(hass, (WishChange.of(CHANGE_WISH, self.wish),))

@@ -101,7 +101,7 @@ class Inputs:
 
     clock: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """Date, language, user, area, and the summary of what is not sent any more."""
+    """Date, language, user, area, what waits, and the summary of what is not sent any more; an empty one is told where it was not."""
     states: Mapping[str, State] = field(default_factory=dict)
     told_recently: bool = False
     """Whether states that the message is not about were told too short a time ago to be told again."""
@@ -299,7 +299,7 @@ def known_from(rounds: Iterable[Round], baseline: Baseline | None, instructions:
 
 def _turn_part(inputs: Inputs, known: KnownStates, states: _States, head: TurnPart | None) -> TurnPart:
     """Return the part that rides on a user message. It is never changed once it was sent."""
-    facts = {key: value for key, value in inputs.facts.items() if known.facts.get(key) != value}
+    facts = {key: value for key, value in inputs.facts.items() if known.facts.get(key, "") != value}
     blocks = inputs.blocks and new_blocks(inputs.blocks, known.items, inputs.blocks_room, inputs.estimate)
     left_out, rendered = states.left_out, states.rendered
     text = render_turn_part(

@@ -33,6 +33,7 @@ from ..transcript.transcript import Fixed, Instructions, Round, Transcript, fit_
 from ..transcript.turn_part import Baseline, KnownState, TurnPart, render_note
 from ..turn import events
 from ..turn.turn import Owner, Turn, async_zone
+from ..wishes.told import waiting
 from .budget import FIXED_STEP, LEAST_TOKENS, SPARE_TOKENS, Budget
 from .hiding import Messages, async_hide
 from .home_map import HomeMap
@@ -529,6 +530,8 @@ async def async_with_now(
         facts["area"] = area.name
     if summary:
         facts[EARLIER] = summary
+    if turn.profile.wishes:
+        facts["wishes"] = waiting(hass, turn)
     return replace(
         inputs,
         selection=selection,

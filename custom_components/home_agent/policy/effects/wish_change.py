@@ -99,7 +99,7 @@ class WishChangeKind(EffectKind[WishChange]):
             wishes.put(replace(wish, status=WishStatus.WAITING))
             event = events.WISH_CREATED
         elif known is None or known.status is WishStatus.RUNNING:
-            raise ToolError("wish_gone")
+            raise ToolError("wish_over")
         elif effect.service == CANCEL_WISH:
             wishes.drop([known])
             event = events.WISH_CANCELLED
