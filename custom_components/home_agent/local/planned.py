@@ -1,6 +1,6 @@
 """Wishes that wait, in a conversation: they are told, cancelled, and given another time.
 
-Whoever speaks hears of their own ones and cancels these (`Wish.is_known_to`).
+A user hears of their own ones and cancels these (`Wish.is_known_to`).
 """
 
 from collections.abc import Sequence

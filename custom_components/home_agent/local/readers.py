@@ -20,7 +20,7 @@ from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .timers import answer_timer, answer_timer_intent
 from .which import answer_choice, answer_mismatch
-from .wishes import answer_wish
+from .wishing import answer_wish
 
 
 async def teach(sentence: Sentence) -> Result:

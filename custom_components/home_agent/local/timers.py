@@ -22,7 +22,7 @@ from ..wishes.wish import Wish, WishKind
 from .intent_policy import has_timers
 from .planned import async_ask_which, async_cancel, async_change, is_said_in, just_made, known_wishes, moved
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
-from .wishes import async_by_intent, async_made, async_promise, new_wish
+from .wishing import async_by_intent, async_made, async_promise, new_wish
 
 _UNITS = {"hours": 3600, "minutes": 60, "seconds": 1}
 _RINGING = frozenset({WishKind.TIMER, WishKind.WAKE})

@@ -71,6 +71,16 @@ _KINDS = {
 }
 
 
+_PROMISES = {
+    WishKind.ACTION: "wish_made_action",
+    WishKind.REMINDER: "wish_made_reminder",
+    WishKind.WAKE: "wish_made_wake",
+    WishKind.TELL: "wish_made_tell",
+    WishKind.QUESTION: "wish_made_question",
+    WishKind.TIMER: "wish_made_timer",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _What:
     """What a wish is for."""
@@ -403,12 +413,12 @@ async def async_promise(sentence: Sentence, wish: Wish) -> str:
     """Return what and when it will be, as it was understood."""
     hass, language = sentence.hass, sentence.turn.language
     when = await async_when(hass, language, wish.when)
-    key, what = f"wish_made_{wish.kind.value}", wish.text
+    key, what = _PROMISES[wish.kind], wish.text
     if wish.kind is WishKind.ACTION:
         effects = effects_of(wish.steps)
         what = await async_done(hass, language, effects) if effects else wish.words
     if wish.kind is WishKind.TIMER and wish.text:
-        key = "wish_made_timer_named"
+        key, what = "wish_made_timer_named", f"“{wish.text}”"
     said = await async_text(hass, language, key, when=when, what=what)
     if wish.asks:
         said = f"{said} {await async_text(hass, language, 'planned_asks')}"
