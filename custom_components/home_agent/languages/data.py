@@ -169,7 +169,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -193,6 +193,8 @@ class PlanningWords:
     after: Sequence[str] = ()
     before: Sequence[str] = ()
     reminders: Sequence[str] = ()
+    timer_words: Sequence[str] = ()
+    thats: Sequence[str] = ()
     beside: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
 

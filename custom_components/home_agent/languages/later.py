@@ -119,8 +119,8 @@ def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
         return pattern
 
     listed = {
-        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.DAY: words.day, LaterKind.VAGUE: words.vague,
-        LaterKind.EVENT: words.events, LaterKind.REPEATED: words.repeated, LaterKind.LASTING: words.lasting,
+        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.REPEATED: words.repeated, LaterKind.DAY: words.day,
+        LaterKind.VAGUE: words.vague, LaterKind.EVENT: words.events, LaterKind.LASTING: words.lasting,
     }  # fmt: skip
     return tuple(
         (kind, re.compile(rf"(?<!\w)(?:{'|'.join(map(filled, patterns))})(?!\w)", re.IGNORECASE))

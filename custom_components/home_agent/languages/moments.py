@@ -152,7 +152,8 @@ class PointReader:
                 is_told, behind = True, word[1]
             elif self.text.says("units", behind) and self.text.says("halves", behind) is None:
                 return None  # how long, not when
-            if is_told:
+            if is_told or self.text.says("after_hour", behind) or self._is_in_half(behind):
+                is_told = True
                 hour, minute, behind = self._minutes_behind(hour, behind, is_bound=is_bound)
         else:
             return None
@@ -161,6 +162,11 @@ class PointReader:
         if not is_told or hour > 2 * HALF_DAY or (hour == 2 * HALF_DAY and minute):
             return None
         return time(hour % (2 * HALF_DAY), minute), behind
+
+    def _is_in_half(self, at: int) -> bool:
+        """Return whether minutes and a half of the day follow an hour: "thirty in the morning"."""
+        more = self.text.number(at)
+        return more is not None and 0 <= more[0] < MINUTES and self.text.says("halves", more[1]) is not None
 
     def _in_half(self, hour: int, half: str) -> int:
         """Return an hour of a half of the day, or of the night: "two at night", "eleven at night"."""
@@ -240,7 +246,9 @@ class PointReader:
         found = self._hour_number(at) or self.text.ordinal_word(at)
         if found is None or not 0 <= found[0] < 2 * HALF_DAY:
             return None
-        if self.text.says("units", found[1]) and self.text.says("clock", found[1]) is None:
+        if self.text.says("units", found[1]) and not any(
+            self.text.says(name, found[1]) for name in ("clock", "halves")
+        ):
             return None
         word = self.text.says("clock", found[1])
         return int(found[0]), word[1] if word else found[1]

@@ -28,6 +28,8 @@ class Reminder:
     kind: ReminderKind
     text: str = ""
     """As it was said; of a timer its name. Empty where nothing is named."""
+    is_said: bool = False
+    """Whether the text is told as it is: "tell me that dinner is ready"; else it may be a question."""
 
 
 def reminder_in(text: str, language: str) -> Reminder | None:
@@ -45,7 +47,8 @@ def reminder_in(text: str, language: str) -> Reminder | None:
                 found = _without_beside(after, code) or (
                     "" if kind is ReminderKind.WAKE else _without_beside(before, code)
                 )
-                return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found)
+                is_said = words_of(match[0])[-1:] in _thats(code)
+                return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found, is_said=is_said)
     return None
 
 
@@ -78,6 +81,11 @@ def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
         for kind, patterns in listed.items()
         if patterns
     )
+
+
+@cache
+def _thats(code: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words_of, data_of(code).planning.thats))
 
 
 @cache

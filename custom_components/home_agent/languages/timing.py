@@ -18,6 +18,8 @@ from .waits import DayTime, Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
 _MOST_CUTS = 12  # places where one clause may end
+_MOST_BEFORE = 2  # words of a command that a clause is put into: "mach, wenn ..."
+_LEAST_AFTER = 2  # words of what happens first
 _NO_NAME = "x"
 _TIMELY = (
     "units",
@@ -173,6 +175,8 @@ class _Opener:
     first: int
     behind: int
     delay: int = 0
+    is_after: bool = False
+    """Whether it is a word that names things as well: "after dinner"."""
 
 
 class _Moments:
@@ -320,10 +324,11 @@ class _Sentence:
                 longest = max(_OPENERS, key=lambda other: (text.says(other, at) or ("", 0))[1])
                 return _Opener(name=longest, first=at, behind=(text.says(longest, at) or said)[1])
         if (length := self.reader.length(at)) is not None and (after := text.says("after_when", length[1])):
-            return _Opener(name="when", first=at, behind=after[1], delay=round(length[0][0].total_seconds()))
+            return _Opener(
+                name="when", first=at, behind=after[1], delay=round(length[0][0].total_seconds()), is_after=True
+            )
         if after := text.says("after_when", at):
-            content = [word for word in text.words[after[1] :] if word.word not in _articles(self.code)]
-            return _Opener(name="when", first=at, behind=after[1]) if len(content) > 1 else None
+            return _Opener(name="when", first=at, behind=after[1], is_after=True)
         return None
 
     def _range(self, one: Later) -> range:
@@ -351,7 +356,9 @@ class _Sentence:
         opener, words = self.openers[number], self.reader.text.words
         end = self.openers[number + 1].first if number + 1 < len(self.openers) else len(words)
         start = opener.behind
-        is_first = not self._says_something(0, opener.first)
+        before = self._count_said(opener.first)
+        is_first = not before
+        is_within = 0 < before <= _MOST_BEFORE and "clause_ends" in _marks(self.code)
         ranked = list[tuple[int, int]]()
         for spot in range(start + 1, end):
             gap = self.text[words[spot - 1].end : words[spot].start]
@@ -366,7 +373,7 @@ class _Sentence:
                 and piece.kind is PieceKind.LASTING
             ):
                 ranked.append((0 if not is_first else 8, piece.first))
-        ranked.append((9 if is_first else 1, end))
+        ranked.append((9 if is_first else 5 if is_within else 1, end))
         best = dict[int, int]()
         for rank, spot in ranked:
             best[spot] = min(rank, best.get(spot, 10))
@@ -388,17 +395,18 @@ class _Sentence:
             return 7
         return 8 if spot - start > 1 and "clause_ends" in marks else 9
 
-    def _says_something(self, first: int, behind: int) -> bool:
+    def _count_said(self, behind: int) -> int:
+        """Return how many words in front of a place are of what is to be done."""
         data = data_of(self.code)
         courteous = {word for text in (*data.courtesies, *data.polite) for word in words_of(text)}
         taken = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
         words = self.reader.text.words
-        return any(spot not in taken and words[spot].word not in courteous for spot in range(first, behind))
+        return sum(spot not in taken and words[spot].word not in courteous for spot in range(behind))
 
     def _read(self, cuts: Sequence[int]) -> Timed | None:
         """Return the sentence with clauses that end before these words."""
         reader, inside, clauses = self.reader, set[int](), list[Clause]()
-        timely, lifted = set[int](), list[Piece]()
+        timely, vague, lifted = set[int](), set[int](), list[Piece]()
         for opener, cut in zip(self.openers, cuts, strict=True):
             if any(piece.first < cut < piece.behind for piece in self.pieces):
                 return None
@@ -410,6 +418,9 @@ class _Sentence:
             if not text:
                 return None
             inside |= spots
+            if opener.is_after and self._count_content(range(opener.behind, cut)) < _LEAST_AFTER:
+                vague |= spots
+                continue
             clauses.append(Clause(
                 text=text,
                 words=self._said([spot for spot in range(opener.first, cut) if spot not in times]),
@@ -426,24 +437,31 @@ class _Sentence:
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
-        return self._whole(timely, moment, back, tuple(clauses), [*left, *more])
+        unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
+        return self._whole(timely, unread, moment, back, tuple(clauses))
+
+    def _count_content(self, spots: Iterable[int]) -> int:
+        return sum(self.reader.text.words[spot].word not in _articles(self.code) for spot in spots)
 
     def _whole(
         self,
         timely: set[int],
+        unread: set[int],
         moment: SaidMoment | None,
         back: SaidMoment | None,
         clauses: tuple[Clause, ...],
-        left: Sequence[Piece],
     ) -> Timed:
-        unread = {spot for piece in left for spot in range(piece.first, piece.behind)}
-        forever = set[int]()
+        forever, timed = set[int](), {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
         for one in self.found:
             spots = set(self._range(one))
             if one.kind is LaterKind.REPEATED:
                 forever |= spots
-            elif not spots & timely or any(self._is_timely(spot) for spot in spots - timely):
-                unread |= spots - timely if spots & timely else spots
+            elif one.kind is LaterKind.VAGUE and moment is not None and {min(spots) - 1, max(spots) + 1} & timed:
+                timely |= spots  # "later at ten"
+            elif not spots & (timely | unread):
+                unread |= spots
+            elif any(self._is_timely(spot) for spot in spots - timely):
+                unread |= spots - timely
         timely |= unread | forever
         places = range(len(self.reader.text.words))
         return Timed(

@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 
 from .moments import HALF_DAY, MINUTES, PointReader
-from .spoken_numbers import ReadAt
+from .spoken_numbers import SECONDS, ReadAt
 
 _HOURS = {"morning": 8, "noon": 12, "afternoon": 15, "evening": 20, "tonight": 20, "night": 22}
 """The hour of a part of a day that is said alone."""
@@ -91,15 +91,9 @@ class WaitReader(PointReader):
         if found is None:
             return None
         behind = found.behind
-        while (more := self.text.says("about", behind)) and not self.opens(behind):
+        while more := self.text.says("trail", behind):
             behind = more[1]
         return replace(found, first=at, behind=behind)
-
-    def opens(self, at: int) -> bool:
-        """Return whether a condition or an event begins at a place."""
-        return any(
-            self.text.says(name, at) for name in ("when", "if", "unless", "until_when", "after_when", "before_when")
-        )
 
     def length(self, at: int) -> ReadAt[tuple[timedelta, int]]:
         """Return how long something lasts, and how many calendar months more: "about ten minutes"."""
@@ -164,11 +158,13 @@ class WaitReader(PointReader):
 
     def _span(self, at: int) -> Piece | None:
         said = self.text.says("in_span", at)
+        if self.text.says("before_hour", at) and self.clock_time(at) is not None:
+            return None  # "za pięć ósma"
         if (length := self.length(said[1] if said else at)) is None:
             return None
         (span, months), behind = length
         if said is None:
-            if (after := self.text.says("after_span", behind)) is None:
+            if (after := self.text.says("after_span", behind)) is None or self.text.says("after_when", behind):
                 return None
             behind = after[1]
         elif span.seconds == 0 and not months and (clock := self._clock(behind, told=False)) is not None:
@@ -181,10 +177,17 @@ class WaitReader(PointReader):
         return Piece(kind=PieceKind.POINT, first=at, behind=point[1], point=point[0]) if point is not None else None
 
     def _lasting(self, at: int) -> Piece | None:
-        said = self.text.says("for_span", at)
-        if (length := self.length(said[1] if said else at)) is None or length[0][1]:
-            return None
         kind = PieceKind.SPAN if self.is_timer else PieceKind.LASTING
+        said = self.text.says("for_span", at)
+        if self.is_timer and (also := self.text.says("for_length", at)) and (said is None or also[1] > said[1]):
+            said = also
+        length = self.length(said[1] if said else at)
+        if length is None and (one := self.text.says("for_one", at)) and (unit := self.text.says("units", one[1])):
+            if unit[0] in SECONDS:  # "for the next hour"
+                span = timedelta(seconds=SECONDS[unit[0]])
+                return Piece(kind=kind, first=at, behind=unit[1], span=span)
+        if length is None or length[0][1]:
+            return None
         return Piece(kind=kind, first=at, behind=length[1], span=length[0][0], is_marked=said is not None)
 
     def point(self, at: int, *, told: bool) -> ReadAt[DayTime]:
@@ -229,15 +232,23 @@ class WaitReader(PointReader):
         day, behind = found
         if self.text.says("weekdays", behind - 1) and (week := self.text.says("week_later", behind)):
             day, behind = day + timedelta(weeks=1), week[1]
+        behind = self.text.skip("coming", behind)
         return DayTime(day=day, is_today=day == self.calendar.today), behind
 
     def _clock(self, at: int, *, told: bool) -> ReadAt[DayTime]:
         """Return a time of day with the word in front of it; without such a word only what can be nothing else."""
         said = self.text.says("at_clock", at)
-        if self.is_set and (also := self.text.says("for_clock", at)):
+        if self.is_set and (also := self.text.says("for_clock", at)) and self.length(also[1]) is None:
             said = said or also
+        is_told = told or said is not None
+        if (also := self.text.says("at_named", at)) and (
+            said is None or also[1] > said[1]
+        ):  # "à 21" is no time, "à midi" is one
+            hour = self.text.number(also[1])
+            is_hour = hour is not None and self.text.says("clock", hour[1]) is not None
+            said, is_told = also, told or is_hour or self.text.says("hours", also[1]) is not None
         place = self._about(said[1] if said else at)
-        found = self.clock_time(place, told=told or said is not None)
+        found = self.clock_time(place, told=is_told)
         if found is None or self.text.says("values", found[1]):
             return None
         clock, behind = found

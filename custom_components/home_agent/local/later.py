@@ -91,7 +91,7 @@ async def answer_when(sentence: Sentence) -> Result:
     if not found or put_off is None:
         return NotMine()
     if put_off.is_forever and put_off.words:
-        return await _async_said(sentence, "wish_forever", put_off.words)
+        return await _async_said(sentence, "planned_forever", put_off.words)
     if is_question(turn.text, code):
         return NotMine()
     if found[0].kind is not LaterKind.EVENT or found[0].begin:  # "when the washer is done" tells nothing

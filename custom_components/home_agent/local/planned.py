@@ -23,7 +23,7 @@ from ..languages.planning import (
     names_kind,
     planning_of,
 )
-from ..languages.timing import Moment, moment_in
+from ..languages.timing import SaidMoment, moment_in
 from ..languages.vocabulary import keys_of
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import Recognised
@@ -182,7 +182,7 @@ async def _async_changed(sentence: Sentence, waiting: Sequence[Wish], just: Sequ
     return await async_change(sentence, meant[0], when) if when is not None else NotMine()
 
 
-def _at_another_time(sentence: Sentence, wish: Wish, moment: Moment) -> When | None:
+def _at_another_time(sentence: Sentence, wish: Wish, moment: SaidMoment) -> When | None:
     """Return when a wish is due at another moment; None where that is not known."""
     text, code = sentence.turn.text, sentence.language.code
     sign, old = delay_in(text, code), wish.when.at
@@ -215,7 +215,7 @@ async def async_change(sentence: Sentence, wish: Wish, when: When) -> Result:
     if result is None:
         return Refused(error=NeedsConfirmation(), recognised=recognised)
     language = turn.language
-    key, told = ("confirm_failed", {}) if result.error else ("wish_changed", {"what": named_as(wish)})
+    key, told = ("confirm_failed", {}) if result.error else ("planned_changed", {"what": named_as(wish)})
     if not result.error:
         told["when"] = await async_when(sentence.hass, language, when)
     return Done(said=spoken(turn, await async_text(sentence.hass, language, key, **told)))

@@ -69,7 +69,7 @@ async def _async_plan(sentence: Sentence, text: str) -> Planned:
     token = current_turn.set(said.turn)
     try:
         by_state = await async_reach(said) or await said.means.brain.async_read(_reach_by_state, said)
-        result, _ = await async_answer_of(said, lambda reader: reader.plans)
+        result, _ = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
     finally:
         current_turn.reset(token)
     calls, known = tuple(said.turn.record.planned or ()), said.turn.record.understanding

@@ -18,6 +18,7 @@ from .reasons import answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
+from .timers import answer_timer, answer_timer_intent
 from .which import answer_choice, answer_mismatch
 from .wishes import answer_wish
 
@@ -61,10 +62,12 @@ READERS = (
     Reader(answer_by_trigger),
     Reader(answer_which_planned),
     Reader(answer_planned),
+    Reader(answer_timer),
     Reader(answer_wish),
     Reader(answer_choice, after_question=True),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
+    Reader(answer_timer_intent, of_later=True),
     Reader(answer_mood, plans=True),
     Reader(teach, of_hidden=True),
     Reader(answer_by_brain, plans=True),
@@ -74,9 +77,9 @@ READERS = (
     Reader(add_items, of_later=True, plans=True),
     Reader(answer_learned, plans=True),
     Reader(answer_by_route, of_later=True, plans=True),
-    Reader(answer_strictly_as_question, _UNANSWERED, of_later=True),
-    Reader(answer_question, _UNANSWERED, of_talk=True, of_later=True),
-    Reader(read_list, _UNANSWERED, of_later=True),
+    Reader(answer_strictly_as_question, _UNANSWERED, of_later=True, tells=True),
+    Reader(answer_question, _UNANSWERED, of_talk=True, of_later=True, tells=True),
+    Reader(read_list, _UNANSWERED, of_later=True, tells=True),
     Reader(answer_reply_to_nothing, _ALONE, of_hidden=True, of_later=True),
     Reader(answer_thanks, _UNANSWERED, of_hidden=True, of_talk=True, of_later=True),
     Reader(answer_not_planned, _ALONE, of_later=True),

@@ -265,6 +265,8 @@ class Reader:
     """Whether it is also asked when the sentence is not for now: it never acts, or knows itself which words say when."""
     plans: bool = False
     """Whether it reads what is to be done later, too: it acts through the policy, which notes it then."""
+    tells: bool = False
+    """Whether it answers questions, and never acts."""
     after_question: bool = False
     """Whether it is only asked when the user was just asked which of some things is meant."""
 

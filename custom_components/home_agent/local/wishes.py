@@ -14,9 +14,9 @@ from homeassistant.util.ulid import ulid_now
 
 from ..home.exposure import check_permission
 from ..languages.later import later_in
-from ..languages.phrases import is_asking, is_question
+from ..languages.phrases import is_question
 from ..languages.reminders import Reminder, ReminderKind, reminder_in, restated
-from ..languages.timing import Clause, Moment, Timed, timed_in
+from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
@@ -121,7 +121,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     when = await _async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
     if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "wish_sensitive")
+        return await async_told(sentence, "planned_sensitive", when=timed.words)
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
 
 
@@ -152,7 +152,7 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
     turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise _NotUnderstood(timed.words)
-    if kind is WishKind.TELL and text and _is_asked(sentence, text):
+    if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
         is_known = sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, text)).is_answer
         if not is_known:
             raise _NotUnderstood(text)
@@ -168,11 +168,6 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
         if not text:
             raise _NotUnderstood(timed.rest)
     return _What(kind=kind, words=timed.rest, text=text)
-
-
-def _is_asked(sentence: Sentence, text: str) -> bool:
-    """Return whether a text that is to be told is a question: "how warm it is"."""
-    return is_asking(text, sentence.language.code) or is_question(text, sentence.language.code)
 
 
 # When
@@ -220,7 +215,7 @@ async def _async_watch(sentence: Sentence, clause: Clause, *, is_event: bool) ->
     return replace(read.watch, negated=read.watch.negated is not clause.negated)
 
 
-def _at(sentence: Sentence, moment: Moment) -> When:
+def _at(sentence: Sentence, moment: SaidMoment) -> When:
     """Return when a moment is."""
     if not moment.sun:
         return When(at=dt_util.as_utc(moment.at), wall=moment.wall, words=moment.words)
@@ -233,17 +228,24 @@ def _at(sentence: Sentence, moment: Moment) -> When:
 
 
 def _wish(sentence: Sentence, what: _What, when: When, *, ends: bool = False) -> Wish:
-    turn, planned = sentence.turn, what.planned
+    planned = what.planned
+    wish = new_wish(sentence, what.kind, what.words, what.text, when)
+    if planned is None:
+        return wish
+    wish = replace(wish, steps=planned.steps, asks=planned.asks, ends=ends)
+    return replace(wish, registered=registered(sentence.hass, wish))
+
+
+def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: When) -> Wish:
+    """Return a wish of who speaks, without steps."""
+    turn = sentence.turn
     wish = Wish(
         id=ulid_now(),
-        kind=what.kind,
-        words=what.words,
-        text=what.text,
-        steps=planned.steps if planned is not None else (),
+        kind=kind,
+        words=words,
+        text=text,
         when=when,
         made=dt_util.utcnow(),
-        asks=planned is not None and planned.asks,
-        ends=ends,
         user_id=turn.user.id if turn.user is not None else None,
         device_id=turn.device_id,
         satellite_id=turn.satellite_id,
@@ -295,7 +297,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     wish = replace(wish, asks=wish.asks or bool(decision.why))
     if wish.asks and turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "wish_sensitive")
+        return await async_told(sentence, "planned_sensitive", when=timed.words)
     promise = await _async_end_promise(sentence, wish)
     if timed.moment is not None or any(not clause.until for clause in timed.clauses):
         begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
@@ -352,7 +354,7 @@ async def async_promise(sentence: Sentence, wish: Wish) -> str:
         key = "wish_made_timer_named"
     said = await async_text(hass, language, key, when=when, what=what)
     if wish.asks:
-        said = f"{said} {await async_text(hass, language, 'wish_asks')}"
+        said = f"{said} {await async_text(hass, language, 'planned_asks')}"
     return said
 
 
@@ -361,7 +363,7 @@ async def _async_end_promise(sentence: Sentence, wish: Wish) -> str:
     when, effects = await async_when(hass, language, wish.when), effects_of(wish.steps)
     what = await async_done(hass, language, effects)
     said = await async_text(hass, language, "wish_made_end", when=when, what=what)
-    return f"{said} {await async_text(hass, language, 'wish_asks')}" if wish.asks else said
+    return f"{said} {await async_text(hass, language, 'planned_asks')}" if wish.asks else said
 
 
 async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:

@@ -10,22 +10,14 @@ from .when import Watch
 from .wish import Wish
 
 
-def registered(hass: HomeAssistant, wish: Wish) -> dict[str, str]:
-    """Return the registry ids of the entities of a wish, by entity id; what is known of removed ones stays."""
-    registry = er.async_get(hass)
-    found = {item: entry.id for item in wish.named_ids if (entry := registry.async_get(item)) is not None}
-    return {**{item: wish.registered[item] for item in wish.named_ids if item in wish.registered}, **found}
-
-
 def as_registered(hass: HomeAssistant, wish: Wish) -> Wish:
-    """Return a wish with the present entity ids of the entities that it was made for, and their registry ids.
-
-    An entity that was removed and whose id another one has now is followed by that one.
-    """
-    entities = er.async_get(hass).entities
-    entries = {old: entities.get_entry(registry_id) for old, registry_id in wish.registered.items()}
+    """Return a wish with the present entity ids of the entities that it was made for, and the registry ids that it lacks."""
+    registry = er.async_get(hass)
+    entries = {old: registry.entities.get_entry(registry_id) for old, registry_id in wish.registered.items()}
     wish = renamed(wish, {old: entry.entity_id for old, entry in entries.items() if entry is not None})
-    return replace(wish, registered=known) if (known := registered(hass, wish)) != wish.registered else wish
+    lacking = (item for item in wish.named_ids if item not in wish.registered)
+    found = {item: entry.id for item in lacking if (entry := registry.async_get(item)) is not None}
+    return replace(wish, registered={**wish.registered, **found}) if found else wish
 
 
 def renamed(wish: Wish, new_ids: Mapping[str, str]) -> Wish:
@@ -41,10 +33,11 @@ def renamed(wish: Wish, new_ids: Mapping[str, str]) -> Wish:
 def removed(hass: HomeAssistant, wish: Wish) -> tuple[str, ...]:
     """Return the entities without which a wish cannot be done, if they were removed for good; empty if there is something left.
 
-    That is so if its event or a condition cannot become so any more, or if nothing is left that it is for.
+    That is so if its event or a condition cannot become so any more, or if nothing is left that it is for. Another entity that has
+    got the id of one that was removed is not the one that was meant.
     """
-    registry = er.async_get(hass)
-    gone = {item for item in wish.registered if registry.async_get(item) is None}
+    entities = er.async_get(hass).entities
+    gone = {item for item, registry_id in wish.registered.items() if entities.get_entry(registry_id) is None}
     for watch in wish.when.watches:
         if _is_lost(watch, gone):
             return tuple(item for item in watch.entity_ids if item in gone)

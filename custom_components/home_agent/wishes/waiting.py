@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from homeassistant.config_entries import ConfigEntry
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.const import EVENT_CORE_CONFIG_UPDATE, STATE_UNAVAILABLE
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, State, callback
 from homeassistant.helpers import entity_registry as er
@@ -51,6 +51,7 @@ class Waiting:
         self._hass = hass
         self._wishes = wishes
         self._agents = agents
+        self._entry: ConfigEntry[Any] | None = None
         self._armed = Armed(hass, self._follow_state)
         self._clock = _Clock(wishes)
         self._turns = _Turns(hass, wishes, run, self._due_of, self._arm)
@@ -65,6 +66,7 @@ class Waiting:
     @callback
     def async_start(self, entry: ConfigEntry[Any]) -> None:
         """Arm all wishes until the entry is unloaded; those that are due are begun once Home Assistant has started."""
+        self._entry = entry
         self._turns.async_start(entry)
         found = {WishStatus.RUNNING: DueReason.INTERRUPTED, WishStatus.ASKED: DueReason.ASKED}
         self._found = {wish.id: found[wish.status] for wish in self._wishes.all() if wish.status in found}
@@ -222,6 +224,9 @@ class Waiting:
         """Begin what is due, and sleep until the next one is."""
         self._timer = None
         self._look_at_clock()
+        if self._entry is not None and self._entry.state is ConfigEntryState.SETUP_IN_PROGRESS:
+            self._arm(again=True)  # what a wish needs to be done is not there yet
+            return
         now = max(now, dt_util.utcnow())
         waits = False
         for wish_id in self._armed.until(now, self._turns.queued):

@@ -1,0 +1,102 @@
+"""Clauses about who is at home: "Anna arrives", "nobody is home", "everybody has left", "I leave"."""
+
+from collections.abc import Iterator, Sequence
+
+from ..wishes.when import Watch
+from .clause_reading import ClauseReading
+
+_PERSON = frozenset({"person"})
+_HOME = ("home",)
+"""A person who is elsewhere may be in a zone: away is all but this."""
+
+
+def presence(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
+    """Yield who has to be at home, or away, in the ways in which it may be meant; each with how many words say so."""
+    people = _People(reading)
+    if not people.numbers:
+        return
+    for key, spots in reading.phrases(reading.vocabulary.states):
+        speaker, _, place = key.rpartition("_")
+        if place in ("home", "away"):
+            rest = set(reading.rest(spots))
+            found = people.of_speaker(speaker, place) if speaker and not rest else None
+            if not speaker:
+                found = people.of_whom(place, spots, rest)
+            if found is not None:
+                yield len(spots), found
+
+
+class _People:
+    def __init__(self, reading: ClauseReading) -> None:
+        self._reading = reading
+        self.numbers = sorted(reading.things.in_domains(_PERSON))
+
+    def of_whom(self, place: str, used: set[int], rest: set[int]) -> Watch | None:
+        """Return it of those that the words that are left name."""
+        reading = self._reading
+        negations = reading.negations & rest
+        phrases = ((len(spots), key, spots) for key, spots in reading.phrases(reading.vocabulary.who))
+        for _, key, spots in sorted((row for row in phrases if used.isdisjoint(row[2])), key=lambda row: -row[0]):
+            left = rest - spots
+            if key == "nobody":
+                left -= reading.spots_of(reading.vocabulary.doubled)
+            if key in ("me", "we") and left <= negations:
+                return self.of_speaker(key, place, negated=bool(left))
+            if not left:
+                return self._of_all(key, place)
+        return self._of_named(place, rest - negations, negated=bool(negations))
+
+    def _of_named(self, place: str, rest: set[int], *, negated: bool) -> Watch | None:
+        """Return it of one person who is named, or of two: "Anna and Ben", "Anna or Ben"."""
+        reading = self._reading
+        by_spot = {at: reading.things.named(word) & {*self.numbers} for at, word in enumerate(reading.words)}
+        joins = {at: key for key, words in reading.vocabulary.joins for at in reading.spots_of([words])}
+        joined = {at: key for at, key in joins.items() if by_spot.get(at - 1) and by_spot.get(at + 1)}
+        each_of = [by_spot[at] for at in sorted(rest - joined.keys())] or [self._referred_to()]
+        if not all(each_of) or len({*joined.values()}) > 1:
+            return None
+        if not joined:
+            found = sorted(set.intersection(*each_of))
+            return self._watch(found, negated=(place == "home") is negated) if len(found) == 1 else None
+        found = sorted(set[int]().union(*each_of))
+        if negated or len(found) != len(each_of):
+            return None
+        every, is_home = "all" in joined.values(), place == "home"
+        each = reading.context.is_event and is_home and not every
+        return self._watch(found, every=every is is_home, negated=not is_home, each=each)
+
+    def _referred_to(self) -> set[int]:
+        """Return the one person whom the rest of the sentence names: "let Mia in when she is back"."""
+        said = set[int]().union(*map(self._reading.things.named, self._reading.beyond.words)) & {*self.numbers}
+        return said if len(said) == 1 else set()
+
+    def _of_all(self, key: str, place: str) -> Watch | None:
+        is_event = self._reading.context.is_event
+        match key, place:
+            case ("nobody", "home") | ("everybody" | "last", "away"):
+                return self._watch(self.numbers, negated=True)
+            case ("everybody" | "last", "home") | ("nobody", "away"):
+                return self._watch(self.numbers, every=True)
+            case "somebody", "home":
+                return self._watch(self.numbers, each=is_event)
+            case "first", "home":
+                return self._watch(self.numbers)
+            case (("somebody" | "first"), "away"):
+                return self._watch(self.numbers, every=True, negated=True, each=is_event and key == "somebody")
+        return None
+
+    def of_speaker(self, speaker: str, place: str, *, negated: bool = False) -> Watch | None:
+        """Return it of the user who speaks; "we leave" is all of them, "we come home" is the user at least."""
+        reading, is_home = self._reading, (place == "home") is not negated
+        if speaker == "we" and not is_home:
+            return self._watch(self.numbers, negated=True)
+        user = reading.context.user_id
+        states = {number: reading.state(number) for number in self.numbers if user}
+        own = [n for n, state in states.items() if state is not None and state.attributes.get("user_id") == user]
+        return self._watch(own, negated=not is_home) if len(own) == 1 else None
+
+    def _watch(
+        self, numbers: Sequence[int], *, every: bool = False, negated: bool = False, each: bool = False
+    ) -> Watch:
+        ids = tuple(map(self._reading.entity_id, numbers))
+        return Watch(entity_ids=ids, states=_HOME, every=every, negated=negated, each=each)
