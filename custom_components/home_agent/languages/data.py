@@ -169,7 +169,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats`, `thens`, `enclitics` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -196,7 +196,10 @@ class PlanningWords:
     timer_words: Sequence[str] = ()
     thats: Sequence[str] = ()
     beside: Sequence[str] = ()
+    thens: Sequence[str] = ()
+    enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    asks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
