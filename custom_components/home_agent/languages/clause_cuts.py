@@ -113,7 +113,7 @@ class ClauseReader:
         if text.says("then", spot):
             return 2
         if word in _orders(self.code):
-            return 5 if (last,) in marks.get("copulas", ()) else 3
+            return 5 if (last,) in marks.get("copulas", ()) else 2
         if self.reader.is_set and text.says("remembers", spot):
             return 5
         if is_behind_verb:

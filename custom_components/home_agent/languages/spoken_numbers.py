@@ -205,7 +205,7 @@ class NumberReader:
         if minutes := self.says("minutes", one[1] if one else at):
             return (float(minutes[0]), "minute"), minutes[1]
         found = self.number(at)
-        if found is None and one is not None:
+        if one is not None and (found is None or one[1] > found[1]):
             found = 1.0, one[1]
         if found is None:
             return None

@@ -343,7 +343,8 @@ class _Sentence:
             if any(piece.first < cut < piece.behind for piece in self.pieces):
                 return None
             spots = set(range(opener.first, cut))
-            own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and _is_lifted(piece)]
+            own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and self._is_lifted(piece)]
+            timely |= self._then(cut)
             lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
             text = self._said([spot for spot in range(opener.behind, cut) if spot not in times])
@@ -369,6 +370,7 @@ class _Sentence:
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         if moment is not None and any(not one.is_if and not one.until for one in clauses):
             points = [piece for piece in pieces if piece.point is not None and not piece.ends]
             if points and all(piece.point is None or piece.point.clock is None for piece in points):
@@ -376,6 +378,19 @@ class _Sentence:
         left += [piece for piece in pieces if self._is_cut(piece)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         return self._whole(timely, unread, moment, back, tuple(clauses))
+
+    def _is_lifted(self, piece: Piece) -> bool:
+        """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes".
+
+        "When it is after ten" is a condition.
+        """
+        is_after = self.reader.text.says("after", piece.first) is not None
+        return piece.kind is not PieceKind.LASTING and not piece.ends and not (is_after and piece.point is not None)
+
+    def _then(self, at: int) -> set[int]:
+        """Return the words "and then" at a place, which belong to what stands in front of them."""
+        said = self.reader.text.says("then", at)
+        return set(range(at, said[1])) if said is not None else set()
 
     def _is_cut(self, piece: Piece) -> bool:
         """Return whether a word in front of a length or of a moment belongs to it and was not understood: "in so ten minutes"."""
@@ -461,8 +476,3 @@ class _Sentence:
             parts.append(self.text[word.start : word.end])
             end = spot
         return " ".join("".join(parts).split()).strip(" ,;:.!?-–")
-
-
-def _is_lifted(piece: Piece) -> bool:
-    """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes"."""
-    return piece.kind is not PieceKind.LASTING and not piece.ends

@@ -215,7 +215,16 @@ class WaitReader(PointReader):
             return day
         if not found.part and (part := self._part(at, alone=found.clock is not None)) is not None:
             return part
+        if found.clock is None and not found.part and (half := self.text.says("halves", at)):
+            return self._in_half_clock(half[0], self._clock(half[1], told=False))  # "'s nachts om twee uur"
         return None
+
+    def _in_half_clock(self, half: str, clock: ReadAt[DayTime]) -> ReadAt[DayTime]:
+        """Return a time of day with the half of the day that was said in front of it."""
+        if clock is None or clock[0].clock is None or clock[0].is_exact:
+            return None
+        hour = self._in_half(clock[0].clock.hour, half)
+        return replace(clock[0], clock=clock[0].clock.replace(hour=hour), is_exact=True), clock[1]
 
     def _part(self, at: int, *, alone: bool) -> ReadAt[DayTime]:
         glue = self.text.says("part_glue", at)
