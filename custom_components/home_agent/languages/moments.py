@@ -243,6 +243,8 @@ class PointReader:
         return minutes // MINUTES, minutes % MINUTES, hour[1]
 
     def _hour(self, at: int) -> ReadAt[int]:
+        if alone := self.text.says("moments", at):  # "ten to midnight"
+            return _NOON if alone[0] == "noon" else 0, alone[1]
         found = self._hour_number(at) or self.text.ordinal_word(at)
         if found is None or not 0 <= found[0] < 2 * HALF_DAY:
             return None

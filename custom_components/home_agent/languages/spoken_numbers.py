@@ -22,6 +22,8 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_8
 
 _MOST = 100_000  # of any unit
 _MOST_JOINED = 7  # words and dashes of one number: "ein und zwanzig", "quatre-vingt-dix-sept"
+_OF_OTHERS = ("units", "clock", "values", "sides")
+"""What stands behind a number that is no rest of a length."""
 _MOST_LEAD = 3  # words in front of a span that belong to it: "in the"
 _JOINS = frozenset("'’`´.")
 """What stands within a word: "o'clock", "p.m."."""
@@ -205,7 +207,7 @@ class NumberReader:
         if minutes := self.says("minutes", one[1] if one else at):
             return (float(minutes[0]), "minute"), minutes[1]
         found = self.number(at)
-        if found is None and one is not None:
+        if one is not None and (found is None or one[1] > found[1]):
             found = 1.0, one[1]
         if found is None:
             return None
@@ -242,14 +244,11 @@ class NumberReader:
             total, last, behind = total + number * SECONDS[unit], UNITS.index(unit), place
             if (joined := self.says("joins", behind)) and self.count(joined[1]) is not None:
                 behind = joined[1]
-        if (
-            last < len(UNITS)
-            and UNITS[last] in ("minute", "hour")
-            and (more := self.number(behind)) is not None
-            and 10 <= more[0] < 60  # "trois minutes trente"
-            and not any(self.says(name, more[1]) for name in ("units", "clock", "values", "sides"))
-        ):
-            total, behind = total + more[0] * SECONDS[UNITS[last - 1]], more[1]
+        if last < len(UNITS) and UNITS[last] in ("minute", "hour"):
+            joined = self.says("joins", behind)
+            more = self.number(joined[1] if joined else behind)
+            if more is not None and 10 <= more[0] < 60 and not any(self.says(name, more[1]) for name in _OF_OTHERS):
+                total, behind = total + more[0] * SECONDS[UNITS[last - 1]], more[1]  # "trois minutes trente"
         return (timedelta(seconds=total), behind) if behind > at else None
 
     def skip(self, name: str, at: int) -> int:

@@ -6,10 +6,10 @@ What `later_in` finds is never lost: what is no moment, no end and no event here
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from itertools import islice, product
 
-from ..support.text import MAX_TEXT, fold, words_of
+from ..support.text import MAX_TEXT, words_of
+from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, marks_of
 from .data import code_of, data_of
 from .later import Later, LaterKind, later_in, unnamed
 from .moments import Calendar
@@ -17,8 +17,6 @@ from .spoken_numbers import NumberReader, time_words, unelided, words_in
 from .waits import DayTime, Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
-_MOST_CUTS = 12  # places where one clause may end
-_MOST_BEFORE = 3  # words of a command that a clause is put into: "mach, wenn ..."
 _FAR = 2  # words
 _NEAR = 3  # words
 _LEAST_AFTER = 2  # words of what happens first
@@ -38,7 +36,7 @@ _TIMELY = (
     "minutes",
 )
 _CUT = ("half_to", "half_past", "quarter", "quarter_to", "quarter_of", "three_quarters_to")
-_OPENERS = ("unless", "until_when", "if", "when")
+_SIGNS = frozenset(",;:.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +55,6 @@ class SaidMoment:
     """How long from then on, where a length was said: "in ten minutes", "for ten minutes"."""
     words: str = ""
     """As it was said."""
-
-
-Moment = SaidMoment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,45 +139,13 @@ def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
 def _reader(said: str, code: str, now: datetime) -> WaitReader:
     words = words_of(said)
     text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
-    marks = _marks(code)
-    timers, wakes = marks.get("timers", ()), _has(words, marks.get("wakes", ()))
-    is_timer = _has(words, timers) or any(word.endswith(one) for (one, *more) in timers if not more for word in words)
-    is_set = is_timer or wakes or _has(words, marks.get("reminders", ()))
+    marks = marks_of(code)
+    timers, wakes = marks.get("timers", ()), has_phrase(words, marks.get("wakes", ()))
+    is_timer = has_phrase(words, timers) or any(
+        word.endswith(one) for (one, *more) in timers if not more for word in words
+    )
+    is_set = is_timer or wakes or has_phrase(words, marks.get("reminders", ()))
     return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
-
-
-@cache
-def _marks(code: str) -> dict[str, tuple[tuple[str, ...], ...]]:
-    return {name: tuple(words_of(phrase) for phrase in listed) for name, listed in data_of(code).later.marks.items()}
-
-
-@cache
-def _orders(code: str) -> frozenset[str]:
-    """Return the words that a command may begin with."""
-    data = data_of(code)
-    return frozenset(fold(word.casefold()) for word in (*data.orders, *data.later.marks.get("orders", ())))
-
-
-@cache
-def _articles(code: str) -> frozenset[str]:
-    return frozenset(word for phrase in data_of(code).times.get("articles", ()) for word in words_of(phrase))
-
-
-def _has(words: Sequence[str], phrases: Iterable[tuple[str, ...]]) -> bool:
-    said = f" {' '.join(words)} "
-    return any(f" {' '.join(phrase)} " in said for phrase in phrases)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opener:
-    """The first words of a clause; the clause itself begins at the word `behind`."""
-
-    name: str
-    first: int
-    behind: int
-    delay: int = 0
-    is_after: bool = False
-    """Whether it is a word that names things as well: "after dinner"."""
 
 
 class _Moments:
@@ -296,28 +259,30 @@ class _Sentence:
     named: tuple[str, ...]
     found: tuple[Later, ...]
     reader: WaitReader = field(init=False)
-    remembers: bool = field(init=False)
+    clauses: ClauseReader = field(init=False)
     pieces: list[Piece] = field(init=False, default_factory=list)
-    openers: list[_Opener] = field(init=False, default_factory=list)
+    openers: list[Opener] = field(init=False, default_factory=list)
+    ranges: list[tuple[Later, range]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Look through the sentence once."""
         said = unnamed(self.text, self.code, self.named, _NO_NAME)
         self.reader = _reader(said, self.code, self.now)
-        self.remembers = _has(words_of(said), _marks(self.code).get("reminders", ()))
+        self.clauses = ClauseReader(self.reader, self.code)
+        self.ranges = [(one, self._range(one)) for one in self.found]
+        forever = {spot for one, spots in self.ranges if one.kind is LaterKind.REPEATED for spot in spots}
         at, count = 0, len(self.reader.text.words)
         while at < count:
-            if self._is_forever(at):
+            if at in forever:
                 at += 1
                 continue
             behind = at + 1
-            if (piece := self.reader.sun_at(at) or self.reader.piece(at)) is not None and self._opens_after(
-                piece
-            ) is None:
+            piece = self.reader.sun_at(at) or self.reader.piece(at)
+            if piece is not None and not self.clauses.is_delay(piece):
                 if self._is_found(at, piece.behind):
                     self.pieces.append(replace(piece, first=self._front(piece.first)))
                     behind = piece.behind
-            elif (opener := self._opener(at)) is not None and self._is_found(at, opener.behind):
+            elif (opener := self.clauses.opener(at)) is not None and self._is_found(at, opener.behind):
                 self.openers.append(opener)
                 behind = opener.behind
             at = behind
@@ -330,33 +295,10 @@ class _Sentence:
                 return spot
         return at
 
-    def _opens_after(self, piece: Piece) -> _Opener | None:
-        """Return what begins a clause with its delay: "ten minutes after ..."."""
-        if piece.kind is not PieceKind.LASTING or piece.is_marked:
-            return None
-        return self._opener(piece.first)
-
-    def _opener(self, at: int) -> _Opener | None:
-        text = self.reader.text
-        for name in _OPENERS:
-            if said := text.says(name, at):
-                longest = max(_OPENERS, key=lambda other: (text.says(other, at) or ("", 0))[1])
-                return _Opener(name=longest, first=at, behind=(text.says(longest, at) or said)[1])
-        if (length := self.reader.length(at)) is not None and (after := text.says("after_when", length[1])):
-            return _Opener(
-                name="when", first=at, behind=after[1], delay=round(length[0][0].total_seconds()), is_after=True
-            )
-        if after := text.says("after_when", at):
-            return _Opener(name="when", first=at, behind=after[1], is_after=True)
-        return None
-
     def _range(self, one: Later) -> range:
         words = self.reader.text.words
         inside = [spot for spot, word in enumerate(words) if word.start < one.end and one.begin < word.end]
         return range(inside[0], inside[-1] + 1) if inside else range(0)
-
-    def _is_forever(self, at: int) -> bool:
-        return any(one.kind is LaterKind.REPEATED and at in self._range(one) for one in self.found)
 
     def _is_found(self, first: int, behind: int) -> bool:
         words = self.reader.text.words
@@ -364,7 +306,17 @@ class _Sentence:
 
     def readings(self) -> Iterator[Timed]:
         """Yield each way to read it."""
-        cuts = [self._cuts(number) for number in range(len(self.openers))]
+        words = self.reader.text.words
+        borders = [*(opener.first for opener in self.openers[1:]), len(words)]
+        signs = {
+            spot
+            for spot in range(1, len(words))
+            if not _SIGNS.isdisjoint(self.text[words[spot - 1].end : words[spot].start])
+        }
+        cuts = [
+            self.clauses.ends(opener, border, self._count_said(opener.first), self.pieces, signs)
+            for opener, border in zip(self.openers, borders, strict=False)
+        ]
         ways = product(*(list(enumerate(one)) for one in cuts))
         for way in sorted(islice(ways, 256), key=lambda way: sum(rank for rank, _ in way)):
             if (read := self._read([cut for _, cut in way])) is not None:
@@ -372,58 +324,8 @@ class _Sentence:
 
     def unread(self) -> Timed:
         """Return it with all that puts it off as not understood."""
-        spots = {spot for one in self.found for spot in self._range(one)}
+        spots = {spot for _, places in self.ranges for spot in places}
         return self._whole(set(), spots, None, None, ())
-
-    def _cuts(self, number: int) -> list[int]:
-        """Return the words before which a clause may end, the likeliest first."""
-        opener, words = self.openers[number], self.reader.text.words
-        end = self.openers[number + 1].first if number + 1 < len(self.openers) else len(words)
-        start = opener.behind
-        before = self._count_said(opener.first)
-        is_first = not before
-        is_within = 0 < before <= _MOST_BEFORE and "clause_ends" in _marks(self.code)
-        ranked = list[tuple[int, int]]()
-        for spot in range(start + 1, end):
-            gap = self.text[words[spot - 1].end : words[spot].start]
-            rank = 0 if any(sign in gap for sign in ",;:.") else self._rank(spot, start)
-            if rank < 9:
-                ranked.append((rank, spot))
-        for piece in self.pieces:
-            if (
-                start < piece.first < end
-                and piece.behind == end
-                and piece.is_marked
-                and piece.kind is PieceKind.LASTING
-            ):
-                ranked.append((0 if not is_first else 8, piece.first))
-        ranked.append((9 if is_first else 5 if is_within else 1, end))
-        best = dict[int, int]()
-        for rank, spot in ranked:
-            best[spot] = min(rank, best.get(spot, 10))
-        return sorted(best, key=lambda spot: (best[spot], spot))[:_MOST_CUTS]
-
-    def _rank(self, spot: int, start: int) -> int:
-        """Return how well a word begins what is to be done: 0 is best, 9 not at all."""
-        words, marks, text = self.reader.text.words, _marks(self.code), self.reader.text
-        word, last = words[spot].word, words[spot - 1].word
-        is_verb_last, ends = "clause_ends" in marks, marks.get("clause_ends", ())
-        if text.says("joins", spot) or (spot + 1 < len(words) and (words[spot + 1].word,) in ends):
-            return 9
-        if (last,) in ends and (particle := text.says("particles", spot)) and particle[1] == len(words):
-            return 0  # "mach das Licht, wenn alle weg sind, aus"
-        if text.says("then", spot):
-            return 2
-        if word in _orders(self.code):
-            return 5 if (last,) in marks.get("copulas", ()) else 3
-        if self.remembers and text.says("remembers", spot):
-            return 5
-        is_article = word in _articles(self.code)
-        if (last,) in ends:
-            return 4 if is_article else 6
-        if is_article and spot - start > 1:
-            return 7
-        return 8 if spot - start > 1 and is_verb_last else 9
 
     def _count_said(self, behind: int) -> int:
         """Return how many words in front of a place are of what is to be done."""
@@ -441,7 +343,8 @@ class _Sentence:
             if any(piece.first < cut < piece.behind for piece in self.pieces):
                 return None
             spots = set(range(opener.first, cut))
-            own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and _is_lifted(piece)]
+            own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and self._is_lifted(piece)]
+            timely |= self._then(cut)
             lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
             text = self._said([spot for spot in range(opener.behind, cut) if spot not in times])
@@ -467,6 +370,7 @@ class _Sentence:
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         if moment is not None and any(not one.is_if and not one.until for one in clauses):
             points = [piece for piece in pieces if piece.point is not None and not piece.ends]
             if points and all(piece.point is None or piece.point.clock is None for piece in points):
@@ -474,6 +378,19 @@ class _Sentence:
         left += [piece for piece in pieces if self._is_cut(piece)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         return self._whole(timely, unread, moment, back, tuple(clauses))
+
+    def _is_lifted(self, piece: Piece) -> bool:
+        """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes".
+
+        "When it is after ten" is a condition.
+        """
+        is_after = self.reader.text.says("after", piece.first) is not None
+        return piece.kind is not PieceKind.LASTING and not piece.ends and not (is_after and piece.point is not None)
+
+    def _then(self, at: int) -> set[int]:
+        """Return the words "and then" at a place, which belong to what stands in front of them."""
+        said = self.reader.text.says("then", at)
+        return set(range(at, said[1])) if said is not None else set()
 
     def _is_cut(self, piece: Piece) -> bool:
         """Return whether a word in front of a length or of a moment belongs to it and was not understood: "in so ten minutes"."""
@@ -501,7 +418,7 @@ class _Sentence:
         return is_dated and text.says("months", spot) is not None
 
     def _count_content(self, spots: Iterable[int]) -> int:
-        return sum(self.reader.text.words[spot].word not in _articles(self.code) for spot in spots)
+        return sum(self.reader.text.words[spot].word not in articles_of(self.code) for spot in spots)
 
     def _whole(
         self,
@@ -513,8 +430,8 @@ class _Sentence:
     ) -> Timed:
         timed = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
         forever = set[int]()
-        for one in self.found:
-            spots = set(self._range(one))
+        for one, places in self.ranges:
+            spots = set(places)
             if spots & timed and one.kind not in (LaterKind.EVENT, LaterKind.REPEATED):
                 timely |= {spot for spot in spots if self.reader.text.says("about", spot)}
             if one.kind is LaterKind.REPEATED and not spots <= timed:
@@ -559,8 +476,3 @@ class _Sentence:
             parts.append(self.text[word.start : word.end])
             end = spot
         return " ".join("".join(parts).split()).strip(" ,;:.!?-–")
-
-
-def _is_lifted(piece: Piece) -> bool:
-    """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes"."""
-    return piece.kind is not PieceKind.LASTING and not piece.ends

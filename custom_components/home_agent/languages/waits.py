@@ -15,6 +15,7 @@ _NAMED_PARTS = (
     ("this_morning", 0, "morning"), ("this_noon", 0, "noon"), ("this_afternoon", 0, "afternoon"), ("this_evening", 0, "evening"),
     ("this_night", 0, "night"), ("tonight", 0, "tonight"), ("tomorrow_morning", 1, "morning"),
 )  # fmt: skip
+_SIDES = ("after", "before", "after_when", "before_when")
 _LONG = timedelta(days=366)
 
 
@@ -208,14 +209,25 @@ class WaitReader(PointReader):
         if is_part_first and (part := self._part(at, alone=True)) is not None:
             return part
         if found.day is not None and (hour := self.text.number(at)) is not None:
-            told = told or self.text.says("clock", hour[1]) is not None  # "demain huit heures"
+            clock_word = self.text.says("clock", hour[1])  # "demain huit heures", not "demain une heure après ..."
+            is_length = clock_word is not None and any(self.text.says(name, clock_word[1]) for name in _SIDES)
+            told = told or (clock_word is not None and not is_length)
         if (clock := self._clock(at, told=told)) is not None and found.clock is None:
             return clock
         if found.day is None and (day := self._day(at)) is not None:
             return day
         if not found.part and (part := self._part(at, alone=found.clock is not None)) is not None:
             return part
+        if found.clock is None and not found.part and (half := self.text.says("halves", at)):
+            return self._in_half_clock(half[0], self._clock(half[1], told=False))  # "'s nachts om twee uur"
         return None
+
+    def _in_half_clock(self, half: str, clock: ReadAt[DayTime]) -> ReadAt[DayTime]:
+        """Return a time of day with the half of the day that was said in front of it."""
+        if clock is None or clock[0].clock is None or clock[0].is_exact:
+            return None
+        hour = self._in_half(clock[0].clock.hour, half)
+        return replace(clock[0], clock=clock[0].clock.replace(hour=hour), is_exact=True), clock[1]
 
     def _part(self, at: int, *, alone: bool) -> ReadAt[DayTime]:
         glue = self.text.says("part_glue", at)
@@ -225,8 +237,9 @@ class WaitReader(PointReader):
         return None
 
     def _day(self, at: int) -> ReadAt[DayTime]:
+        glued = self.text.skip("part_glue", at)
         for name, days, part in _NAMED_PARTS:
-            if said := self.text.says(name, at):
+            if said := self.text.says(name, at) or self.text.says(name, glued):
                 day = self.calendar.today + timedelta(days=days)
                 return DayTime(day=day, part=part, is_today=not days), said[1]
         if (joined := self.day_part(self.text.skip("on", at))) is not None:
@@ -239,6 +252,10 @@ class WaitReader(PointReader):
         if self.text.says("weekdays", behind - 1) and (week := self.text.says("week_later", behind)):
             day, behind = day + timedelta(weeks=1), week[1]
         behind = self.text.skip("coming", behind)
+        if self.text.says("weekdays", behind - 1):  # "Wednesday, the 2nd of December"
+            dated = self.written_date(self.text.skip("articles", behind))
+            if dated is not None and dated[0].weekday() == day.weekday():
+                day, behind = dated
         return DayTime(day=day, is_today=day == self.calendar.today), behind
 
     def _clock(self, at: int, *, told: bool) -> ReadAt[DayTime]:
@@ -259,7 +276,7 @@ class WaitReader(PointReader):
             return None
         clock, behind = found
         words = self.text.words[place:behind]
-        is_exact = clock.hour > HALF_DAY or self.text.says("moments", place) is not None
+        is_exact = clock.hour > HALF_DAY or any(self.text.says("moments", spot) for spot in range(place, behind))
         is_exact = is_exact or any(self.text.says("halves", spot) for spot in range(place, behind))
         is_exact = is_exact or any(word.word[0] == "0" or word.word.startswith("24") for word in words[:1])
         is_exact = is_exact or ((first := self.text.number(place)) is not None and first[0] == 0)

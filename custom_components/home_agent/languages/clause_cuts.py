@@ -1,0 +1,123 @@
+"""Where conditions and events begin in a sentence, and where they may end: "when the washer is done turn on the light"."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ..support.text import fold, words_of
+from .data import data_of
+from .waits import Piece, PieceKind, WaitReader
+
+_MOST_CUTS = 12  # places where one clause may end
+_MOST_BEFORE = 3  # words of a command that a clause is put into: "mach, wenn ..."
+_OPENERS = ("unless", "until_when", "if", "when")
+_NEVER = 9  # the rank of a place where no clause ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """The first words of a clause; the clause itself begins at the word `behind`."""
+
+    name: str
+    """"when", "if", "unless" or "until_when"."""
+    first: int
+    behind: int
+    delay: int = 0
+    """Seconds after it."""
+    is_after: bool = False
+    """Whether it is a word that stands in front of things as well: "after dinner"."""
+
+
+@cache
+def marks_of(code: str) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+    """Return the words that tell what a time or a clause is for, by what they tell; folded."""
+    return {name: tuple(words_of(phrase) for phrase in listed) for name, listed in data_of(code).later.marks.items()}
+
+
+@cache
+def articles_of(code: str) -> frozenset[str]:
+    """Return the articles of a language, folded."""
+    return frozenset(word for phrase in data_of(code).times.get("articles", ()) for word in words_of(phrase))
+
+
+@cache
+def _orders(code: str) -> frozenset[str]:
+    """Return the words that a command may begin with."""
+    data = data_of(code)
+    return frozenset(fold(word.casefold()) for word in (*data.orders, *data.later.marks.get("orders", ())))
+
+
+def has_phrase(words: Sequence[str], phrases: Iterable[tuple[str, ...]]) -> bool:
+    """Return whether one of some phrases stands among words."""
+    said = f" {' '.join(words)} "
+    return any(f" {' '.join(phrase)} " in said for phrase in phrases)
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseReader:
+    """Finds clauses among the words of one sentence."""
+
+    reader: WaitReader
+    code: str
+
+    def opener(self, at: int) -> Opener | None:
+        """Return what begins a clause at a place; with its delay, "ten minutes after"."""
+        text = self.reader.text
+        found = [(said[1], name) for name in _OPENERS if (said := text.says(name, at))]
+        if found:
+            behind = max(found, key=lambda one: one[0])[0]
+            name = next(name for end, name in found if end == behind)
+            return Opener(name=name, first=at, behind=behind)
+        if (length := self.reader.length(at)) is not None and (after := text.says("after_when", length[1])):
+            delay = round(length[0][0].total_seconds())
+            return Opener(name="when", first=at, behind=after[1], delay=delay, is_after=True)
+        if after := text.says("after_when", at):
+            return Opener(name="when", first=at, behind=after[1], is_after=True)
+        return None
+
+    def is_delay(self, piece: Piece) -> bool:
+        """Return whether a length is how long after something: "ten minutes after the washer is done"."""
+        return piece.kind is PieceKind.LASTING and not piece.is_marked and self.opener(piece.first) is not None
+
+    def ends(self, opener: Opener, end: int, before: int, pieces: Iterable[Piece], signs: Collection[int]) -> list[int]:
+        """Return the words before which a clause may end, the likeliest first.
+
+        It ends before the word `end` at the latest. `before` is how many words of a command stand in front of it, and `signs` are the
+        words that a comma or the like stands in front of.
+        """
+        is_within = 0 < before <= _MOST_BEFORE and "clause_ends" in marks_of(self.code)
+        best = {end: 5 if is_within else 1 if before else _NEVER}
+        for spot in range(opener.behind + 1, end):
+            rank = 0 if spot in signs else self._rank(spot, opener.behind)
+            if rank < _NEVER:
+                best[spot] = rank
+        for piece in pieces:
+            if (
+                piece.kind is PieceKind.LASTING
+                and piece.is_marked
+                and opener.behind < piece.first
+                and piece.behind == end
+            ):
+                best[piece.first] = min(best.get(piece.first, _NEVER), 0 if before else 8)
+        return sorted(best, key=lambda spot: (best[spot], spot))[:_MOST_CUTS]
+
+    def _rank(self, spot: int, start: int) -> int:
+        """Return how well a word begins what is to be done: 0 is best."""
+        text, marks, words = self.reader.text, marks_of(self.code), self.reader.text.words
+        word, last, ends = words[spot].word, words[spot - 1].word, marks.get("clause_ends", ())
+        is_article, is_behind_verb = word in articles_of(self.code), (last,) in ends
+        if text.says("joins", spot) or (spot + 1 < len(words) and (words[spot + 1].word,) in ends):
+            return _NEVER
+        if is_behind_verb and (particle := text.says("particles", spot)) and particle[1] == len(words):
+            return 0  # "mach das Licht, wenn alle weg sind, aus"
+        if text.says("then", spot):
+            return 2
+        if word in _orders(self.code):
+            return 5 if (last,) in marks.get("copulas", ()) else 2
+        if self.reader.is_set and text.says("remembers", spot):
+            return 5
+        if is_behind_verb:
+            return 4 if is_article else 6
+        if spot - start < 2:
+            return _NEVER
+        return 7 if is_article else 8 if ends else _NEVER
