@@ -44,7 +44,7 @@ class Watch:
     negated: bool = False
     """Whether it is so while this is not: "unless the window is open"."""
     each: bool = False
-    """Whether each entity for which it becomes so counts as an event, though it is so of another one: "when somebody comes home"."""
+    """Whether each entity for which it becomes so counts as an event, though it is so of another one: "when a person comes home"."""
 
     def is_so(self, hass: HomeAssistant, changed: State | None = None) -> bool | None:
         """Return whether it is so now; None if that is not known, as entities are missing or unavailable.

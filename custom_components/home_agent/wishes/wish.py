@@ -25,7 +25,7 @@ class WishKind(StrEnum):
     REMINDER = "reminder"
     """Its text is told: "take the cake out"."""
     WAKE = "wake"
-    """The user is woken: like a reminder, and told again until somebody says that it was heard."""
+    """The user is woken: like a reminder, and told again until the user says that it was heard."""
     TELL = "tell"
     """It is told that what was waited for has happened."""
     QUESTION = "question"
