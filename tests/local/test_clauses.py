@@ -369,6 +369,19 @@ async def test_what_tells_best_that_something_is_done_is_watched(
     assert await family.told("the sauna is done") == expected
 
 
+async def test_parts_of_a_machine_are_not_the_machine(hass: HomeAssistant, family: Family) -> None:
+    options: dict[str, Any] = {"device_class": "enum", "options": ["ready", "run", "finished"]}
+    add(hass, "binary_sensor.sauna_remote", "Sauna Remote Control", "on")
+    assert await family.told("the sauna is done") == ""
+    add(hass, "sensor.sauna_state", "Sauna Operation State", "run", **options)
+    add(hass, "sensor.sauna_machine", "Sauna Machine State", "run", device_class="enum", options=["run", "stop"])
+    add(hass, "switch.sauna", "Sauna", "on")
+    add(hass, "sensor.sauna_left", "Sauna Time Left", "42", device_class="duration", unit_of_measurement="min")
+    await hass.async_block_till_done()
+    assert await family.told("the sauna is done") == "sensor.sauna_state finished"
+    assert await family.told("the sauna is off") == "switch.sauna off"
+
+
 async def test_a_state_in_the_words_of_the_home_is_found(hass: HomeAssistant, family: Family) -> None:
     add(hass, "sensor.sauna", "Sauna", "Heizt")
     await hass.async_block_till_done()

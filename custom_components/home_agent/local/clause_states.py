@@ -33,7 +33,8 @@ _UNDER_WAY = (
     "wash", "rinse", "spin",
 )  # fmt: skip
 _STATED = frozenset({"sensor", "select", "input_select"})
-_STATED_RANK, _PLUG, _POWER = 2, 3, 9
+_PROGRAM, _REST, _PLUG, _POWER = 2, 3, 4, 9
+"""Ranks: a state that is the end, a state of rest, what is switched off, what is drawn."""
 _LITTLE = 5.0  # watts: what a machine draws that does nothing
 
 
@@ -47,6 +48,8 @@ class Meant:
     """Whether all but these are meant."""
     rank: int = 0
     """The smaller, the better it tells: what a machine draws says less than its own program."""
+    is_vague: bool = False
+    """Whether it is only sure of a thing whose whole name was said: a sensor without a class may be about a part of it."""
 
 
 def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | None:
@@ -96,7 +99,8 @@ _BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 def _of_binary(key: str, class_: object) -> Meant | None:
     """Return what a key means for a binary sensor; one without a class is on while what it is called by is so."""
-    on, off = Meant(states=_ON, rank=int(class_ is None)), Meant(states=_OFF, rank=int(class_ is None))
+    is_vague = class_ is None
+    on, off = (Meant(states=states, rank=int(is_vague), is_vague=is_vague) for states in (_ON, _OFF))
 
     def is_class(classes: Collection[object]) -> bool:
         return class_ is None or class_ in classes
@@ -128,11 +132,11 @@ def _of_stated(state: State, key: str, said: Collection[str]) -> Meant | None:
     options = state.attributes.get("options")
     if isinstance(options, (list, tuple)):
         by_word = {str(option).casefold().replace(" ", "_"): str(option) for option in options}
-        names = [tuple(by_word[one] for one in (*said, *known) if one in by_word) for known in wanted]
-        found = next(filter(None, names), ())
-    elif state.state.replace(".", "", 1).isdigit():
+        for rank, known in zip((_PROGRAM, _REST), wanted, strict=False):
+            if found := tuple(by_word[one] for one in (*said, *known) if one in by_word):
+                return Meant(states=found, rank=rank)
         return None
-    else:
-        words = dict.fromkeys((*(one for known in wanted for one in known), *said))
-        found = tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize())))
-    return Meant(states=found, rank=_STATED_RANK) if found else None
+    if state.state.replace(".", "", 1).isdigit():
+        return None
+    words = dict.fromkeys((*(one for known in wanted for one in known), *said))
+    return Meant(states=tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize()))), rank=_REST)

@@ -140,10 +140,12 @@ class _Subject:
                 found = {n for n in found if any(n in reading.called[at] for at in rest)}
         if self._areas is not None:
             found = reading.within(found, self._areas)
+        whole = reading.whole(found, rest)
+        found = {n for n in found if n in whole or not self.meant[n].is_vague}
         if len(found) > 1:
-            found = reading.whole(found, rest) or found
             best = min(self.meant[n].rank for n in found)
             found = {n for n in found if self.meant[n].rank == best}
+            found = whole & found or found
         if len(found) > 1 and is_one:
             found = reading.best_called(found, rest)
         if len(found) > 1 and is_one and not reading.place_spans:
