@@ -10,18 +10,10 @@ from homeassistant.components.assist_satellite import (
     AssistSatelliteEntity,
     AssistSatelliteEntityFeature,
 )
-from homeassistant.config_entries import ConfigEntry, ConfigFlow
+from homeassistant.components.assist_satellite.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    MockModule,
-    mock_config_flow,
-    mock_integration,
-    mock_platform,
-    setup_test_component_platform,
-)
 
 from custom_components.home_agent.wishes.wish import Wish, WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
@@ -85,19 +77,7 @@ async def satellite(hass: HomeAssistant, demo_house: None) -> Satellite:
     pipeline = await voice(hass)
     assert await async_setup_component(hass, "assist_satellite", {})
     satellite = Satellite()
-
-    async def set_up_entry(hass: HomeAssistant, entry: ConfigEntry[Any]) -> bool:
-        await hass.config_entries.async_forward_entry_setups(entry, ["assist_satellite"])
-        return True
-
-    mock_integration(hass, MockModule("test", async_setup_entry=set_up_entry))
-    mock_platform(hass, "test.config_flow")
-    setup_test_component_platform(hass, "assist_satellite", [satellite], from_config_entry=True)
-    entry = MockConfigEntry(domain="test")
-    entry.add_to_hass(hass)
-    with mock_config_flow("test", ConfigFlow):
-        assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
+    await hass.data[DATA_COMPONENT].async_add_entities([satellite])
     await async_update_pipeline(hass, pipeline, conversation_engine="conversation.home_agent")
     return satellite
 

@@ -26,6 +26,7 @@ from custom_components.home_agent.turn.proposal import ProposalStatus
 from custom_components.home_agent.turn.turn import ToolCallRecord, Turn, current_turn
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer, text, tool_call
+from tests.wish_rows import wish_of
 
 from .pages import CODE, FENCE, ROOT, names, read, rows, section
 
@@ -153,10 +154,15 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     events.async_memory_extracted(hass, turn, Figures().as_event())
     events.async_streaming_error(hass, turn, HomeAssistantError())
     events.async_error(hass, turn, HomeAssistantError(), "conversation")
+    wish = wish_of(None).as_event()
+    for event in (events.WISH_CREATED, events.WISH_CHANGED, events.WISH_CANCELLED):
+        events.async_wish(hass, event, wish, None)
+    for event in (events.WISH_DONE, events.WISH_FAILED):
+        events.async_wish(hass, event, wish | {"reason": "time"}, None)
     common = names(section("reference/events.md", "Events").partition("##")[0])
-    for name, [event] in heard.items():
-        always = set() if name == events.INDEX_PROGRESS else common
-        assert set(event.data) == always | names(section("reference/events.md", name)), name
+    for name, [one] in heard.items():
+        always = set() if name == events.INDEX_PROGRESS or name.startswith(f"{DOMAIN}.wish.") else common
+        assert set(one.data) == always | names(section("reference/events.md", name)), name
 
 
 def test_every_class_of_error_is_named() -> None:

@@ -94,7 +94,9 @@ def make(hass: HomeAssistant, witness: Witness, agent_id: str) -> Make:
     async def make(context: Context | None, wish: Wish | None = None, by_wish: str = "", **fields: Any) -> Wish | None:
         fields = {**fields, **({"wish": by_wish} if by_wish else {})}
         turn = await turn_of(hass, witness, agent_id, context, **fields)
-        later = wish or later_of(context, agent_id=agent_id)
+        later = wish or later_of(context)
+        if later.agent_id == "profile-1":  # the agent under attack, unless one stands before it
+            later = replace(later, agent_id=agent_id)
         with running(turn):
             await policy_of(witness).async_call(
                 turn, MakeWish(later), llm.ToolInput(tool_name="make_wish", tool_args={}, external=True)

@@ -321,38 +321,10 @@ class DueWish:
             case WishKind.TIMER:
                 return await self._async_late(await self.async_say("wish_timer"))
             case WishKind.QUESTION:
-                return await self._async_late(await self._async_answer())
+                return await self._async_late(await _async_answer(self))
             case WishKind.TELL:
                 return await self._async_late(await self.async_say("wish_tell", text=text))
         return await self._async_late(await self.async_say("wish_reminder", text=text))
-
-    async def _async_answer(self) -> str:
-        """Return the answer of the agent to the question, or why there is none."""
-        hass, turn = self.hass, self.turn
-        asked = f"“{cut(self.wish.text or self.wish.words)}”"
-        if not turn.agent_id or hass.states.get(turn.agent_id) is None:
-            reason = await self.async_say("wish_agent_gone")
-            return await self.async_say("wish_unanswered", question=asked, reason=reason)
-        token = current_request.set(TurnRequest(by_name=True, asked_by=turn))
-        try:
-            result = await conversation.async_converse(
-                hass,
-                self.wish.text or self.wish.words,
-                None,
-                turn.context,
-                language=self.wish.language,
-                agent_id=turn.agent_id,
-                device_id=self.wish.device_id,
-                satellite_id=self.wish.satellite_id,
-            )
-        except HomeAssistantError as err:
-            reason = await async_error_text(hass, turn.speaks, err)
-            return await self.async_say("wish_unanswered", question=asked, reason=reason)
-        finally:
-            current_request.reset(token)
-        answer = speakable_text(str(result.response.speech.get("plain", {}).get("speech") or ""))
-        key = "wish_unanswered" if result.response.error_code is not None else "wish_answer"
-        return await self.async_say(key, question=asked, reason=answer, answer=answer)
 
     async def _async_wake(self) -> bool:
         """Wake the user; the wish stays until someone says something, or it was told often enough."""
@@ -430,3 +402,32 @@ class DueWish:
         now = dt_util.now()
         then = dt_util.as_local(self.wish.when.at) if self.wish.when.at is not None else now - self.due.late
         return then.strftime("%H:%M" if then.date() == now.date() else "%Y-%m-%d %H:%M")
+
+
+async def _async_answer(run: DueWish) -> str:
+    """Return the answer of the agent to the question, or why there is none."""
+    hass, turn = run.hass, run.turn
+    asked = f"“{cut(run.wish.text or run.wish.words)}”"
+    if not turn.agent_id or hass.states.get(turn.agent_id) is None:
+        reason = await run.async_say("wish_agent_gone")
+        return await run.async_say("wish_unanswered", question=asked, reason=reason)
+    token = current_request.set(TurnRequest(by_name=True, asked_by=turn))
+    try:
+        result = await conversation.async_converse(
+            hass,
+            run.wish.text or run.wish.words,
+            None,
+            turn.context,
+            language=run.wish.language,
+            agent_id=turn.agent_id,
+            device_id=run.wish.device_id,
+            satellite_id=run.wish.satellite_id,
+        )
+    except HomeAssistantError as err:
+        reason = await async_error_text(hass, turn.speaks, err)
+        return await run.async_say("wish_unanswered", question=asked, reason=reason)
+    finally:
+        current_request.reset(token)
+    answer = speakable_text(str(result.response.speech.get("plain", {}).get("speech") or ""))
+    key = "wish_unanswered" if result.response.error_code is not None else "wish_answer"
+    return await run.async_say(key, question=asked, reason=answer, answer=answer)

@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 import time
 
+from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..support.const import CONF_EMIT_EVENTS, DOMAIN
@@ -259,11 +261,13 @@ def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[st
 
 @callback
 def async_wish(hass: HomeAssistant, event: str, data: Mapping[str, object], context: Context | None) -> None:
-    """Fire what became of a wish (`Wish.as_event`)."""
-    entity_ids = data.get("entity_ids")
-    if _are_on(hass):
-        told = {**data, "entity_ids": entity_ids[:MAX_IDS]} if isinstance(entity_ids, list) else {**data}
-        hass.bus.async_fire(event, told, context=context)
+    """Fire what became of a wish (`Wish.as_event`), with the entity of its agent."""
+    if not _are_on(hass):
+        return
+    entity_ids, subentry_id = data.get("entity_ids"), str(data.get("agent_id"))
+    told = {**data, "entity_ids": entity_ids[:MAX_IDS] if isinstance(entity_ids, list) else []}
+    told["agent_id"] = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, subentry_id)
+    hass.bus.async_fire(event, told, context=context)
 
 
 @callback

@@ -163,7 +163,7 @@ class Wish:
         return {
             "wish_id": self.id,
             "kind": self.kind.value,
-            "profile_id": self.agent_id,
+            "agent_id": self.agent_id,
             "user_id": self.user_id,
             "entity_ids": [*self.entity_ids],
             "made": self.made.isoformat(),
