@@ -29,11 +29,10 @@ from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
-from ..policy.wishing import MakeWish, check_wish, registered
+from ..policy.wishing import MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..turn.plan import ActionClass
 from ..turn.turn import Answer, Understanding
 from ..wishes.spoken import async_when
 from ..wishes.when import SunEvent, Watch, When
@@ -155,8 +154,10 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
         return await _async_for_a_while(sentence, timed, what)
     when = await _async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
-    if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "planned_sensitive", when=timed.words)
+    try:
+        check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
+    except ToolError as err:
+        return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
 
 
@@ -353,20 +354,18 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
     if not back:
         raise _NotUnderstood(timed.words)
     end = await _async_end_of(sentence, timed)
-    plan = await async_plan_of(hass, effects_of(back))
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
-    wish = replace(_wish(sentence, ended, end, ends=True), asks=plan.action is ActionClass.SENSITIVE)
+    wish = _wish(sentence, ended, end, ends=True)
     try:
-        check_permission(hass, turn.user, plan)
-        decision = sentence.means.policy.decide(turn, None, plan)
+        ending = await _async_ending(sentence, wish)
+        wish = replace(wish, asks=check_asks(hass, turn, [ending]))
+        is_later = timed.moment is not None or any(not clause.until for clause in timed.clauses)
+        check_asks(hass, turn, planned.calls if is_later else ())
         check_wish(hass, turn, wish)
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
-    wish = replace(wish, asks=wish.asks or bool(decision.why))
-    if wish.asks and turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "planned_sensitive", when=timed.words)
     promise = await _async_end_promise(sentence, wish)
-    if timed.moment is not None or any(not clause.until for clause in timed.clauses):
+    if is_later:
         begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
@@ -394,6 +393,15 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         return Done(said=replace(response, text=said), note=done.note)
     response.async_set_speech(said)
     return Done(said=response, note=done.note)
+
+
+async def _async_ending(sentence: Sentence, wish: Wish) -> Call:
+    """Return what a wish does as a call that was judged as if it were made now. Raises `ToolError` for what may not be done."""
+    plan = await async_plan_of(sentence.hass, effects_of(wish.steps))
+    check_permission(sentence.hass, sentence.turn.user, plan)
+    return Call(
+        tool=MakeWish(wish), arguments={}, plan=plan, why=sentence.means.policy.decide(sentence.turn, None, plan).why
+    )
 
 
 async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
