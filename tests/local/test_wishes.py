@@ -31,7 +31,7 @@ def _only(hass: HomeAssistant) -> Wish:
 
 def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
     effects = [effect for step in wish.steps for effect in step.effects]
-    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[union-attr]
+    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[arg-type]
 
 
 LIGHT = ("turn_off", ("light.bed_light",))
