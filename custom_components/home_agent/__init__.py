@@ -27,7 +27,7 @@ from .tools.extensions.extensions import RegisteredExtension, async_register_ext
 __all__ = ["RegisteredExtension", "async_register_extension"]
 """What other integrations may import."""
 
-PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
+PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR, Platform.TODO)
 CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
 
 

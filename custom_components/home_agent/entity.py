@@ -16,8 +16,19 @@ from .client.endpoint import Endpoint
 from .settings.endpoint import model_name
 from .support.const import DOMAIN
 
+MANUFACTURER = "Home Agent"
 CHANGED: SignalType[()] = SignalType(f"{DOMAIN}_changed")
 """Sent when the settings of the loaded entry were changed, and what was made of them is in its `runtime_data`."""
+
+
+def home_device(entry: ConfigEntry) -> DeviceInfo:
+    """Return the device of what is about all agents."""
+    return DeviceInfo(
+        identifiers={(DOMAIN, entry.entry_id)},
+        name=entry.title if entry.title.startswith(MANUFACTURER) else MANUFACTURER,  # it was the home's name once
+        manufacturer=MANUFACTURER,
+        entry_type=DeviceEntryType.SERVICE,
+    )
 
 
 class HomeAgentEntity(Entity):
@@ -42,7 +53,7 @@ class HomeAgentEntity(Entity):
         self._attr_device_info = DeviceInfo(
             identifiers={(DOMAIN, self.subentry.subentry_id)},
             name=self.subentry.title,
-            manufacturer="Home Agent",
+            manufacturer=MANUFACTURER,
             model=model_name(model) if model else None,
             entry_type=DeviceEntryType.SERVICE,
         )

@@ -1,4 +1,4 @@
-"""Sensors: tokens, latency and cache of each endpoint; open questions, last actions and memories of the home."""
+"""Sensors: tokens, latency and cache of each endpoint; open questions, last actions, memories and the next wish of the home."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from homeassistant.components.sensor import (
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
-from .entity import EndpointEntity, async_have_entities
+from .entity import EndpointEntity, async_have_entities, home_device
 from .memory.record import MemoryType
 from .policy.journal import JournalEntry
 from .support.const import DOMAIN, SUBENTRY_LLM
 from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
+from .wishes.wish import Wish
+from .wishes.wishes import wishes_of
 
 PARALLEL_UPDATES = 0
-MANUFACTURER = "Home Agent"
 MAX_ACTIONS = 10  # in attributes, and names of each
 
 
@@ -70,7 +70,7 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add the sensors of the home, and those of each endpoint."""
-    async_add_entities([OpenQuestions(entry), LastAction(entry), MemoryCount(entry)])
+    async_add_entities([OpenQuestions(entry), LastAction(entry), MemoryCount(entry), NextWish(entry)])
     endpoints = entry.runtime_data.endpoints
 
     def make(subentry: ConfigSubentry) -> list[EndpointSensor]:
@@ -128,12 +128,7 @@ class HomeSensor(SensorEntity):
         self._attr_unique_id = f"{entry.entry_id}_{self.key}"
         self._attr_translation_key = self.key
         self.entity_id = f"sensor.{DOMAIN}_{self.key}"  # the same in every home: examples name them
-        self._attr_device_info = DeviceInfo(
-            identifiers={(DOMAIN, entry.entry_id)},
-            name=entry.title if entry.title.startswith(MANUFACTURER) else MANUFACTURER,  # it was the home's name once
-            manufacturer=MANUFACTURER,
-            entry_type=DeviceEntryType.SERVICE,
-        )
+        self._attr_device_info = home_device(entry)
 
     @override
     async def async_added_to_hass(self) -> None:
@@ -234,3 +229,37 @@ class MemoryCount(HomeSensor):
         """Return the numbers by type."""
         counts = self._runtime.memories.by_type
         return {kind.value: counts.get(kind, 0) for kind in MemoryType}
+
+
+class NextWish(HomeSensor):
+    """Time of the next wish that has one, with its words, and how many wait."""
+
+    key = "next_wish"
+    _attr_device_class = SensorDeviceClass.TIMESTAMP
+    _unrecorded_attributes = frozenset({"wish"})
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        await super().async_added_to_hass()
+        self.async_on_remove(wishes_of(self.hass).async_listen(lambda _: self.async_write_ha_state()))
+
+    def _next(self) -> Wish | None:
+        timed = (wish for wish in wishes_of(self.hass).all() if wish.when.at is not None)
+        return min(timed, key=lambda wish: (wish.when.at, wish.id), default=None)
+
+    @property
+    @override
+    def native_value(self) -> datetime | None:
+        wish = self._next()
+        return wish.when.at if wish is not None else None
+
+    @property
+    @override
+    def extra_state_attributes(self) -> dict[str, Any]:
+        """Return its words and kind, and how many wishes wait, those for an event included."""
+        wish = self._next()
+        return {
+            "wish": wish.words if wish is not None else None,
+            "kind": wish.kind.value if wish is not None else None,
+            "count": len(wishes_of(self.hass).all()),
+        }

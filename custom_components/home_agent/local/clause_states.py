@@ -33,6 +33,7 @@ _UNDER_WAY = (
     "wash", "rinse", "spin",
 )  # fmt: skip
 _STATED = frozenset({"sensor", "select", "input_select"})
+_STATED_RANK, _PLUG, _POWER = 2, 3, 9
 _LITTLE = 5.0  # watts: what a machine draws that does nothing
 
 
@@ -64,12 +65,14 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
         return Meant(states=_RAINY, negated=key == "dry")
     told = DOMAINS.get(domain, UNKNOWN).told_as
     switched = {"running": "on", "done": "off", "stopped": "off"}.get(key, key) if domain not in _NEVER_DONE else key
-    return Meant(states=(switched,)) if switched in ("on", "off") and switched in told else None
+    if switched not in ("on", "off") or switched not in told:
+        return None
+    return Meant(states=(switched,), rank=_PLUG if switched != key else 0)
 
 
 _NEVER_DONE = frozenset({"light", "climate", "water_heater"})
 _BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "cover": {"open": _OPEN, "closed": _CLOSED},
+    "cover": {"open": _OPEN, "closed": _CLOSED, "up": _OPEN, "down": _CLOSED},
     "valve": {
         "open": _OPEN, "closed": _CLOSED, "on": _OPEN, "off": _CLOSED, "running": _OPEN, "done": _CLOSED, "stopped": _CLOSED,
     },
@@ -118,7 +121,7 @@ def _of_stated(state: State, key: str, said: Collection[str]) -> Meant | None:
     """Return what a key means for an entity whose state is one of several words, or the power that a machine draws."""
     class_, unit = state.attributes.get("device_class"), state.attributes.get("unit_of_measurement")
     if class_ == "power" and key in ("done", "stopped") and unit == "W":
-        return Meant(below=_LITTLE, rank=9)
+        return Meant(below=_LITTLE, rank=_POWER)
     if unit is not None or class_ not in (None, "enum") or key not in ("done", "stopped", "running"):
         return None
     wanted = (_UNDER_WAY,) if key == "running" else (_FINISHED, _RESTING)
@@ -132,4 +135,4 @@ def _of_stated(state: State, key: str, said: Collection[str]) -> Meant | None:
     else:
         words = dict.fromkeys((*(one for known in wanted for one in known), *said))
         found = tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize())))
-    return Meant(states=found, rank=2) if found else None
+    return Meant(states=found, rank=_STATED_RANK) if found else None

@@ -53,6 +53,7 @@ from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, LeftForLater,
 from .effects import KINDS
 from .intents import CHANGES_NOTHING
 from .pins import CodeTries, codes_in
+from .time_guard import check_time
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, NoteWrite, Writes, already_result, already_so
 
@@ -296,9 +297,18 @@ class Policy:
         return result
 
     async def async_call(
-        self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, *, confirmed: Plan | None = None
+        self,
+        turn: Turn,
+        tool: HomeAgentTool | None,
+        tool_input: llm.ToolInput,
+        *,
+        confirmed: Plan | None = None,
+        by_model: bool = False,
     ) -> llm.ToolResult:
-        """Return the envelope of a call: success, result, error. `tool` is None for an unknown name, `confirmed` has the yes."""
+        """Return the envelope of a call: success, result, error. `tool` is None for an unknown name, `confirmed` has the yes.
+
+        `by_model`: a model chose to make it now, which it may not where the user put it off.
+        """
         hass, started = self._hass, time.perf_counter()
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
         for asking in turn.lineage:
@@ -314,7 +324,7 @@ class Policy:
         token = current_turn.set(turn)
         try:
             async with limit:
-                result = await self._async_run(turn, tool, tool_input, confirmed, place)
+                result = await self._async_run(turn, tool, tool_input, confirmed, place, by_model=by_model)
         except Exception as err:  # noqa: BLE001 - an error would end the turn without an answer
             error_type, error = _told(err)
             if isinstance(err, DidNotRun):
@@ -346,7 +356,14 @@ class Policy:
         )
 
     async def _async_run(
-        self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, confirmed: Plan | None, place: int
+        self,
+        turn: Turn,
+        tool: HomeAgentTool | None,
+        tool_input: llm.ToolInput,
+        confirmed: Plan | None,
+        place: int,
+        *,
+        by_model: bool,
     ) -> JsonValueType:
         """Return the result of a call; raises what stands against it, or what the tool raises."""
         for asking in turn.lineage:
@@ -360,7 +377,7 @@ class Policy:
             raise ToolNotFoundError(f"There is no tool '{name}'. Use only the tools you were given.")
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise ToolArgumentsError(BROKEN_ARGUMENTS)
-        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
+        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place, by_model=by_model)
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
             self._refuse_codes(args, plan, note=True)
         if turn.record.planned is not None:  # what is read is read when it is time
@@ -374,13 +391,22 @@ class Policy:
         return result
 
     async def _async_plan(
-        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None, place: int
+        self,
+        turn: Turn,
+        tool: HomeAgentTool,
+        arguments: dict[str, Any],
+        confirmed: Plan | None,
+        place: int,
+        *,
+        by_model: bool = False,
     ) -> tuple[dict[str, Any], Plan]:
         """Return the validated arguments and the plan, which may be executed now."""
         args = tool.parameters(arguments)
         plan = await tool.plan(self._hass, args, turn)
         await async_check_permission(self._hass, turn.user, plan)
         decision = self.decide(turn, tool, plan)
+        if by_model:
+            check_time(self._hass, turn, tool, plan)
         if turn.record.planned is not None and plan.action is not ActionClass.READ:
             _leave(turn, Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place))
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):

@@ -158,7 +158,7 @@ class TurnAPIInstance(llm.APIInstance):
             ConversationTraceEventType.TOOL_CALL, {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args}
         )
         named = (tool for tool in self.tools if isinstance(tool, HomeAgentTool) and tool.name == tool_input.tool_name)
-        return await self.policy.async_call(current_turn.get(), next(named, None), tool_input)
+        return await self.policy.async_call(current_turn.get(), next(named, None), tool_input, by_model=True)
 
 
 def policed(instance: llm.APIInstance, policy: Policy) -> llm.APIInstance:

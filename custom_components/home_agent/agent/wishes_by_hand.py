@@ -1,0 +1,93 @@
+"""Wishes that a person makes, changes and cancels without talking: by an action or in the to-do list, in their own name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..policy.wishing import CancelWishes, ChangeWish, MakeWish
+from ..support.const import DOMAIN
+from ..support.encoding import plain_text
+from ..support.errors import ToolError
+from ..turn.turn import Turn
+from ..wishes.when import When
+from ..wishes.wish import Wish, WishKind
+from ..wishes.wishes import MAX_TEXT, wishes_of
+from .runtime import RuntimeData
+
+
+async def async_turn_by_hand(hass: HomeAssistant, runtime: RuntimeData, context: Context) -> Turn:
+    """Return the turn of the person a context is of, with the default agent and without words; nothing can be asked in it."""
+    return Turn(
+        profile=runtime.registry.default,
+        conversation_id=context.id,
+        text="",
+        language=hass.config.language,
+        context=context,
+        user=await hass.auth.async_get_user(context.user_id) if context.user_id else None,
+    )
+
+
+def known_wish(hass: HomeAssistant, turn: Turn, wish_id: str) -> Wish:
+    """Return a wish that a person may know of. Raises `ToolError` for others, as for one that is gone."""
+    found = [wish for wish in wishes_of(hass).known_to(turn) if wish.id == wish_id]
+    if not found:
+        raise ToolError("wish_over")
+    return found[0]
+
+
+async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, text: str, at: datetime) -> Wish:
+    """Make a reminder. Raises `HomeAssistantError`: for an automation, in the past, too far ahead, one too many."""
+    said = " ".join(plain_text(text).split())
+    if not turn.profile.wishes:
+        raise ToolError("wish_unable")
+    if not said or len(said) > MAX_TEXT:
+        raise ToolError("wish_too_long")
+    wish = Wish(
+        id=ulid_now(),
+        kind=WishKind.REMINDER,
+        words=said,
+        text=said,
+        when=_when(at),
+        made=dt_util.utcnow(),
+        user_id=turn.context.user_id,
+        agent_id=turn.profile.subentry_id,
+        language=turn.language,
+    )
+    await _async_do(runtime, turn, MakeWish(wish))
+    return wish
+
+
+async def async_move(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, wish: Wish, at: datetime) -> Wish:
+    """Give a wish another time; what has to be so then stays. Raises `HomeAssistantError`."""
+    when = replace(_when(at), conditions=wish.when.conditions)
+    moved = replace(wish, when=when)
+    await _async_do(runtime, turn, ChangeWish(moved))
+    return moved
+
+
+async def async_cancel(runtime: RuntimeData, turn: Turn, wishes: Sequence[Wish]) -> None:
+    """Cancel wishes. Raises `HomeAssistantError`."""
+    await _async_do(runtime, turn, CancelWishes(wishes))
+
+
+def _when(at: datetime) -> When:
+    local = dt_util.as_local(at)
+    wall = local.replace(tzinfo=None, fold=0).isoformat(timespec="seconds" if local.second else "minutes")
+    return When(at=dt_util.as_utc(at), wall=wall, words=f"{local:%Y-%m-%d %H:%M}")
+
+
+async def _async_do(runtime: RuntimeData, turn: Turn, tool: MakeWish | ChangeWish | CancelWishes) -> None:
+    await runtime.policy.async_judge(turn, tool, {})  # says in the language of the user what stands against it
+    result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args={}))
+    if result.error:
+        raise HomeAssistantError(
+            translation_domain=DOMAIN,
+            translation_key="tool_refused",
+            translation_placeholders={"detail": str(result.data["error"])},
+        )

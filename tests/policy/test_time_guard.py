@@ -1,0 +1,175 @@
+"""A model does nothing now that the user said for later; what is for now is never held back."""
+
+from datetime import datetime
+import json
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from homeassistant.core import Context, HomeAssistant
+import pytest
+
+from custom_components.home_agent.policy.time_guard import put_off_in
+from custom_components.home_agent.wishes.wishes import wishes_of
+from tests import house
+from tests.house import act, build_house, say, set_up, state_of
+from tests.llm_server import LLMServer, text, tool_call
+
+NOW = datetime(2026, 11, 24, 18, 10, tzinfo=ZoneInfo("Europe/Berlin"))
+OFF = {"action": "turn_off", "entity_id": "light.ceiling_lights"}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test, not the demo entities of the folder."""
+    await build_house(hass)
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    return house.person(hass, "Anna")
+
+
+FOR_LATER = [
+    ("en", "turn off the light in ten minutes"),
+    ("en", "in ten minutes, turn off the light"),
+    ("en", "tomorrow at seven, please, turn on the light"),
+    ("en", "turn off the light at nine and lock the door at ten"),
+    ("en", "at nine turn off the light and lock the door"),
+    ("en", "when the washer is done, turn off the light"),
+    ("en", "turn off the light, when the washer is done"),
+    ("en", "hey, turn off the light in ten minutes"),
+    ("en", "the light is too bright, turn it off in ten minutes"),
+    ("en", "turn off the light in ten minutes and the radio"),
+    ("en", "turn off the light soon"),
+    ("en", "turn on the light every evening"),
+    ("en", "in ten minutes"),
+    ("de", "mach gleich das Licht aus"),
+    ("de", "Licht aus, sobald die Waschmaschine fertig ist"),
+    ("de", "um neun das Licht aus und die Haustür zu"),
+    ("fr", "éteins la lumière dans dix minutes"),
+    ("es", "apaga la luz dentro de diez minutos"),
+    ("it", "spegni la luce tra dieci minuti"),
+    ("nl", "doe het licht over tien minuten uit"),
+    ("pl", "zgaś światło za dziesięć minut"),
+]
+FOR_NOW = [
+    ("en", "turn off the light"),
+    ("en", "turn off the light now"),
+    ("en", "turn on the light, it gets dark so early"),
+    ("en", "turn on the light and tell me how the weather is tomorrow"),
+    ("en", "I'm going on holiday tomorrow, turn down the heating"),
+    ("en", "it's nine o'clock, turn off the tv"),
+    ("en", "good morning, turn on the light"),
+    ("en", "turn on the light for ten minutes"),
+    ("en", "turn on the light until ten"),
+    ("en", "turn off the light, and in ten minutes turn off the radio"),
+    ("en", "start movie night"),
+    ("de", "Guten Abend, mach das Licht an"),
+    ("de", "mach sofort das Licht an"),
+    ("de", "Mach das Licht für zehn Minuten an"),
+    ("fr", "allume la lumière tout de suite"),
+    ("es", "enciende la luz ahora mismo"),
+    ("it", "accendi subito la luce"),
+    ("nl", "doe nu het licht aan"),
+    ("pl", "włącz teraz światło"),
+]
+
+
+@pytest.mark.parametrize(("language", "said"), FOR_LATER)
+async def test_words_put_it_off(hass: HomeAssistant, language: str, said: str) -> None:
+    assert put_off_in(said, language, NOW) is not None
+
+
+@pytest.mark.parametrize(("language", "said"), FOR_NOW)
+async def test_words_are_for_now(hass: HomeAssistant, language: str, said: str) -> None:
+    assert put_off_in(said, language, NOW) is None
+
+
+async def test_what_was_named_is_no_time(hass: HomeAssistant) -> None:
+    assert put_off_in("turn on Every Evening", "en", NOW) is not None
+    assert put_off_in("turn on Every Evening", "en", NOW, ("Every Evening",)) is None
+
+
+async def ask(hass: HomeAssistant, server: LLMServer, words: str, *calls: Any, **fields: Any) -> list[Any]:
+    """Have the model make calls, one after the other; return their envelopes."""
+    server.plan(*calls, text("Good."))
+    await say(hass, words, **fields)
+    messages = server.request.body["messages"]
+    return [json.loads(one["content"].partition("\n")[0]) for one in messages if one["role"] == "tool"]
+
+
+async def test_a_model_is_told_to_make_a_wish(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    [answer] = await ask(
+        hass, llm_server, "Turn off the ceiling lights in ten minutes", tool_call("ha_control", OFF), context=anna
+    )
+    assert "make_wish" in answer["error"]
+    assert "in ten minutes" in answer["error"]
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_after_its_wish_a_model_does_what_else_was_said(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context
+) -> None:
+    await set_up(hass, llm_server)
+    wish = tool_call("make_wish", {"actions": [OFF], "in_minutes": 10})
+    other = tool_call("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_lights"})
+    said = "In ten minutes turn off the ceiling lights and the kitchen lights now"
+    answers = await ask(hass, llm_server, said, wish, other, tool_call("ha_control", OFF), context=anna)
+    assert [one["success"] for one in answers] == [True, True, False]
+    assert state_of(hass, "light.kitchen_lights") == "off"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert len(wishes_of(hass).all()) == 1
+
+
+async def test_what_is_for_always_is_an_automation(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    [answer] = await ask(
+        hass, llm_server, "Turn off the ceiling lights every evening", tool_call("ha_control", OFF), context=anna
+    )
+    assert "automation" in answer["error"]
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_without_wishes_it_is_not_possible(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server, profile={"wishes": False})
+    [answer] = await ask(
+        hass, llm_server, "Turn off the ceiling lights in ten minutes", tool_call("ha_control", OFF), context=anna
+    )
+    assert "not possible here" in answer["error"]
+    assert "make_wish" not in answer["error"]
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_a_vague_time_is_asked_for(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    [answer] = await ask(
+        hass, llm_server, "Turn off the ceiling lights soon", tool_call("ha_control", OFF), context=anna
+    )
+    assert "Ask the user when" in answer["error"]
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_reading_is_not_held_back(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    query = tool_call("ha_query", {"entity_id": "light.ceiling_lights"})
+    [answer] = await ask(hass, llm_server, "Turn off the ceiling lights in ten minutes", query, context=anna)
+    assert answer["success"]
+
+
+async def test_an_automation_says_when_itself(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", OFF), text("Good."))
+    await act(hass, "process", Context(), text="It is nine: the children sleep at nine, so turn off the lights tonight")
+    assert state_of(hass, "light.ceiling_lights") == "off"
+
+
+async def test_an_item_of_a_list_may_have_a_time(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await house.add_shopping_list(hass)
+    await set_up(hass, llm_server)
+    add = tool_call(
+        "ha_control",
+        {"action": "add_item", "entity_id": "todo.shopping_list", "parameters": {"item": "Call mum at nine"}},
+    )
+    [answer] = await ask(hass, llm_server, "Put call mum at nine on the shopping list", add, context=anna)
+    assert answer["success"], answer
