@@ -46,8 +46,8 @@ from .returning import steps_back
 from .sentences import (
     Done,
     Note,
+    NotForNow,
     NotMine,
-    PutOff,
     Refused,
     Result,
     Sentence,
@@ -101,17 +101,17 @@ async def answer_wish(sentence: Sentence) -> Result:
     found = later_in(turn.text, code, named)
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
-    put_off = PutOff()
+    put_off = NotForNow()
     if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
     for timed in timed_in(turn.text, code, dt_util.now(), named):
         if timed.forever or timed.unread:
-            put_off = PutOff(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+            put_off = NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
             break
         try:
             result = await _async_from(sentence, timed)
         except _NotUnderstood as err:
-            put_off = PutOff(words=put_off.words or str(err))
+            put_off = NotForNow(words=put_off.words or str(err))
             continue
         return result
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
@@ -123,7 +123,7 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
     try:
         return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
     except _NotUnderstood:
-        return NotMine(put_off=PutOff(words=sentence.turn.text))
+        return NotMine(put_off=NotForNow(words=sentence.turn.text))
 
 
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
@@ -145,10 +145,10 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
-        return NotMine(put_off=PutOff())
+        return NotMine(put_off=NotForNow())
     if what.planned is not None and (lacks := what.planned.lacks) is not None:
         said = await explain_fields(replace(sentence.saying(what.planned.text), earlier=(lacks,)))
-        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=PutOff())
+        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=NotForNow())
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
@@ -382,7 +382,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         )
         return done
     if not isinstance(done, Done) or done.has_failed:
-        return done if isinstance(done, Done | Refused) else NotMine(put_off=PutOff(words=timed.words))
+        return done if isinstance(done, Done | Refused) else NotMine(put_off=NotForNow(words=timed.words))
     made = await async_made(sentence, [wish], promise)
     if not isinstance(made, Done):
         return made
