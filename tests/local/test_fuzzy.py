@@ -113,16 +113,6 @@ async def test_with_nothing_exposed_it_says_so(hass: HomeAssistant, language: st
     assert result.response.error_code is intent.IntentResponseErrorCode.NO_VALID_TARGETS
 
 
-@pytest.mark.parametrize(("language", "sentence", "reason"), [
-    ("en", "set a timer for 5 minutes", "A timer needs a device that can ring"),
-    ("en", "please start a five minute timer for me", "A timer needs a device that can ring"),
-    ("de", "stelle einen Timer auf 5 Minuten", "Ein Timer braucht ein Gerät, das klingeln kann"),
-    ("sv", "starta en timer på 5 minuter", "Den här enheten hanterar inte timers"),
-])  # fmt: skip
-async def test_the_reason_of_a_handler_is_said(hass: HomeAssistant, language: str, sentence: str, reason: str) -> None:
-    assert speech(await say(hass, sentence, language=language)).startswith(reason)
-
-
 async def test_a_value_that_cannot_be_is_named(hass: HomeAssistant) -> None:
     said = speech(await say(hass, "set the bed light to 900 %"))
     assert said == "Sorry, the brightness value must be a whole-number percentage between 0% and 100%."

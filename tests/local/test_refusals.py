@@ -166,16 +166,6 @@ async def test_profile_without_its_model_points_to_its_settings(hass: HomeAssist
 
 
 @pytest.mark.usefixtures("home_agent")
-async def test_a_timer_where_nothing_can_ring_says_what_helps(hass: HomeAssistant) -> None:
-    result = await say(hass, "set a timer for 5 minutes")
-    assert speech(result).startswith("A timer needs a device that can ring")
-    command = speech(result).rpartition(": ")[2].rstrip(".")
-    assert result.response.error_code is FAILED
-    again = await say(hass, command.replace("kitchen light", "kitchen lights"))
-    assert again.response.error_code is None
-
-
-@pytest.mark.usefixtures("home_agent")
 async def test_custom_sentence_is_explained_not_guessed(hass: HomeAssistant) -> None:
     agent = get_agent_manager(hass).default_agent
     assert agent is not None

@@ -20,9 +20,10 @@ from custom_components.home_agent.local.route_index import MAX_NEAR, Route, Rout
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.tools.extensions.extensions import async_register_extension
 from custom_components.home_agent.turn import events
+from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.embedding_server import EmbeddingServer
 from tests.extensions import coachbyte
-from tests.house import act, say, set_up, speech, subentry
+from tests.house import act, person, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, server_error, text, tool_call
 from tests.routing import ITSELF, ROUTER, Parts, segments
 
@@ -210,7 +211,8 @@ async def test_a_script_requires_its_fields(hass: HomeAssistant, home: None, llm
         response = await process(hass, sentence, language=language)
         assert (response["answer"].split()[:2], response["success"]) == (["Water", "Plants"], False), response
         assert "Minutes" in response["answer"]
-    assert (await process(hass, "warm sauna in 5 minutes"))["success"]
+    assert (await say(hass, "warm sauna in 5 minutes", context=person(hass))).response.error_code is None
+    assert [wish.targets for wish in wishes_of(hass).all()] == [("script.sauna",)]
     await hass.config_entries.async_remove(entry.entry_id)
 
     await listen(hass, llm_server, routing="off", local_first=True)

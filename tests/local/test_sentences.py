@@ -6,7 +6,6 @@ from unittest.mock import patch
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.components.intent import TIMER_DATA
 from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import intent
@@ -19,9 +18,9 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.support.const import ASSISTANT
-from custom_components.home_agent.support.masking import MASK
 from custom_components.home_agent.turn import events
-from tests.house import add_shopping_list, say, set_up, speech, state_of
+from custom_components.home_agent.wishes.wishes import wishes_of
+from tests.house import add_shopping_list, person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
 from tests.prompt.conftest import AddEntity
@@ -150,54 +149,41 @@ async def test_sensitive_sentence_asks(hass: HomeAssistant, language: str, sente
 
 
 @pytest.mark.usefixtures("home_agent")
-async def test_delayed_command_comes_back_through_the_gate(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+async def test_what_is_left_for_later_comes_back_through_the_gate(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
     executed = async_capture_events(hass, events.TOOL_EXECUTED)
-    await say(hass, "turn on the bed light in 5 minutes")
+    await say(hass, "turn on the bed light in 5 minutes", context=person(hass))
     assert state_of(hass, "light.bed_light") == "off"
+    assert [(event.data["tool_name"], event.data["success"]) for event in executed] == [("make_wish", True)]
     freezer.tick(301)
     async_fire_time_changed(hass)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert [(event.data["tool_name"], event.data["success"]) for event in executed] == [
-        ("HassStartTimer", True),
-        ("HassTurnOn", True),
-    ]
-    assert executed[0].data["parameters"] == {"minutes": 5, "conversation_command": MASK}
+    assert len(executed) == 2
+    assert executed[1].data["success"]
     assert state_of(hass, "light.bed_light") == "on"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "name"),
-    [("unlock the front door in 5 minutes", "Front Door"), ("open the garage door in 5 minutes", "Garage Door")],
-)
+@pytest.mark.parametrize("sentence", ["unlock the front door in 5 minutes", "open the garage door in 5 minutes"])
 @pytest.mark.usefixtures("home_agent")
-async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: str, name: str) -> None:
-    executed = async_capture_events(hass, events.TOOL_EXECUTED)
-    result = await say(hass, sentence)
-    assert speech(result).startswith(f"{name} needs a confirmation, which can't be given later.")
+async def test_what_needs_a_yes_is_not_put_off_where_no_one_can_be_asked(hass: HomeAssistant, sentence: str) -> None:
+    result = await say(hass, sentence, context=person(hass))
+    assert speech(result).startswith("I've done nothing: what opens, unlocks or disarms")
     assert result.response.error_code is FAILED
-    assert [(event.data["tool_name"], event.data["success"]) for event in executed] == [("HassStartTimer", False)]
+    assert not wishes_of(hass).all()
     assert not any(isinstance(item, ToolResultContent) for item in log_of(hass, result))
 
 
 @pytest.mark.usefixtures("home_agent")
-@pytest.mark.parametrize(("sentence", "language", "answer"), [
-    ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
-    (
-        "sing mir ein Lied in 5 Minuten", "de",
-        "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
-    ),
-    (
-        "turn on the foo light in 5 minutes", "en",
-        "I don't understand this, so I can't do it later: turn on the foo light.",
-    ),
-    ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
+@pytest.mark.parametrize(("sentence", "language"), [
+    ("sing me a song in 5 minutes", "en"), ("sing mir ein Lied in 5 Minuten", "de"), ("turn on the foo light in 5 minutes", "en"),
+    ("what time is it in 5 minutes", "en"),
 ])  # fmt: skip
-async def test_later_what_cannot_be_done(hass: HomeAssistant, sentence: str, language: str, answer: str) -> None:
-    result = await say(hass, sentence, language=language)
+async def test_later_what_cannot_be_done(hass: HomeAssistant, sentence: str, language: str) -> None:
+    result = await say(hass, sentence, language=language, context=person(hass))
     assert result.response.error_code is not None
-    assert speech(result) == answer
-    assert not hass.data[TIMER_DATA].timers
+    assert not wishes_of(hass).all()
 
 
 @pytest.mark.parametrize("sentence", [

@@ -9,7 +9,6 @@ from hassil.models import UnmatchedTextEntity
 from hassil.recognize import MISSING_ENTITY
 from home_assistant_intents import ErrorKey
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.intent import async_device_supports_timers
 from homeassistant.components.light import DOMAIN as LIGHT_DOMAIN
 from homeassistant.const import SERVICE_TURN_ON
 from homeassistant.helpers import intent
@@ -17,7 +16,7 @@ from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import ReplyKind, is_remark, is_thanks, read_answer
-from ..policy.intents import COMMAND, QUESTIONS, Mismatch, Recognised, plan_of
+from ..policy.intents import QUESTIONS, Mismatch, Recognised, plan_of
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
@@ -161,16 +160,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 async def async_name_reason(sentence: Sentence, recognised: Recognised, response: intent.IntentResponse) -> None:
-    """Put the reason in a response that has none: Home Assistant says "unexpected" of all that an action refuses.
-
-    Of a timer where nothing can ring, it does not say what would help.
-    """
+    """Put the reason in a response that has none: Home Assistant says "unexpected" of all that an action refuses."""
     hass, turn = sentence.hass, sentence.turn
-    if recognised.name == intent.INTENT_START_TIMER and COMMAND not in recognised.slots:
-        if not (turn.device_id and async_device_supports_timers(hass, turn.device_id)):
-            text = await _async_say(sentence, "local_no_timers", ("no_timer_support", {}))
-            response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
-        return
     if speech_of(response) != await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {})):
         return
     try:

@@ -152,7 +152,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutOff:
+class NotForNow:
     """What in a sentence says that it is not for now, where no wish came of it."""
 
     words: str = ""
@@ -172,7 +172,7 @@ class NotMine:
     nearest: NearestSentence | None = None
     note: Note | None = None
     is_talk: bool = False  # whether it asks for nothing: no reader that acts is asked after this one
-    put_off: PutOff | None = (
+    put_off: NotForNow | None = (
         None  # what says that it is not for now: no reader that would act now is asked after this one
     )
 
@@ -213,7 +213,7 @@ class Sentence:
         return any(isinstance(each, NotMine) and each.is_talk for each in self.earlier)
 
     @property
-    def put_off(self) -> PutOff | None:
+    def put_off(self) -> NotForNow | None:
         """Return what says that it is not for now; None for a sentence that is."""
         return next((each.put_off for each in self.earlier if isinstance(each, NotMine) and each.put_off), None)
 

@@ -45,17 +45,15 @@ async def answer_timer(sentence: Sentence) -> Result:
     if moment is None or not moment.seconds:
         return NotMine()
     rest = " ".join(turn.text.replace(moment.words, " ", 1).split())
+    asked = asked_in(rest, code, PlanningKind.ADD, PlanningKind.TAKE)
+    timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
+    meant = _called(sentence, names_kind(asked.words, code), timers) if asked is not None else []
+    if asked is not None and len(meant) == 1:
+        seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
+        return await _async_lengthen(sentence, meant[0], seconds)
     if is_about and (reminder := reminder_in(rest, code)) is not None and reminder.kind is ReminderKind.TIMER:
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
-    asked = asked_in(rest, code, PlanningKind.ADD, PlanningKind.TAKE)
-    if asked is None:
-        return NotMine()
-    timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
-    meant = _called(sentence, names_kind(asked.words, code), timers)
-    if len(meant) != 1:
-        return NotMine()
-    seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
-    return await _async_lengthen(sentence, meant[0], seconds)
+    return NotMine()
 
 
 async def answer_timer_intent(sentence: Sentence) -> Result:
@@ -118,8 +116,10 @@ async def _async_asked(sentence: Sentence, asked: Planning, waiting: Sequence[Wi
 
 async def _async_set(sentence: Sentence, span: timedelta, name: str, moment: SaidMoment | None) -> Result:
     """Set a timer."""
-    if not span or not sentence.turn.profile.wishes:
+    if not span:
         return NotMine()
+    if not sentence.turn.profile.wishes:
+        return await _async_said(sentence, "local_no_timers")
     text = sentence.turn.text
     words = moment.words if moment is not None else text
     when = When(at=dt_util.utcnow() + span, words=words)

@@ -29,11 +29,10 @@ from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
-from ..policy.wishing import MakeWish, check_wish, registered
+from ..policy.wishing import MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..turn.plan import ActionClass
 from ..turn.turn import Answer, Understanding
 from ..wishes.spoken import async_when
 from ..wishes.when import SunEvent, Watch, When
@@ -47,8 +46,8 @@ from .returning import steps_back
 from .sentences import (
     Done,
     Note,
+    NotForNow,
     NotMine,
-    PutOff,
     Refused,
     Result,
     Sentence,
@@ -102,17 +101,17 @@ async def answer_wish(sentence: Sentence) -> Result:
     found = later_in(turn.text, code, named)
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
-    put_off = PutOff()
+    put_off = NotForNow()
     if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
     for timed in timed_in(turn.text, code, dt_util.now(), named):
         if timed.forever or timed.unread:
-            put_off = PutOff(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+            put_off = NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
             break
         try:
             result = await _async_from(sentence, timed)
         except _NotUnderstood as err:
-            put_off = PutOff(words=put_off.words or str(err))
+            put_off = NotForNow(words=put_off.words or str(err))
             continue
         return result
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
@@ -124,7 +123,7 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
     try:
         return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
     except _NotUnderstood:
-        return NotMine(put_off=PutOff(words=sentence.turn.text))
+        return NotMine(put_off=NotForNow(words=sentence.turn.text))
 
 
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
@@ -146,17 +145,19 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
-        return NotMine(put_off=PutOff())
+        return NotMine(put_off=NotForNow())
     if what.planned is not None and (lacks := what.planned.lacks) is not None:
         said = await explain_fields(replace(sentence.saying(what.planned.text), earlier=(lacks,)))
-        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=PutOff())
+        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=NotForNow())
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
     when = await _async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
-    if wish.asks and sentence.turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "planned_sensitive", when=timed.words)
+    try:
+        check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
+    except ToolError as err:
+        return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
 
 
@@ -353,20 +354,18 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
     if not back:
         raise _NotUnderstood(timed.words)
     end = await _async_end_of(sentence, timed)
-    plan = await async_plan_of(hass, effects_of(back))
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
-    wish = replace(_wish(sentence, ended, end, ends=True), asks=plan.action is ActionClass.SENSITIVE)
+    wish = _wish(sentence, ended, end, ends=True)
     try:
-        check_permission(hass, turn.user, plan)
-        decision = sentence.means.policy.decide(turn, None, plan)
+        ending = await _async_ending(sentence, wish)
+        wish = replace(wish, asks=check_asks(hass, turn, [ending]))
+        is_later = timed.moment is not None or any(not clause.until for clause in timed.clauses)
+        check_asks(hass, turn, planned.calls if is_later else ())
         check_wish(hass, turn, wish)
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
-    wish = replace(wish, asks=wish.asks or bool(decision.why))
-    if wish.asks and turn.profile.wishes_sensitive == "refuse":
-        return await async_told(sentence, "planned_sensitive", when=timed.words)
     promise = await _async_end_promise(sentence, wish)
-    if timed.moment is not None or any(not clause.until for clause in timed.clauses):
+    if is_later:
         begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
@@ -383,7 +382,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         )
         return done
     if not isinstance(done, Done) or done.has_failed:
-        return done if isinstance(done, Done | Refused) else NotMine(put_off=PutOff(words=timed.words))
+        return done if isinstance(done, Done | Refused) else NotMine(put_off=NotForNow(words=timed.words))
     made = await async_made(sentence, [wish], promise)
     if not isinstance(made, Done):
         return made
@@ -394,6 +393,15 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         return Done(said=replace(response, text=said), note=done.note)
     response.async_set_speech(said)
     return Done(said=response, note=done.note)
+
+
+async def _async_ending(sentence: Sentence, wish: Wish) -> Call:
+    """Return what a wish does as a call that was judged as if it were made now. Raises `ToolError` for what may not be done."""
+    plan = await async_plan_of(sentence.hass, effects_of(wish.steps))
+    check_permission(sentence.hass, sentence.turn.user, plan)
+    return Call(
+        tool=MakeWish(wish), arguments={}, plan=plan, why=sentence.means.policy.decide(sentence.turn, None, plan).why
+    )
 
 
 async def _async_end_of(sentence: Sentence, timed: Timed) -> When:

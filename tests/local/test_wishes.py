@@ -1,0 +1,292 @@
+"""Wishes by talking, without a model: what is said for later is kept as it was meant, told back with its time, and nothing is done at once."""
+
+from datetime import timedelta
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import device_registry as dr
+from homeassistant.util import dt as dt_util
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wishes import wishes_of
+from tests.house import person, say, set_up, speech, state_of
+from tests.llm_server import LLMServer, text
+from tests.prompt.conftest import AddEntity
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+
+@pytest.fixture(autouse=True)
+async def _evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    freezer.move_to("2026-11-24T17:10:00+00:00")
+
+
+def _only(hass: HomeAssistant) -> Wish:
+    [wish] = wishes_of(hass).all()
+    return wish
+
+
+def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
+    effects = [effect for step in wish.steps for effect in step.effects]
+    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[arg-type]
+
+
+LIGHT = ("turn_off", ("light.bed_light",))
+
+
+@pytest.mark.parametrize(("language", "said", "local"), [
+    ("en", "turn off the bed light in twenty minutes", "24T18:30"), ("en", "at half nine turn off the bed light", "24T21:30"),
+    ("en", "tomorrow at seven turn off the bed light", "25T07:00"), ("de", "schalte Bed Light in zwanzig Minuten aus", "24T18:30"),
+    ("de", "um halb neun Bed Light ausschalten", "24T20:30"), ("de", "schalte morgen um sieben Bed Light aus", "25T07:00"),
+    ("fr", "éteins Bed Light dans vingt minutes", "24T18:30"), ("fr", "éteins Bed Light à neuf heures et demie", "24T21:30"),
+    ("es", "apaga Bed Light en veinte minutos", "24T18:30"), ("es", "apaga Bed Light a las nueve y media", "24T21:30"),
+    ("it", "spegni Bed Light tra venti minuti", "24T18:30"), ("it", "spegni Bed Light alle nove e mezza", "24T21:30"),
+    ("nl", "doe Bed Light over twintig minuten uit", "24T18:30"), ("nl", "doe om half negen Bed Light uit", "24T20:30"),
+    ("pl", "wyłącz Bed Light za dwadzieścia minut", "24T18:30"), ("pl", "wyłącz Bed Light o wpół do dziewiątej", "24T20:30"),
+])  # fmt: skip
+async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, said: str, local: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    answer = speech(await say(hass, said, language=language, context=person(hass)))
+    wish = _only(hass)
+    assert (wish.kind, _done(wish)) == (WishKind.ACTION, [LIGHT])
+    assert wish.when.at is not None
+    assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == local
+    assert local.partition("T")[2] in answer
+    assert "Bed Light" in answer
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(("language", "said", "what"), [
+    ("en", "remind me tomorrow at nine to call mum", "call mum"), ("de", "erinnere mich morgen um neun an den Zahnarzt", "Zahnarzt"),
+    ("fr", "rappelle-moi demain à neuf heures d'appeler maman", "appeler maman"),
+    ("es", "recuérdame mañana a las nueve llamar a mamá", "llamar a mamá"),
+    ("it", "ricordami domani alle nove di chiamare mamma", "chiamare mamma"),
+    ("nl", "herinner me morgen om negen uur aan de tandarts", "tandarts"), ("pl", "przypomnij mi jutro o dziewiątej o lekach", "lekach"),
+])  # fmt: skip
+async def test_reminders(hass: HomeAssistant, language: str, said: str, what: str) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, said, language=language, context=person(hass)))
+    wish = _only(hass)
+    assert wish.kind is WishKind.REMINDER
+    assert what in wish.text
+    assert wish.when.wall.startswith("2026-11-25T09:00")
+    assert "09:00" in answer
+    assert what in answer
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "wake me at seven"), ("de", "weck mich um sieben"), ("fr", "réveille-moi à sept heures"), ("es", "despiértame a las siete"),
+    ("it", "svegliami alle sette"), ("nl", "maak me wakker om zeven uur"), ("pl", "obudź mnie o siódmej"),
+])  # fmt: skip
+async def test_waking_is_in_the_morning(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.when.wall[:16]) == (WishKind.WAKE, "2026-11-25T07:00")
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "tell me when the dishwasher is done"), ("en", "call me when the dishwasher is done"), ("de", "sag Bescheid wenn Dishwasher fertig ist"),
+    ("fr", "préviens-moi quand Dishwasher est terminé"), ("es", "avísame cuando Dishwasher haya terminado"),
+    ("it", "avvisami quando Dishwasher ha finito"), ("nl", "geef een seintje als Dishwasher klaar is"),
+    ("pl", "daj znać jak Dishwasher skończy"),
+])  # fmt: skip
+async def test_telling_what_happens(hass: HomeAssistant, add_entity: AddEntity, language: str, said: str) -> None:
+    add_entity("sensor.dishwasher", "running", name="Dishwasher", device_class="enum", options=["running", "done"])
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.steps) == (WishKind.TELL, ())
+    assert wish.when.event is not None
+    assert (wish.when.event.entity_ids, wish.when.event.states) == (("sensor.dishwasher",), ("done",))
+
+
+async def test_a_condition_is_looked_at_when_it_is_time(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "at ten turn off the bed light if the front door is locked", context=person(hass))
+    wish = _only(hass)
+    assert [watch.entity_ids for watch in wish.when.conditions] == [("lock.front_door",)]
+    assert wish.when.wall.startswith("2026-11-24T22:00")
+
+
+async def test_what_a_clause_is_about_is_it(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "if the bed light is still on in ten minutes turn it off", context=person(hass))
+    assert _done(_only(hass)) == [LIGHT]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "turn on the bed light for ten minutes"), ("de", "schalte Bed Light für zehn Minuten ein"),
+    ("fr", "allume Bed Light pendant dix minutes"), ("es", "enciende Bed Light durante diez minutos"),
+    ("it", "accendi Bed Light per dieci minuti"), ("nl", "doe Bed Light tien minuten aan"), ("pl", "włącz Bed Light na dziesięć minut"),
+])  # fmt: skip
+async def test_for_a_while_is_on_now_and_off_later(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    answer = speech(await say(hass, said, language=language, context=person(hass)))
+    assert state_of(hass, "light.bed_light") == "on"
+    wish = _only(hass)
+    assert (wish.ends, _done(wish)) == (True, [LIGHT])
+    assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
+    assert "18:20" in answer
+
+
+async def test_a_value_goes_back_to_what_it_was(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    data = {"entity_id": "light.kitchen_lights", "brightness_pct": 80}
+    await hass.services.async_call("light", "turn_on", data, blocking=True)
+    await say(hass, "set the kitchen lights to 30 % for ten minutes", context=person(hass))
+    [effect] = _only(hass).steps[0].effects
+    assert effect["service"] == "turn_on"
+    assert effect["data"]["brightness"] == 204  # type: ignore[call-overload, index]
+
+
+async def test_until_a_time(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "leave the bed light on until eleven", context=person(hass))
+    wish = _only(hass)
+    assert (wish.ends, _done(wish), wish.when.wall[:16]) == (True, [LIGHT], "2026-11-24T23:00")
+
+
+async def test_an_end_that_is_not_understood_begins_nothing(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    answer = speech(await say(hass, "turn on the bed light until the postman has been here", context=person(hass)))
+    assert "postman" in answer
+    assert state_of(hass, "light.bed_light") == "off"
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize(("said", "services"), [
+    ("at nine turn off the bed light and close the kitchen window", ["close_cover", "turn_off"]),
+    ("turn off the bed light and the ceiling lights at nine", ["turn_off", "turn_off"]),
+])  # fmt: skip
+async def test_several_things(hass: HomeAssistant, said: str, services: list[str]) -> None:
+    await set_up(hass)
+    await say(hass, said, context=person(hass))
+    done = [service for service, entity_ids in _done(_only(hass)) for _ in entity_ids]
+    assert sorted(done) == services
+
+
+@pytest.mark.parametrize("said", ["make the bedroom brighter at nine", "at nine turn everything off in the bedroom"])
+async def test_what_depends_on_the_states_of_then_is_read_again_then(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, context=person(hass))
+    [step] = _only(hass).steps
+    assert step.command
+    assert {"light.bed_light", "light.ceiling_lights"} >= set(step.targets) > set()
+
+
+async def test_what_is_so_already_may_be_wished_for(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    await say(hass, "turn off the bed light at nine", context=person(hass))
+    assert _done(_only(hass)) == [LIGHT]
+
+
+@pytest.mark.parametrize(("language", "said", "seconds", "name"), [
+    ("en", "set a timer for five minutes", 300, ""), ("en", "pasta timer ten minutes", 600, "pasta"), ("de", "stell einen Timer auf 5 Minuten", 300, ""),
+    ("fr", "mets un minuteur de cinq minutes", 300, ""), ("es", "pon un temporizador de cinco minutos", 300, ""),
+    ("it", "imposta un timer di cinque minuti", 300, ""), ("nl", "eierwekker op zes en een halve minuut", 390, "eier"),
+    ("pl", "ustaw minutnik na pięć minut", 300, ""), ("sv", "starta en timer på 5 minuter", 300, ""),
+])  # fmt: skip
+async def test_timers(hass: HomeAssistant, language: str, said: str, seconds: int, name: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.text) == (WishKind.TIMER, name)
+    assert wish.when.at == dt_util.utcnow() + timedelta(seconds=seconds)
+
+
+async def test_a_timer_is_asked_about_lengthened_and_stopped(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, "set a timer for five minutes", context=anna)
+    freezer.tick(60)
+    assert "4:00" in speech(await say(hass, "how long is left on the timer", context=anna))
+    await say(hass, "add five minutes to the timer", context=anna)
+    assert "9:00" in speech(await say(hass, "how long is left on the timer", context=anna))
+    await say(hass, "stop the timer", context=anna)
+    assert not wishes_of(hass).all()
+
+
+async def test_one_of_several_timers_is_stopped_by_its_name(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    await say(hass, "pasta timer ten minutes", context=anna)
+    await say(hass, "pizza timer twelve minutes", context=anna)
+    await say(hass, "stop the pasta timer", context=anna)
+    assert _only(hass).text == "pizza"
+
+
+@pytest.mark.parametrize(("language", "first", "said", "local"), [
+    ("en", "turn off the bed light at eight", "make it nine", "24T21:00"), ("en", "turn off the bed light at eight", "make it ten minutes later", "24T20:10"),
+    ("en", "wake me at seven", "make it half past six", "25T06:30"), ("de", "um acht Bed Light ausschalten", "mach lieber halb zehn draus", "24T21:30"),
+    ("fr", "éteins Bed Light à huit heures", "plutôt à neuf heures et demie", "24T21:30"),
+    ("es", "apaga Bed Light a las ocho", "mejor a las nueve y cuarto", "24T21:15"),
+    ("it", "spegni Bed Light alle otto", "facciamo alle nove e mezza", "24T21:30"),
+])  # fmt: skip
+async def test_another_time(hass: HomeAssistant, language: str, first: str, said: str, local: str) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    made = await say(hass, first, language=language, context=anna)
+    await say(hass, said, made.conversation_id, language=language, context=anna)
+    at = _only(hass).when.at
+    assert at is not None
+    assert f"{dt_util.as_local(at):%dT%H:%M}" == local
+
+
+@pytest.mark.parametrize(("language", "said", "part"), [
+    ("en", "turn on the bed light every evening", "every evening"), ("de", "mach jeden Abend Bed Light an", "jeden Abend"),
+    ("fr", "allume Bed Light tous les soirs", "tous les soirs"), ("es", "enciende Bed Light todas las noches", "todas las noches"),
+    ("it", "accendi Bed Light ogni sera", "ogni sera"), ("nl", "doe elke avond Bed Light aan", "elke avond"),
+    ("pl", "codziennie włączaj Bed Light", "codziennie"),
+])  # fmt: skip
+async def test_for_ever_is_an_automation(hass: HomeAssistant, language: str, said: str, part: str) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, said, language=language, context=person(hass)))
+    assert part in answer
+    assert not wishes_of(hass).all()
+
+
+async def test_an_agent_may_take_no_wishes(hass: HomeAssistant) -> None:
+    await set_up(hass, profile={"wishes": False})
+    before = state_of(hass, "light.bed_light")
+    answer = await say(hass, "turn on the bed light at nine", context=person(hass))
+    assert "at nine" in speech(answer)
+    assert answer.response.error_code is not None
+    assert not wishes_of(hass).all()
+    assert state_of(hass, "light.bed_light") == before
+
+
+async def test_undo_takes_a_wish_back(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    anna = person(hass)
+    made = await say(hass, "turn off the bed light at nine", context=anna)
+    await say(hass, "undo that", made.conversation_id, context=anna)
+    assert not wishes_of(hass).all()
+
+
+async def test_in_front_of_a_model_only_what_is_certain_is_made(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.respond(lambda _: text("I see."))
+    await set_up(hass, llm_server, profile={"local_first": True})
+    anna = person(hass)
+    assert speech(await say(hass, "at nine make it cosy in here", context=anna)) == "I see."
+    await say(hass, "turn off the bed light at nine", context=anna)
+    assert _done(_only(hass)) == [LIGHT]
+    assert len(llm_server.requests) == 1
+
+
+async def test_at_a_device_without_timers_it_is_the_devices(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    entry = MockConfigEntry(domain="test")
+    entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "panel")})
+    await say(hass, "set a timer for five minutes", device_id=device.id)
+    assert (_only(hass).user_id, _only(hass).device_id) == (None, device.id)
