@@ -32,7 +32,7 @@ async def test_what_is_planned_is_seen_and_cancelled_in_the_list(hass: Hass, fro
     item = frontend.page.locator("hui-todo-list-card").get_by_text(WORDS)
     await expect(item).to_be_visible()
     await frontend.shot("wishes")
-    await frontend.page.locator("hui-todo-list-card ha-check-list-item, hui-todo-list-card ha-checkbox").first.click()
+    await frontend.page.locator("hui-todo-list-card ha-check-list-item.editRow ha-checkbox").first.click()
     await hass.wait_for(LIST, "0")
     await expect(item).to_be_hidden()
     listed = await hass.call_for_response("home_agent.list_wishes")

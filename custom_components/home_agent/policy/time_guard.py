@@ -88,6 +88,7 @@ def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
         if not found:
             continue
         is_bare = all(word in nothing for word in words_of(without_times(part, language)))
+        is_bare = is_bare and not is_remark(part, language)
         is_clause = found[0].kind is LaterKind.EVENT and found[0].begin == 0
         if is_clause or is_bare:
             last = at + 1 == len(parts)
