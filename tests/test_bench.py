@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scripts.benchmark import telling_report
+from scripts.benchmark import telling_report, wishes_report
 from scripts.benchmark.__main__ import arguments
 from scripts.benchmark.driver import dialogue_figures
 from scripts.benchmark.memory import short
@@ -157,6 +157,7 @@ def test_the_document_has_its_marks() -> None:
     assert insert(document, "new")
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
+    assert insert(document, "new", wishes_report.WISHES)
     assert insert(document, "new", REAL)
     assert insert(document, "new", MEMORY)
 
@@ -197,6 +198,20 @@ def test_what_is_told_is_judged_by_itself() -> None:
     assert "7.7" in telling_report.render_context(met)
     assert telling_report.render_context({"ollama": {50: _figures(4)}}) == ""
     assert aims(met) == []
+
+
+def _of_wishes(ms: float, calls: int) -> dict[str, Any]:
+    without = {"ms": 100.0, "own_calls": 30, "wish_calls": 0}
+    waiting = {"ms": ms, "own_calls": 30 + calls, "wish_calls": calls}
+    return {"home_agent": {50: {"wishes": {"changes": 10_000, "0": without, "1000": waiting}}}}
+
+
+def test_wishes_that_wait_are_judged_by_what_they_cost() -> None:
+    met, missed = _of_wishes(109, 0), _of_wishes(111, 1)
+    assert [aim.passed for aim in wishes_report.wishes_aims(met)] == [True, True]
+    assert [aim.passed for aim in wishes_report.wishes_aims(missed)] == [False, False]
+    assert "109" in wishes_report.render_wishes(met)
+    assert wishes_report.render_wishes({"ollama": {50: _figures(4)}}) == ""
 
 
 def _read(*counts: tuple[int, int], ms: float = 100) -> list[dict[str, Any]]:
@@ -318,6 +333,10 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     together = results["home_agent"]["24"]["together"]
     assert {*together} == {"alone", "plain", "routed", "delegated"}
     assert 0 < together["plain"]["cpu_ms"] < together["delegated"]["cpu_ms"]
+    wishes = results["home_agent"]["24"]["wishes"]
+    assert wishes["1000"]["ms"] > 0
+    assert wishes["1000"]["wish_calls"] == 0
+    assert wishes["1000"]["own_calls"] < 1000, "for 10,000 changes"
     context = results["home_agent"]["24"]["context"]
     assert (
         context["index"]["entities"], context["modes"]["direct"]["share"], context["modes"]["retrieved"]["share"],

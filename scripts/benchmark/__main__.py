@@ -11,17 +11,26 @@ import platform
 from typing import Any
 
 from .agents import AGENTS, OURS
-from .driver import MEMORY_CONVERSATIONS, ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, run_memory, say
+from .driver import MEMORY_CONVERSATIONS, ROOT, SLOW_TURNS, STATE_CHANGES, TOOL_CALLS, Plan, run, run_memory, say
 from .memory_report import MEMORY, memory_aims, render_memory
 from .real import CONVERSATIONS, REAL_SIZES, run_real
 from .real_report import REAL, real_aims, render_real
 from .report import TOOLS, TURNS, as_json, insert, render, render_tools
 from .telling_report import CONTEXT, render_context
 from .together_report import TOGETHER, render_together, together_aims
+from .wishes_report import WISHES, render_wishes, wishes_aims
 
 SIZES = "50,200,1000,5000"
 MEMORY_SIZES = "50"
 COMPARED_AGENTS = "home_agent,llama_cpp"
+ONLY = {
+    "tools": "what Home Agent does with tool calls",
+    "context": "what Home Agent tells a model, and its index",
+    "together": "turns in which several agents take part",
+    "wishes": "what wishes that wait cost when states change",
+}
+"""Parts that can be measured alone."""
+JUDGED = (real_aims, memory_aims, together_aims, wishes_aims)
 
 
 def arguments() -> argparse.Namespace:
@@ -36,9 +45,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--agents", help=f"integrations, with commas ({agents})")
     parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
-    parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
-    parser.add_argument("--context", action="store_true", help="only what Home Agent tells a model, and its index")
-    parser.add_argument("--together", action="store_true", help="only turns in which several agents take part")
+    for part, what in ONLY.items():
+        parser.add_argument(f"--{part}", dest="only", action="store_const", const=part, default="", help=f"only {what}")
     parser.add_argument("--memory", action="store_true", help="only what conversations leave in memory, on Linux")
     parser.add_argument("--real", action="store_true", help="only a day of voice on a real server, see .llama")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round: shows that it works")
@@ -62,7 +70,7 @@ def arguments() -> argparse.Namespace:
 def plan_from(chosen: argparse.Namespace) -> Plan:
     """Return the plan; agents that this environment cannot run are left out, and that is said."""
     agents = []
-    for name in (OURS,) if chosen.tools or chosen.context or chosen.together else chosen.agents.split(","):
+    for name in (OURS,) if chosen.only else chosen.agents.split(","):
         if AGENTS[name].installed:
             agents.append(name)
         else:
@@ -72,9 +80,7 @@ def plan_from(chosen: argparse.Namespace) -> Plan:
         sizes=sorted(map(int, chosen.sizes.split(","))),
         rounds=chosen.rounds,
         turns=chosen.turns,
-        tools_only=chosen.tools,
-        context_only=chosen.context,
-        together_only=chosen.together,
+        only=chosen.only,
     )
 
 
@@ -113,6 +119,7 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
         TOOLS: f"{taken(facts)}; {tools}",
         CONTEXT: plain,
         TOGETHER: f"{taken(facts)}; {turns}",
+        WISHES: f"{taken(facts)}; medians of {facts['rounds']} rounds of {STATE_CHANGES:,} changes.",
         REAL: plain,
         MEMORY: plain,
     }
@@ -131,20 +138,18 @@ def main() -> None:
         results = run(plan)
     if chosen.json:
         chosen.json.write_text(
-            json.dumps(
-                as_json(facts, results, [*real_aims(results), *memory_aims(results), *together_aims(results)]), indent=2
-            )
-            + "\n"
+            json.dumps(as_json(facts, results, [aim for judged in JUDGED for aim in judged(results)]), indent=2) + "\n"
         )
     renderers = {
         TURNS: render,
         TOOLS: render_tools,
         TOGETHER: render_together,
         CONTEXT: render_context,
+        WISHES: render_wishes,
         REAL: render_real,
         MEMORY: render_memory,
     }
-    if plan.tools_only or plan.context_only or plan.together_only or chosen.real or chosen.memory:
+    if plan.only or chosen.real or chosen.memory:
         del renderers[TURNS]
     for part, sentence in summaries(facts).items():
         if part not in renderers or not (text := renderers[part](results)):

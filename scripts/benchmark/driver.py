@@ -24,6 +24,7 @@ from .agents import OURS
 
 TOOL_CALLS = 500
 SLOW_TURNS = 5
+STATE_CHANGES = 10_000
 MEMORY_BLOCKS = 4
 MEMORY_CONVERSATIONS = 250
 ROOT = Path(__file__).parents[2]
@@ -40,12 +41,21 @@ class Plan:
     """How often each agent gets its turn."""
     turns: int
     """Timed turns of each kind per round."""
-    tools_only: bool = False
-    context_only: bool = False
-    together_only: bool = False
-    """Nothing of turns, only what Home Agent does with tool calls."""
+    only: str = ""
+    """The one part of `parts` that is measured, and nothing of turns."""
     pace_ms: float = 2
     """Time between two tokens where the delay of each is measured; elsewhere an answer comes as fast as it can."""
+
+    @property
+    def parts(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """What Home Agent alone is asked for: the command, what is said of it, and its arguments."""
+        every: dict[str, tuple[str, dict[str, Any]]] = {
+            "context": ("context", {}),
+            "together": ("several agents", {"rounds": self.rounds, "turns": self.turns}),
+            "wishes": ("wishes that wait", {"changes": STATE_CHANGES, "rounds": self.rounds}),
+            "tools": ("tools", {"count": TOOL_CALLS, "turns": SLOW_TURNS}),
+        }
+        return {key: part for key, part in every.items() if self.only in ("", key)}
 
 
 class Process:
@@ -139,17 +149,10 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
             with _workers(plan, size, port, code) as workers:
-                alone = plan.tools_only or plan.context_only or plan.together_only
-                measured = {OURS: {}} if alone else _measure(plan, workers)
-                if OURS in workers and not (plan.tools_only or plan.together_only):
-                    say("  context")
-                    measured[OURS]["context"] = workers[OURS].ask("context")
-                if OURS in workers and not (plan.tools_only or plan.context_only):
-                    say("  several agents")
-                    measured[OURS]["together"] = workers[OURS].ask("together", rounds=plan.rounds, turns=plan.turns)
-                if OURS in workers and not (plan.context_only or plan.together_only):
-                    say("  tools")
-                    measured[OURS]["tools"] = workers[OURS].ask("tools", count=TOOL_CALLS, turns=SLOW_TURNS)
+                measured = {OURS: {}} if plan.only else _measure(plan, workers)
+                for key, (what, arguments) in plan.parts.items() if OURS in workers else ():
+                    say(f"  {what}")
+                    measured[OURS][key] = workers[OURS].ask(key, **arguments)
                 for name, figures in measured.items():
                     results[name][size] = figures
     return results

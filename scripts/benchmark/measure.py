@@ -208,6 +208,12 @@ class Measure:
                 taken[kind] += timed[1:] if number % (rounds + 1) else []  # else it warms up
         return {kind: report.figures_of(timed) for kind, timed in taken.items()}
 
+    async def wishes(self, changes: int, rounds: int) -> dict[str, Any]:
+        """Return what so many state changes cost that concern no wish, without wishes and with as many as may wait."""
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.wishes")
+        found: dict[str, Any] = await part.measure(self.hass, self.house, changes, rounds)
+        return found
+
     async def _part(self, part: Any, report: Any, kind: str) -> dict[str, Any]:
         """Time one turn of several agents."""
         self.house.change()

@@ -21,6 +21,12 @@ def main() -> int:
     kills.add_argument("--kills", type=int, default=300, help="(300)")
     kills.add_argument("--homes", type=int, default=2, help="how many run at once (2)")
     kills.add_argument("--seed", type=int, default=0, help="of the moments and of what is said (0)")
+    wishes = commands.add_parser(
+        "wishes", help="kill a home in which wishes wait; each happens once, or it is told why not"
+    )
+    wishes.add_argument("--wishes", type=int, default=300, help="(300)")
+    wishes.add_argument("--kills", type=int, default=50, help="(50)")
+    wishes.add_argument("--seed", type=int, default=0, help="of the wishes and of the moments (0)")
     reloads = commands.add_parser("reloads", help="reload in the middle of turns, and count what is left of them")
     reloads.add_argument("--reloads", type=int, default=200, help="(200)")
     soak = commands.add_parser("soak", help="hold thousands of turns, and count what is left of them")
@@ -30,6 +36,10 @@ def main() -> int:
         from .kills import kill_often
 
         return 0 if asyncio.run(kill_often(chosen.kills, chosen.homes, chosen.seed)).is_good else 1
+    if chosen.command == "wishes":
+        from .wishes import kill_wishes
+
+        return 0 if asyncio.run(kill_wishes(chosen.wishes, chosen.kills, chosen.seed)).is_good else 1
     clock.install()
     clock.install_timers()
     # only now: most of Home Assistant takes the time functions by name

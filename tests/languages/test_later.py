@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.languages.later import LaterKind, is_put_off, later_in, span_at_ends, without_times
+from custom_components.home_agent.languages.later import LaterKind, is_put_off, later_in, without_times
 
 SAID = json.loads((Path(__file__).parent / "later.json").read_text("utf-8"))
 TIMES = [(code, time) for code, said in SAID.items() for time in said["times"]]
@@ -58,14 +58,6 @@ def test_each_part_is_found_with_its_kind_and_its_words() -> None:
         (LaterKind.REPEATED, "every evening"), (LaterKind.CLOCK, "at half nine"), (LaterKind.LASTING, "for ten minutes"),
     ]  # fmt: skip
     assert without_times("tomorrow, turn on the fan, at nine", "en") == "turn on the fan"
-
-
-def test_one_span_is_moved_to_the_ends() -> None:
-    assert [*span_at_ends("mach das Licht in 5 Minuten aus", "de")] == [
-        "mach das Licht aus in 5 Minuten",
-        "in 5 Minuten mach das Licht aus",
-    ]
-    assert not [*span_at_ends("in 5 Minuten oder morgen Licht aus", "de")]
 
 
 def test_a_text_that_is_too_long_and_a_language_without_words_say_nothing() -> None:

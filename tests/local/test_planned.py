@@ -1,11 +1,14 @@
-"""Commands for later: what is waiting is told and cancelled, each person's own; "soon" is no time."""
+"""Wishes that wait are told and cancelled, each person's own; "soon" is no time."""
 
-from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import device_registry as dr
+from homeassistant.util import dt as dt_util
 import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.languages.later import without_times
 from custom_components.home_agent.languages.planning import PlanningKind, planning_of
+from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 
@@ -15,7 +18,15 @@ LATER = "turn on the bed light in 5 minutes"
 
 
 def _waiting(hass: HomeAssistant) -> list[str | None]:
-    return [timer.conversation_command for timer in hass.data[TIMER_DATA].timers.values()]
+    return [wish.words for wish in wishes_of(hass).all()]
+
+
+def _satellite(hass: HomeAssistant) -> str:
+    """Return the id of a device that hears, without timers of its own."""
+    entry = MockConfigEntry(domain="test")
+    entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "satellite")})
+    return device.id
 
 
 @pytest.mark.parametrize(
@@ -184,9 +195,10 @@ async def test_a_named_one_that_does_not_wait_is_not_there(hass: HomeAssistant) 
 async def test_quarters_and_halves_of_hours(hass: HomeAssistant, language: str, said: str, minutes: int) -> None:
     await set_up(hass)
     await say(hass, said, context=person(hass), language=language)
-    timers = [*hass.data[TIMER_DATA].timers.values()]
-    assert [round(timer.seconds_left / 60) for timer in timers] == [minutes]
-    assert "bed light" in (timers[0].conversation_command or "").casefold()
+    [wish] = wishes_of(hass).all()
+    assert wish.when.at is not None
+    assert round((wish.when.at - dt_util.utcnow()).total_seconds() / 60) == minutes
+    assert wish.targets == ("light.bed_light",)
     assert state_of(hass, "light.bed_light") == "off"
 
 
@@ -204,18 +216,20 @@ async def test_nobody_else_hears_of_it_or_cancels_it(hass: HomeAssistant, said: 
     await say(hass, LATER, context=person(hass, "Anna"))
     ben = person(hass, "Ben")
     assert speech(await say(hass, "what did you plan?", context=ben)) == "No command is waiting."
-    assert speech(await say(hass, "what did you plan?")) == "No command is waiting.", "a satellite has no user"
+    satellite = _satellite(hass)
+    assert speech(await say(hass, "what did you plan?", device_id=satellite)) == "No command is waiting."
     await say(hass, said, context=ben)
-    await say(hass, said)
+    await say(hass, said, device_id=satellite)
     assert _waiting(hass) == ["turn on the bed light"]
 
 
 async def test_what_was_said_without_a_user_is_the_satellites(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await say(hass, LATER)
-    assert "bed light" in speech(await say(hass, "what's waiting?"))
+    satellite = _satellite(hass)
+    await say(hass, LATER, device_id=satellite)
+    assert "bed light" in speech(await say(hass, "what's waiting?", device_id=satellite))
     assert speech(await say(hass, "what's waiting?", context=person(hass))) == "No command is waiting."
-    await say(hass, "cancel the bed light")
+    await say(hass, "cancel the bed light", device_id=satellite)
     assert not _waiting(hass)
 
 
@@ -297,25 +311,28 @@ def test_without_its_time_a_command_is_left() -> None:
 async def test_what_is_to_stay_stays(hass: HomeAssistant, language: str, said: str) -> None:
     """A word for cancelling that is denied, that leaves something out or asks why, cancels nothing."""
     await set_up(hass)
-    first = await say(hass, "turn on the bed light in 5 minutes")
-    await say(hass, said, first.conversation_id, language=language)
+    anna = person(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes", context=anna)
+    await say(hass, said, first.conversation_id, language=language, context=anna)
     assert len(_waiting(hass)) == 1
 
 
 async def test_what_was_said_since_may_be_meant(hass: HomeAssistant) -> None:
     await set_up(hass)
-    first = await say(hass, "turn on the bed light in 5 minutes")
-    await say(hass, "turn on the kitchen lights", first.conversation_id)
-    asked = await say(hass, "cancel that", first.conversation_id)
+    anna = person(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes", context=anna)
+    await say(hass, "turn on the kitchen lights", first.conversation_id, context=anna)
+    asked = await say(hass, "cancel that", first.conversation_id, context=anna)
     assert speech(asked).startswith("Which one should I cancel?")
     assert len(_waiting(hass)) == 1
 
 
 async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
     await set_up(hass)
-    first = await say(hass, "turn on the bed light in 5 minutes")
-    await say(hass, "what did you plan?", first.conversation_id)
-    await say(hass, "cancel that", first.conversation_id)
+    anna = person(hass)
+    first = await say(hass, "turn on the bed light in 5 minutes", context=anna)
+    await say(hass, "what did you plan?", first.conversation_id, context=anna)
+    await say(hass, "cancel that", first.conversation_id, context=anna)
     assert not _waiting(hass)
 
 

@@ -1,7 +1,7 @@
 """A home with nothing but wishes in it, which notes what is handed over. What does them for real is tested in tests/agent."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 import json
@@ -17,6 +17,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
+from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.wishes.due import Due, Stays
 from custom_components.home_agent.wishes.waiting import Waiting
 from custom_components.home_agent.wishes.when import Watch, When
@@ -144,8 +145,8 @@ class World:
 
     @staticmethod
     def step(*targets: str) -> Step:
-        effects: Sequence[Mapping[str, Any]] = [{"kind": "service_call", "data": {"entity_id": [*targets]}}]
-        return Step(effects=tuple(map(dict, effects)), targets=targets)
+        effect = ServiceCall(domain="light", service="turn_off", entity_ids=targets, data={})
+        return Step(effects=(effect.as_dict(),), targets=targets)
 
     def stored(self) -> dict[str, dict[str, Any]]:
         """Return the rows of the file by id."""

@@ -165,3 +165,14 @@ async def test_diagnostics_count_them_and_tell_nothing(
     found = await async_get_config_entry_diagnostics(hass, entry)
     assert found["kept"]["wishes"]["rows"] == 1
     assert "secret" not in str(found)
+
+
+async def test_what_is_left_of_several_is_done(
+    hass: HomeAssistant, entry: MockConfigEntry, alice: Context, freezer: FrozenDateTimeFactory
+) -> None:
+    done = async_capture_events(hass, events.WISH_DONE)
+    keep(hass, alice, effect("light.turn_off", LIGHT, KITCHEN))
+    er.async_get(hass).async_remove(KITCHEN)
+    await pass_time(hass, freezer, 61)
+    assert state_of(hass, LIGHT) == "off"
+    assert ends(done) == [(events.WISH_DONE, "time")]

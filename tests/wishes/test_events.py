@@ -127,6 +127,22 @@ async def test_of_whom_it_was_not_known_where_they_are_does_not_come(world: Worl
     assert world.ids == []
 
 
+async def test_who_leaves_counts(world: World) -> None:
+    await set_states(world, person__anna="home", person__ben="not_home")
+    world.put("bye", becomes(ANNA, "home", more=(BEN,), each=True, negated=True))
+    await set_states(world, person__anna="unknown")
+    assert world.ids == []
+    await set_states(world, person__anna="office")
+    assert world.due("bye").of == (ANNA,)
+
+
+async def test_what_was_not_known_counts_with_its_first_state(world: World) -> None:
+    await set_states(world, sensor__washer="unavailable")
+    world.put("tell", becomes(WASHER, "done"))
+    await set_states(world, sensor__washer="done")
+    assert world.ids == ["tell"]
+
+
 @pytest.mark.parametrize(("every", "done_after"), [(False, 1), (True, 2)])
 async def test_one_of_several_or_all(world: World, every: bool, done_after: int) -> None:
     await set_states(world, light__one="off", light__two="off")

@@ -1,12 +1,17 @@
 """Wishes with a moment: spans, clock times, the sun; over changes of the clock, summer time, and other zones."""
 
+import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
+from custom_components.home_agent.policy.effects.wish_change import CANCEL_WISH, CHANGE_WISH, WISH_CHANGES, WishChange
+from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.wishes.when import SunEvent, When, moment_of
 from custom_components.home_agent.wishes.wish import WishStatus
 
@@ -111,6 +116,42 @@ async def test_a_change_while_it_waits_for_its_turn_wins(world: World) -> None:
     assert world.ids == ["0", "1", "2", "3"]
     await world.pass_time(600)
     assert world.ids == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("service", [CANCEL_WISH, CHANGE_WISH])
+async def test_what_is_begun_is_not_cancelled_and_not_changed(world: World, service: str) -> None:
+    wish = world.put("tea")
+    later = replace(wish, when=world.after(600))
+    world.gate.clear()
+    await world.pass_time(61)
+    assert world.ids == ["tea"]
+    with pytest.raises(ToolError):
+        await WISH_CHANGES.async_execute(world.hass, WishChange.of(service, later), "wish:tea", Context())
+    world.gate.set()
+    await world.pass_time(601)
+    assert world.ids == ["tea"]
+    assert world.wishes.all() == []
+
+
+async def test_a_cancellation_at_the_moment_it_is_begun_wins_or_is_refused(world: World) -> None:
+    outcomes = set()
+    for steps in range(12):
+        wish = world.put("tea")
+        world.freezer.tick(61)
+        async_fire_time_changed(world.hass)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        try:
+            await WISH_CHANGES.async_execute(world.hass, WishChange.of(CANCEL_WISH, wish), "wish:tea", Context())
+            cancelled = True
+        except ToolError:
+            cancelled = False
+        await world.settle()
+        assert world.ids == ([] if cancelled else ["tea"])
+        assert world.wishes.all() == []
+        world.done.clear()
+        outcomes.add(cancelled)
+    assert outcomes == {True, False}
 
 
 async def test_one_whose_user_is_asked_stays(world: World) -> None:

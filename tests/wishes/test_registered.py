@@ -45,7 +45,7 @@ async def test_a_renamed_entity_keeps_its_wishes(world: World, lamps: list[str])
     await rename(world, lamps[1], "light.other")
     wish = only(world)
     assert wish.when.entity_ids == wish.targets == ("light.new",)
-    assert wish.steps[0].effects[0]["data"] == {"entity_id": ["light.new"]}
+    assert wish.steps[0].effects[0]["entity_ids"] == ["light.new"]
     assert wish.satellite_id == "light.other"
     assert {*wish.registered} == {"light.new", "light.other"}
     world.hass.states.async_set("light.new", "on")
@@ -108,8 +108,29 @@ async def test_what_is_left_is_still_done(world: World, lamps: list[str]) -> Non
     er.async_get(world.hass).async_remove(lamps[0])
     await world.settle()
     assert world.reasons == {"all": "gone"}
+    left = {wish.id: wish for wish in world.wishes.all()}
+    assert left["off"].targets == (lamps[1],)
+    assert left["any"].when.entity_ids == (lamps[1],)
+    assert [{*wish.registered} for wish in left.values()] == [{lamps[1]}, {lamps[1]}]
     await world.pass_time(61)
     assert world.reasons == {"all": "gone", "off": "time"}
+
+
+async def test_of_several_steps_those_are_done_that_are_left(world: World, lamps: list[str]) -> None:
+    first, second = world.step(lamps[0]), world.step(lamps[1])
+    world.put("off", steps=(first, second))
+    await world.stop()
+    er.async_get(world.hass).async_remove(lamps[0])
+    await world.start()
+    assert only(world).steps == (second,)
+
+
+async def test_without_its_satellite_it_is_still_done(world: World, lamps: list[str]) -> None:
+    world.put("off", steps=(world.step(lamps[0]),), satellite_id=lamps[1])
+    er.async_get(world.hass).async_remove(lamps[1])
+    assert only(world).satellite_id is None
+    await world.pass_time(61)
+    assert world.reasons == {"off": "time"}
 
 
 async def test_one_that_was_removed_while_nothing_ran(world: World, lamps: list[str]) -> None:

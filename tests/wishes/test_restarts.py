@@ -9,6 +9,7 @@ from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
 from homeassistant.core import CoreState, HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 import pytest
 
@@ -285,7 +286,9 @@ ODD: list[tuple[str, object]] = [
     ("when.sun", "moon"), ("when.event", {}), ("when.event", {"entity_ids": []}), ("when.event", "washer"), ("when.conditions", [None]),
     ("when.conditions", {"a": 1}), ("when.event", MISSING), ("steps", [{}]), ("steps", "all"), ("steps", [{"effects": ["a"], "targets": []}]),
     ("within", [{}]), ("within", 5), ("text", "x" * 20_000), ("words", {"a": 1}), ("agent_id", None), ("user_id", 7), ("registered", []),
-    ("language", MISSING),
+    ("language", MISSING), ("registered", {"light.lamp": ["a"]}), ("registered", {"light.lamp": None}),
+    ("steps", [{"tool": "x", "arguments": json.loads("[" * 400 + "]" * 400), "effects": [], "targets": []}]),
+    ("steps", [{"tool": "x", "arguments": {"a": json.loads("[" * 400 + "]" * 400)}, "effects": [], "targets": []}]),
 ]  # fmt: skip
 
 
@@ -313,7 +316,7 @@ async def test_an_odd_row_costs_only_itself(world: World, field: str, value: obj
 @pytest.mark.parametrize(("field", "value"), [
     ("when.delay", 3600), ("when.conditions", []), ("registered", {"light.lamp": "unknown-id"}), ("when.awaited", ["person.x"]),
     ("when.of", MISSING), ("when.awaited", MISSING), ("registered", MISSING), ("new_in_a_later_release", {"a": [1]}),
-    ("when.wall", "2026-11-24T02:30"),
+    ("when.wall", "2026-11-24T02:30"), ("steps", [{"effects": [{"entity_ids": 5}], "targets": ["light.lamp", "light.x"]}]),
 ])  # fmt: skip
 async def test_a_row_of_another_release_is_read(world: World, field: str, value: object) -> None:
     await world.stop()
@@ -328,7 +331,11 @@ async def test_a_row_of_another_release_is_read(world: World, field: str, value:
     world.write(odd)
     await world.start()
     assert [wish.id for wish in world.wishes.all()] == ["odd"]
+    er.async_get(world.hass).async_get_or_create("light", "test", "x", suggested_object_id="x")
+    await world.restart()
+    er.async_get(world.hass).async_remove("light.x")
     await world.pass_time(1)
+    assert "odd" in [*world.ids, *(wish.id for wish in world.wishes.all())]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from homeassistant.util import dt as dt_util
 from ..home.exposure import is_exposed
 from ..languages.data import async_load
 from ..policy.channels import ALOUD, async_ask_aloud, async_put_outside, ways_to_ask
-from ..policy.confirmation import Confirmation, Confirmations, Resolution
+from ..policy.confirmation import Confirmation, Resolution
 from ..policy.effects.wording import cut
 from ..policy.questions import async_did, async_not_followed, async_states
 from ..settings.profile import Profile
@@ -86,16 +86,19 @@ def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
     entry.async_on_unload(runtime.wakes.async_stop)
     runtime.policy.confirmations.async_listen(ended)
-    entry.async_on_unload(wishes_of(hass).async_listen(partial(_end_questions, runtime.policy.confirmations)))
+    entry.async_on_unload(wishes_of(hass).async_listen(partial(_follow, runtime)))
     entry.async_on_unload(hass.bus.async_listen(CLEARED, cleared))
     entry.async_on_unload(persistent_notification.async_register_callback(hass, dismissed))
 
 
 @callback
-def _end_questions(confirmations: Confirmations, changes: Sequence[Change[Wish]]) -> None:
-    """End the questions about wishes that are cancelled, or get another time."""
+def _follow(runtime: RuntimeData, changes: Sequence[Change[Wish]]) -> None:
+    """End the questions about wishes that are cancelled, or get another time, and wake no one for them."""
+    confirmations = runtime.policy.confirmations
     for change in changes:
         before, after = change.before, change.after
+        if before is not None and after is None:
+            runtime.wakes.async_dismiss(before.id)
         if before is None or before.status is not WishStatus.ASKED:
             continue
         if after is None or after.status is WishStatus.WAITING:
@@ -262,11 +265,7 @@ class DueWish:
         return False
 
     async def _async_did(self, steps: StepsDone) -> str:
-        if (
-            steps.effects
-            and len(steps.said) == 0
-            and steps.done == sum(map(bool, (s.effects for s in self.wish.steps)))
-        ):
+        if steps.effects and not steps.is_more:
             return await self.async_say("wish_did", did=await self._async_deeds(steps.effects))
         said = " ".join(filter(None, steps.said))
         return f"{await self.async_say('wish_done', wish=self._words)} {said}".strip()
@@ -367,9 +366,10 @@ class DueWish:
 
     async def _async_heard(self) -> None:
         wishes = wishes_of(self.hass)
-        _fire(self.hass, self.wish, events.WISH_DONE, self.due.reason, self.turn.context)
-        wishes.drop([self.wish])
-        await wishes.async_flush()
+        if wishes.get(self.wish.id) is not None:  # else it was cancelled meanwhile
+            _fire(self.hass, self.wish, events.WISH_DONE, self.due.reason, self.turn.context)
+            wishes.drop([self.wish])
+            await wishes.async_flush()
 
     async def _async_told(self, text: str) -> bool:
         await self._async_tell(text)

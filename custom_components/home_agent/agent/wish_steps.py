@@ -17,7 +17,7 @@ from ..policy.effects import effect_from_dict
 from ..policy.effects.wish_change import WishChange
 from ..policy.intents import Recognised
 from ..policy.tool import HomeAgentTool
-from ..policy.write import EffectTool, already_so, async_plan_of
+from ..policy.write import EffectTool, already_so, async_plan_of, with_variables
 from ..settings.profile import Narrowing
 from ..support.errors import ToolError, ToolRefusal
 from ..tools.delegation import own_conversation
@@ -47,7 +47,7 @@ class DueEffects(EffectTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what the effects come to now."""
-        return await async_plan_of(hass, self._effects)
+        return with_variables(hass, await async_plan_of(hass, self._effects))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class StepsDone:
     done: int = 0
     said: list[str] = field(default_factory=list)
     """What commands and tools answer that were done."""
+    is_more: bool = False  # more was done than the effects tell
     error: HomeAssistantError | None = None  # why the next step was not done; the others after it were not tried
     failed: str = ""
     """The same in the words of the answer to a command."""
@@ -143,6 +144,7 @@ class WishSteps:
             steps.done += 1
             steps.effects += call.plan.effects
             steps.said += filter(None, (tool.answer(result.data["result"]),))
+            steps.is_more = steps.is_more or not call.plan.effects
         elif call.why and turn.record.request_id is not None:
             return  # it waits for the yes, as do the others of the same question
         else:
@@ -162,6 +164,7 @@ class WishSteps:
 
     async def _async_command(self, step: Step, steps: StepsDone) -> None:
         """Let the home read the words of a step again, for the entities of the step alone; no model hears them."""
+        made = len(self.turn.record.calls)
         only = Narrowing(frozenset(), frozenset(), step.targets)
         with own_conversation(self.hass, self.turn, _unheard) as chat_log:
             turn = replace(self.turn, text=step.command, within=(*self.turn.within, only))
@@ -179,11 +182,13 @@ class WishSteps:
         assert answer is not None  # without a model there always is one
         if answer.needs_confirmation:
             return
-        if not answer.done or (answer.response is not None and answer.response.error_code is not None):
+        is_error = answer.response is not None and answer.response.error_code is not None
+        if not answer.done or is_error or len(self.turn.record.calls) == made:
             steps.failed = answer.text
         else:
             steps.done += 1
             steps.said.append(answer.text)
+            steps.is_more = True
 
 
 def _unheard(_log: ChatLog, _delta: Mapping[str, Any]) -> None:

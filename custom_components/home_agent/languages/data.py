@@ -169,7 +169,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats`, `thens`, `enclitics` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -196,7 +196,10 @@ class PlanningWords:
     timer_words: Sequence[str] = ()
     thats: Sequence[str] = ()
     beside: Sequence[str] = ()
+    thens: Sequence[str] = ()
+    enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    asks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +258,7 @@ class ClauseWords:
     compares: Mapping[str, Sequence[str]] = field(default_factory=dict)
     measures: Mapping[str, Sequence[str]] = field(default_factory=dict)
     units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    changes: Sequence[str] = ()
     who: Mapping[str, Sequence[str]] = field(default_factory=dict)
     joins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     negations: Sequence[str] = ()
@@ -262,7 +266,8 @@ class ClauseWords:
     doubled: Sequence[str] = ()
     any: Sequence[str] = ()
     all: Sequence[str] = ()
-    definite: Sequence[str] = ()
+    leads: Sequence[str] = ()
+    it: Sequence[str] = ()
     here: Sequence[str] = ()
     there: Sequence[str] = ()
     beside: Sequence[str] = ()

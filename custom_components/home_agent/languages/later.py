@@ -60,8 +60,9 @@ def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later
 
 def unnamed(text: str, language: str, named: Iterable[str], letter: str) -> str:
     """Return a text with a letter for each one of the names in it, not where a name is a part of a time: "every evening"."""
-    spans = list[tuple[int, int]]()
-    for name in sorted({name.strip() for name in named} - {""}, key=len, reverse=True):
+    spans, folded = list[tuple[int, int]](), text.casefold()
+    said = {name.strip() for name in named if name.strip().casefold() in folded} - {""}
+    for name in sorted(said, key=len, reverse=True):
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             if not any(begin < match.end() and match.start() < end for begin, end in spans):
                 spans.append(match.span())
@@ -78,7 +79,11 @@ def _found(said: str, text: str, code: str) -> tuple[Later, ...]:
     for kind, pattern in _patterns(code):
         for match in pattern.finditer(said):
             begin, end = match.span()
-            if begin < end and not any(one.begin < end and begin < one.end for one in found):
+            other = [one for one in found if one.begin < end and begin < one.end]
+            if kind is LaterKind.REPEATED and all(begin < one.begin and one.end <= end for one in other):
+                found = [one for one in found if one not in other]  # "toutes les deux heures"
+                other = []
+            if begin < end and not other:
                 found.append(Later(kind=kind, begin=begin, end=end, words=text[begin:end].strip(" ,")))
     return tuple(sorted(found, key=lambda one: one.begin))
 

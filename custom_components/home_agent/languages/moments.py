@@ -157,7 +157,7 @@ class PointReader:
                 hour, minute, behind = self._minutes_behind(hour, behind, is_bound=is_bound)
         else:
             return None
-        if (half := self.text.says("halves", behind)) and 0 < hour <= HALF_DAY:
+        if (half := self.text.says("halves", behind)) and 0 <= hour <= HALF_DAY:
             hour, behind, is_told = self._in_half(hour, half[0]), half[1], True
         if not is_told or hour > 2 * HALF_DAY or (hour == 2 * HALF_DAY and minute):
             return None

@@ -148,13 +148,13 @@ def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
             else:
                 at += 1
     is_needless = "needless" in said and said.isdisjoint(("cancels", "drops"))
-    if said.isdisjoint(("cancels", "drops", "needless")) and not {"weak", "plans"} <= said:
+    if said.isdisjoint(("cancels", "drops", "needless")) and not ("weak" in said and said & {"plans", "kinds"}):
         return None
     return Planning(
         kind=PlanningKind.CANCEL,
         is_all="all" in said and not is_needless,
         is_latest="latest" in said,
-        is_sure=not is_needless and not said.isdisjoint(("cancels", "plans")),
+        is_sure=not is_needless and not said.isdisjoint(("cancels", "plans", "kinds")),
         is_needless=is_needless,
         words=tuple(rest),
     )
@@ -166,7 +166,7 @@ def _planning_phrases(code: str) -> tuple[tuple[tuple[str, ...], frozenset[str]]
     words = data_of(code).planning
     lists = {
         "cancels": words.cancels, "drops": words.drops, "weak": words.weak, "plans": words.plans, "last": words.last, "all": words.all,
-        "latest": words.latest, "needless": words.needless,
+        "latest": words.latest, "needless": words.needless, "kinds": words.reminders,
     }  # fmt: skip
     names: dict[tuple[str, ...], set[str]] = {}
     for name, listed in lists.items():

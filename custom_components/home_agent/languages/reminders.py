@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, words_of
+from ..support.text import MAX_TEXT, fold, words_of
 from .data import ENGLISH, code_of, data_of
 
 
@@ -44,30 +44,65 @@ def reminder_in(text: str, language: str) -> Reminder | None:
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
-                found = _without_beside(after, code) or (
-                    "" if kind is ReminderKind.WAKE else _without_beside(before, code)
-                )
+                found = _without_beside(after, code, kind) or _without_beside(before, code, kind)
                 is_said = words_of(match[0])[-1:] in _thats(code)
                 return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found, is_said=is_said)
     return None
+
+
+def names_timer(text: str, language: str) -> bool:
+    """Return whether a word for a timer or an alarm is in a text, also at the end of another: "Eiertimer"."""
+    kinds = tuple(word for listed in data_of(code_of(language)).planning.timer_words for word in words_of(listed))
+    return bool(kinds) and any(word.endswith(kinds) for word in words_of(text))
 
 
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
     if len(text) > MAX_TEXT:
         return
-    for pattern, instead in _staying(code_of(language)):
+    for pattern, instead in _replaced(code_of(language), "stays"):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
 
 
-def _without_beside(text: str, code: str) -> str:
-    """Return a text without the words around it that say nothing: "to", "that", "please"."""
+def direct(text: str, language: str) -> Iterator[str]:
+    """Yield a question as it is asked, and in other words: "how warm it is" is "how warm is it"."""
+    yield text
+    if len(text) <= MAX_TEXT:
+        for pattern, instead in _replaced(code_of(language), "asks"):
+            if (match := pattern.fullmatch(text.strip(" ,.!?"))) is not None:
+                yield " ".join(match.expand(instead).split())
+
+
+def naming(text: str, name: str, language: str) -> Iterator[str]:
+    """Yield an order with the name of what it is for, where it says "it": "turn it off", "apágala"."""
+    data, words = data_of(code_of(language)), text.split()
+    its = {fold(word) for word in data.follow_ups.it}
+    for at, word in enumerate(words):
+        said = fold(word.casefold().strip(",.!"))
+        if said in its:
+            yield " ".join((*words[:at], name, *words[at + 1 :]))
+        for end in data.planning.enclitics:
+            if said.endswith(end) and len(said) > len(end) + 1:
+                yield " ".join((*words[:at], word[: len(word.rstrip(",.!")) - len(end)], name, *words[at + 1 :]))
+                yield " ".join((*words[:at], said.removesuffix(end), name, *words[at + 1 :]))
+
+
+def without_then(text: str, language: str) -> str:
+    """Return a text without words that only lead from a time to what is to be done: "then"."""
+    nothing = {fold(word.casefold()) for word in data_of(code_of(language)).planning.thens}
+    return " ".join(word for word in text.split() if fold(word.casefold().strip(",")) not in nothing)
+
+
+def _without_beside(text: str, code: str, kind: ReminderKind) -> str:
+    """Return a text without the words around it that say nothing: "to", "that", "please"; of a question only as a whole."""
     words, data = text.split(), data_of(code)
-    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)}
-    while words and words_of(words[-1]) in nothing | {()}:
+    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)} | {()}
+    if kind is ReminderKind.TELL and any(words_of(word) not in nothing for word in words):
+        return text
+    while words and words_of(words[-1]) in nothing:
         words.pop()
-    while words and words_of(words[0]) in nothing | {()}:
+    while words and words_of(words[0]) in nothing:
         words.pop(0)
     return " ".join(words).strip(" ,.;:")
 
@@ -94,7 +129,7 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 
 
 @cache
-def _staying(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(
-        (re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in data_of(code).planning.stays.items()
-    )
+def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    words = data_of(code).planning
+    listed = {"stays": words.stays, "asks": words.asks}[section]
+    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in listed.items())

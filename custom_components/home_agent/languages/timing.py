@@ -18,7 +18,9 @@ from .waits import DayTime, Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
 _MOST_CUTS = 12  # places where one clause may end
-_MOST_BEFORE = 2  # words of a command that a clause is put into: "mach, wenn ..."
+_MOST_BEFORE = 3  # words of a command that a clause is put into: "mach, wenn ..."
+_FAR = 2  # words
+_NEAR = 3  # words
 _LEAST_AFTER = 2  # words of what happens first
 _NO_NAME = "x"
 _TIMELY = (
@@ -35,6 +37,7 @@ _TIMELY = (
     "sunrise",
     "minutes",
 )
+_CUT = ("half_to", "half_past", "quarter", "quarter_to", "quarter_of", "three_quarters_to")
 _OPENERS = ("unless", "until_when", "if", "when")
 
 
@@ -111,6 +114,8 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
         if key not in seen and len(seen) < _MOST:
             seen.add(key)
             yield reading
+    if not seen:
+        yield sentence.unread()
 
 
 def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
@@ -140,9 +145,10 @@ def _reader(said: str, code: str, now: datetime) -> WaitReader:
     words = words_of(said)
     text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
     marks = _marks(code)
-    is_timer, wakes = (_has(words, marks.get(name, ())) for name in ("timers", "wakes"))
+    timers, wakes = marks.get("timers", ()), _has(words, marks.get("wakes", ()))
+    is_timer = _has(words, timers) or any(word.endswith(one) for (one, *more) in timers if not more for word in words)
     is_set = is_timer or wakes or _has(words, marks.get("reminders", ()))
-    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set)
+    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
 
 
 @cache
@@ -182,8 +188,8 @@ class _Opener:
 class _Moments:
     """What pieces of one sentence say together."""
 
-    def __init__(self, reader: WaitReader, text: str, pieces: Sequence[Piece], *, wakes: bool = False) -> None:
-        self._reader, self._text, self._pieces, self._wakes = reader, text, pieces, wakes
+    def __init__(self, reader: WaitReader, text: str, pieces: Sequence[Piece]) -> None:
+        self._reader, self._text, self._pieces = reader, text, pieces
         self._now = reader.calendar.now
 
     def moment(self) -> tuple[SaidMoment | None, list[Piece]]:
@@ -192,7 +198,7 @@ class _Moments:
         point, used, left = DayTime(), list[Piece](), list[Piece]()
         for piece in pieces:
             joined = point.joined(piece.point) if piece.point is not None else None
-            if joined is not None:
+            if joined is not None and not self._is_far(used, piece):
                 point = joined
                 used.append(piece)
             elif piece.kind is PieceKind.POINT:
@@ -206,10 +212,15 @@ class _Moments:
             return self._other(others[0], point, [*used, others[0]]), left
         if not used:
             return None, left
-        at = self._reader.moment_of(point, self._now, wakes=self._wakes)
+        at = self._reader.moment_of(point, self._now)
         if at is None:
             return None, left + used
         return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
+
+    def _is_far(self, used: Sequence[Piece], piece: Piece) -> bool:
+        """Return whether a day belongs to what is to be remembered rather than to a time in front of it: "... that tomorrow ..."."""
+        is_day = piece.point is not None and piece.point.clock is None
+        return bool(used) and self._reader.is_set and is_day and piece.first - used[-1].behind >= _FAR
 
     def _other(self, piece: Piece, point: DayTime, used: Sequence[Piece]) -> SaidMoment:
         words = self._words(used)
@@ -285,7 +296,7 @@ class _Sentence:
     named: tuple[str, ...]
     found: tuple[Later, ...]
     reader: WaitReader = field(init=False)
-    wakes: bool = field(init=False)
+    remembers: bool = field(init=False)
     pieces: list[Piece] = field(init=False, default_factory=list)
     openers: list[_Opener] = field(init=False, default_factory=list)
 
@@ -293,7 +304,7 @@ class _Sentence:
         """Look through the sentence once."""
         said = unnamed(self.text, self.code, self.named, _NO_NAME)
         self.reader = _reader(said, self.code, self.now)
-        self.wakes = _has(words_of(said), _marks(self.code).get("wakes", ()))
+        self.remembers = _has(words_of(said), _marks(self.code).get("reminders", ()))
         at, count = 0, len(self.reader.text.words)
         while at < count:
             if self._is_forever(at):
@@ -304,12 +315,20 @@ class _Sentence:
                 piece
             ) is None:
                 if self._is_found(at, piece.behind):
-                    self.pieces.append(piece)
+                    self.pieces.append(replace(piece, first=self._front(piece.first)))
                     behind = piece.behind
             elif (opener := self._opener(at)) is not None and self._is_found(at, opener.behind):
                 self.openers.append(opener)
                 behind = opener.behind
             at = behind
+
+    def _front(self, at: int) -> int:
+        """Return where the words in front of a piece begin that belong to it: "at the latest"."""
+        least = self.pieces[-1].behind if self.pieces else 0
+        for spot in range(max(least, at - _NEAR), at):
+            if (said := self.reader.text.says("front", spot)) and said[1] == at:
+                return spot
+        return at
 
     def _opens_after(self, piece: Piece) -> _Opener | None:
         """Return what begins a clause with its delay: "ten minutes after ..."."""
@@ -351,6 +370,11 @@ class _Sentence:
             if (read := self._read([cut for _, cut in way])) is not None:
                 yield read
 
+    def unread(self) -> Timed:
+        """Return it with all that puts it off as not understood."""
+        spots = {spot for one in self.found for spot in self._range(one)}
+        return self._whole(set(), spots, None, None, ())
+
     def _cuts(self, number: int) -> list[int]:
         """Return the words before which a clause may end, the likeliest first."""
         opener, words = self.openers[number], self.reader.text.words
@@ -380,20 +404,26 @@ class _Sentence:
         return sorted(best, key=lambda spot: (best[spot], spot))[:_MOST_CUTS]
 
     def _rank(self, spot: int, start: int) -> int:
-        """Return how well a word begins what is to be done: 2 is well, 9 not at all."""
-        words, marks = self.reader.text.words, _marks(self.code)
+        """Return how well a word begins what is to be done: 0 is best, 9 not at all."""
+        words, marks, text = self.reader.text.words, _marks(self.code), self.reader.text
         word, last = words[spot].word, words[spot - 1].word
-        ends = (last,) in marks.get("clause_ends", ())
-        if self.reader.text.says("then", spot) and spot - start > 0:
+        is_verb_last, ends = "clause_ends" in marks, marks.get("clause_ends", ())
+        if text.says("joins", spot) or (spot + 1 < len(words) and (words[spot + 1].word,) in ends):
+            return 9
+        if (last,) in ends and (particle := text.says("particles", spot)) and particle[1] == len(words):
+            return 0  # "mach das Licht, wenn alle weg sind, aus"
+        if text.says("then", spot):
             return 2
-        is_order = word in _orders(self.code) and spot - start > 0
-        if is_order:
+        if word in _orders(self.code):
             return 5 if (last,) in marks.get("copulas", ()) else 3
-        if ends:
-            return 4 if word in _articles(self.code) else 6
-        if word in _articles(self.code) and spot - start > 1:
+        if self.remembers and text.says("remembers", spot):
+            return 5
+        is_article = word in _articles(self.code)
+        if (last,) in ends:
+            return 4 if is_article else 6
+        if is_article and spot - start > 1:
             return 7
-        return 8 if spot - start > 1 and "clause_ends" in marks else 9
+        return 8 if spot - start > 1 and is_verb_last else 9
 
     def _count_said(self, behind: int) -> int:
         """Return how many words in front of a place are of what is to be done."""
@@ -431,14 +461,44 @@ class _Sentence:
             ))  # fmt: skip
             timely |= spots
         pieces = [piece for piece in self.pieces if piece.first not in inside or piece in lifted]
-        moments = _Moments(reader, self.text, pieces, wakes=self.wakes)
+        moments = _Moments(reader, self.text, pieces)
         moment, left = moments.moment()
         back, more = moments.back(moment)
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        if moment is not None and any(not one.is_if and not one.until for one in clauses):
+            points = [piece for piece in pieces if piece.point is not None and not piece.ends]
+            if points and all(piece.point is None or piece.point.clock is None for piece in points):
+                moment, left = None, [*left, *points]  # "when Anna comes home tonight" is no moment
+        left += [piece for piece in pieces if self._is_cut(piece)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         return self._whole(timely, unread, moment, back, tuple(clauses))
+
+    def _is_cut(self, piece: Piece) -> bool:
+        """Return whether a word in front of a length or of a moment belongs to it and was not understood: "in so ten minutes"."""
+        text, first = self.reader.text, piece.first
+        if any(text.says(name, spot) for name in _CUT for spot in range(max(0, first - 1), first)):
+            return True
+        fronts = ["not"] if piece.kind is PieceKind.SUN else ["not", "before"]
+        if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
+            fronts.append("from_on")
+        for name in fronts:
+            if any(
+                (said := text.says(name, spot)) and said[1] == first for spot in range(max(0, first - _NEAR), first)
+            ):
+                return True
+        if piece.kind is not PieceKind.LASTING or piece.is_marked:
+            return False
+        return any(text.says("in_span", spot) for spot in range(max(0, first - _NEAR), first))
+
+    def _is_left(self, spot: int) -> bool:
+        """Return whether a word names a day and is part of nothing: "until tomorrow"."""
+        text = self.reader.text
+        if text.says("days", spot) or text.says("weekdays", spot):
+            return True
+        is_dated = any(text.number(near) or text.ordinal_word(near) for near in (spot - 1, spot + 1) if near >= 0)
+        return is_dated and text.says("months", spot) is not None
 
     def _count_content(self, spots: Iterable[int]) -> int:
         return sum(self.reader.text.words[spot].word not in _articles(self.code) for spot in spots)
@@ -451,10 +511,13 @@ class _Sentence:
         back: SaidMoment | None,
         clauses: tuple[Clause, ...],
     ) -> Timed:
-        forever, timed = set[int](), {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        timed = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        forever = set[int]()
         for one in self.found:
             spots = set(self._range(one))
-            if one.kind is LaterKind.REPEATED:
+            if spots & timed and one.kind not in (LaterKind.EVENT, LaterKind.REPEATED):
+                timely |= {spot for spot in spots if self.reader.text.says("about", spot)}
+            if one.kind is LaterKind.REPEATED and not spots <= timed:
                 forever |= spots
             elif one.kind is LaterKind.VAGUE and moment is not None and {min(spots) - 1, max(spots) + 1} & timed:
                 timely |= spots  # "later at ten"
@@ -462,6 +525,12 @@ class _Sentence:
                 unread |= spots
             elif any(self._is_timely(spot) for spot in spots - timely):
                 unread |= spots - timely
+        if timely or forever:
+            unread |= {
+                spot
+                for spot in range(len(self.reader.text.words))
+                if spot not in timely | forever and self._is_left(spot)
+            }
         timely |= unread | forever
         places = range(len(self.reader.text.words))
         return Timed(

@@ -84,6 +84,8 @@ class WaitReader(PointReader):
     """Whether the sentence is about a timer: "for ten minutes" is when it ends."""
     is_set: bool = False
     """Whether it is about a timer, a reminder or waking: "for six" is when."""
+    wakes: bool = False
+    """Whether it is about waking: a bare hour is one of the morning."""
 
     def piece(self, at: int) -> Piece | None:
         """Return what stands at a place, without events."""
@@ -181,11 +183,12 @@ class WaitReader(PointReader):
         said = self.text.says("for_span", at)
         if self.is_timer and (also := self.text.says("for_length", at)) and (said is None or also[1] > said[1]):
             said = also
+        if one := self.text.says("for_one", at):  # "for the next hour"
+            unit = self.text.says("units", one[1])
+            if unit is not None and unit[0] in SECONDS:
+                return Piece(kind=kind, first=at, behind=unit[1], span=timedelta(seconds=SECONDS[unit[0]]))
+            said = one if said is None or one[1] > said[1] else said
         length = self.length(said[1] if said else at)
-        if length is None and (one := self.text.says("for_one", at)) and (unit := self.text.says("units", one[1])):
-            if unit[0] in SECONDS:  # "for the next hour"
-                span = timedelta(seconds=SECONDS[unit[0]])
-                return Piece(kind=kind, first=at, behind=unit[1], span=span)
         if length is None or length[0][1]:
             return None
         return Piece(kind=kind, first=at, behind=length[1], span=length[0][0], is_marked=said is not None)
@@ -204,6 +207,8 @@ class WaitReader(PointReader):
         is_part_first = found.day is not None and not found.part
         if is_part_first and (part := self._part(at, alone=True)) is not None:
             return part
+        if found.day is not None and (hour := self.text.number(at)) is not None:
+            told = told or self.text.says("clock", hour[1]) is not None  # "demain huit heures"
         if (clock := self._clock(at, told=told)) is not None and found.clock is None:
             return clock
         if found.day is None and (day := self._day(at)) is not None:
@@ -226,7 +231,8 @@ class WaitReader(PointReader):
                 return DayTime(day=day, part=part, is_today=not days), said[1]
         if (joined := self.day_part(self.text.skip("on", at))) is not None:
             return DayTime(day=joined[0][0], part=joined[0][1]), joined[1]
-        found = self.day_at(at) or self.day_at(self.text.skip("on", at))
+        on = self.text.skip("on", at)
+        found = self.day_at(at) or self.day_at(on) or self.day_at(self.text.skip("articles", on))
         if found is None or found[0] < self.calendar.today:
             return None
         day, behind = found
@@ -238,7 +244,7 @@ class WaitReader(PointReader):
     def _clock(self, at: int, *, told: bool) -> ReadAt[DayTime]:
         """Return a time of day with the word in front of it; without such a word only what can be nothing else."""
         said = self.text.says("at_clock", at)
-        if self.is_set and (also := self.text.says("for_clock", at)) and self.length(also[1]) is None:
+        if self.is_set and (also := self.text.says("for_clock", at)) and (self.wakes or self.length(also[1]) is None):
             said = said or also
         is_told = told or said is not None
         if (also := self.text.says("at_named", at)) and (
@@ -259,7 +265,7 @@ class WaitReader(PointReader):
         is_exact = is_exact or ((first := self.text.number(place)) is not None and first[0] == 0)
         return DayTime(clock=clock, is_exact=is_exact), behind
 
-    def moment_of(self, point: DayTime, after: datetime, *, wakes: bool = False) -> datetime | None:
+    def moment_of(self, point: DayTime, after: datetime) -> datetime | None:
         """Return the first moment after another one that a point says; None if there is none, or no time was said."""
         if point.clock is None and (point.day is None or not point.part):
             return None
@@ -268,11 +274,11 @@ class WaitReader(PointReader):
         found = [
             self.calendar.at(day + timedelta(days=more), hour + clock.minute / MINUTES)
             for day in days
-            for more, hour in self._hours(point, clock, wakes=wakes)
+            for more, hour in self._hours(point, clock)
         ]
         return min((moment for moment in found if moment > after), default=None)
 
-    def _hours(self, point: DayTime, clock: time, *, wakes: bool) -> list[tuple[int, int]]:
+    def _hours(self, point: DayTime, clock: time) -> list[tuple[int, int]]:
         """Return the hours that a clock time may mean, each with how many days later it is."""
         hour, other = clock.hour, (clock.hour + HALF_DAY) % (2 * HALF_DAY)
         is_night = point.part in ("night", "tonight")
@@ -289,7 +295,7 @@ class WaitReader(PointReader):
             return [(0, hour)]
         if point.part:
             return [(1, 0)] if hour == HALF_DAY and point.part == "evening" else [(0, hour % HALF_DAY + HALF_DAY)]
-        if wakes:
+        if self.wakes:
             return [(0, hour % HALF_DAY)]
         if point.day is None or point.is_today:
             return [(0, min(hour, other)), (0, max(hour, other))]

@@ -22,6 +22,7 @@ _ADJECTIVES: Mapping[str, tuple[str, str]] = {
 _CURRENT = {"temperature": "current_temperature", "humidity": "current_humidity"}
 """The attributes of thermostats that are looked at where there is no sensor."""
 _MEASURE_OF = {"°": "temperature", CELSIUS: "temperature", "lx": "illuminance", "W": "power"}
+_COMPOUND = 0.8  # how surely a word says what is measured
 _PERCENT = frozenset({"humidity", "battery"})
 
 
@@ -51,7 +52,7 @@ def compared(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
 def lit(reading: ClauseReading, key: str, spots: set[int]) -> Iterator[tuple[int, Watch]]:
     """Yield that it is dark, or bright, in a place that is said and has a sensor for it."""
     pointed, areas = reading.pointed(spots)
-    negations = reading.negations - spots - pointed
+    negations = reading.negations(spots | pointed)
     rest = reading.rest(spots | pointed | negations)
     found = reading.named_by(rest, _Numbers(reading).sensors("illuminance", "")) if rest or pointed else set()
     found = found if areas is None else reading.within(found, areas)
@@ -81,7 +82,7 @@ class _Numbers:
         assert value is not None  # only numbers are asked for
         measure, direction = _ADJECTIVES.get(key, (_MEASURE_OF.get(unit, ""), key))
         pointed, areas = reading.pointed(spots)
-        negations = reading.negations - spots - pointed
+        negations = reading.negations(spots | pointed)
         used = spots | unit_spots | pointed | negations | {at}
         named = [(name, said - used) for name, said in reading.phrases(reading.vocabulary.measures)]
         measures = {name for name, said in named if said}
@@ -91,14 +92,23 @@ class _Numbers:
         is_other_scale = unit == CELSIUS and reading.context.unit != "°C"
         if is_other_scale or (negations and direction not in ("above", "below")):
             return
+        if spots:  # "it drops 2 degrees" says not to what
+            used |= reading.changes
         rest = reading.rest(used.union(*(said for _, said in named)))
-        limit = _Limit(value=value, unit=unit, measure=measure, direction=direction)
+        limit = _Limit(value=value, unit=unit, measure=measure or self._measure_in(rest), direction=direction)
         number, attribute = self._measured(rest, limit, areas)
         if number is not None and (bounds := self._bounds(limit, number, attribute)) is not None:
             above, below = bounds
             ids, negated = (reading.entity_id(number),), bool(negations)
             watch = Watch(entity_ids=ids, above=above, below=below, attribute=attribute, negated=negated)
             yield len(spots) + len(unit_spots), watch
+
+    def _measure_in(self, rest: Sequence[int]) -> str:
+        """Return what is measured, as a compound says it: "Außentemperatur"."""
+        reading, names = self._reading, {name for name, _ in self._reading.vocabulary.measures}
+        kinds = [reading.language.kinds_of(reading.words[at]) for at in rest if at not in reading.in_places]
+        found = {name for known in kinds for name in names if known.get(f".{name}", 0.0) >= _COMPOUND}
+        return found.pop() if len(found) == 1 else ""
 
     def _bounds(self, limit: _Limit, number: int, attribute: str) -> tuple[float | None, float | None] | None:
         """Return what a number has to be above or below; to reach it is to come to it from where it is now."""
@@ -114,7 +124,7 @@ class _Numbers:
     def _measured(self, rest: list[int], limit: _Limit, areas: frozenset[str] | None) -> tuple[int | None, str]:
         """Return the one thing whose number is meant, and the attribute that has it; empty for its state."""
         reading, measure = self._reading, limit.measure
-        if not measure and not limit.unit and reading.is_only_place(rest) and limit.value in _BARE:
+        if not measure and not limit.unit and reading.room_spots.issuperset(rest) and limit.value in _BARE:
             measure = "temperature"
 
         def placed(numbers: set[int]) -> set[int]:
@@ -140,9 +150,8 @@ class _Numbers:
         if there := reading.areas_there:
             return reading.within(found, there)
         things = reading.things.things
-        about = {
-            things[n].entity.area_id for numbers in reading.beyond.subjects() if len(numbers) == 1 for n in numbers
-        }
+        named = ({things[n].entity.area_id for n in numbers} for numbers in reading.beyond.subjects())
+        about = {area for areas in named if len(areas) == 1 for area in areas}
         here, there_too = reading.within(found, {reading.area_id}), reading.within(found, about - {None})
         if here and there_too and here != there_too:
             return here | there_too

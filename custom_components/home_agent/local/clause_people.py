@@ -19,9 +19,9 @@ def presence(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
         speaker, _, place = key.rpartition("_")
         if place in ("home", "away"):
             rest = set(reading.rest(spots))
-            found = people.of_speaker(speaker, place) if speaker and not rest else None
-            if not speaker:
-                found = people.of_whom(place, spots, rest)
+            found = people.of_whom(place, spots, rest) if not speaker else None
+            if speaker and not rest:
+                found = people.of_all(speaker, place) if speaker == "nobody" else people.of_speaker(speaker, place)
             if found is not None:
                 yield len(spots), found
 
@@ -34,16 +34,16 @@ class _People:
     def of_whom(self, place: str, used: set[int], rest: set[int]) -> Watch | None:
         """Return it of those that the words that are left name."""
         reading = self._reading
-        negations = reading.negations & rest
+        negations = reading.negations(used) & rest
         phrases = ((len(spots), key, spots) for key, spots in reading.phrases(reading.vocabulary.who))
         for _, key, spots in sorted((row for row in phrases if used.isdisjoint(row[2])), key=lambda row: -row[0]):
             left = rest - spots
             if key == "nobody":
                 left -= reading.spots_of(reading.vocabulary.doubled)
-            if key in ("me", "we") and left <= negations:
-                return self.of_speaker(key, place, negated=bool(left))
+            if key in ("me", "we") and left - reading.doubtful <= negations:
+                return self.of_speaker(key, place, negated=not negations.isdisjoint(left))
             if not left:
-                return self._of_all(key, place)
+                return self.of_all(key, place)
         return self._of_named(place, rest - negations, negated=bool(negations))
 
     def _of_named(self, place: str, rest: set[int], *, negated: bool) -> Watch | None:
@@ -61,29 +61,32 @@ class _People:
         found = sorted(set[int]().union(*each_of))
         if negated or len(found) != len(each_of):
             return None
-        every, is_home = "all" in joined.values(), place == "home"
-        each = reading.context.is_event and is_home and not every
-        return self._watch(found, every=every is is_home, negated=not is_home, each=each)
+        if "all" in joined.values():
+            return self._watch(found, every=place == "home", negated=place == "away")
+        return self._any(found, place)
 
     def _referred_to(self) -> set[int]:
         """Return the one person whom the rest of the sentence names: "let Mia in when she is back"."""
-        said = set[int]().union(*map(self._reading.things.named, self._reading.beyond.words)) & {*self.numbers}
+        reading = self._reading
+        if not reading.may_refer:
+            return set()
+        said = set[int]().union(*map(reading.things.named, reading.beyond.words)) & {*self.numbers}
         return said if len(said) == 1 else set()
 
-    def _of_all(self, key: str, place: str) -> Watch | None:
-        is_event = self._reading.context.is_event
+    def of_all(self, key: str, place: str) -> Watch:
         match key, place:
             case ("nobody", "home") | ("everybody" | "last", "away"):
                 return self._watch(self.numbers, negated=True)
             case ("everybody" | "last", "home") | ("nobody", "away"):
                 return self._watch(self.numbers, every=True)
-            case "somebody", "home":
-                return self._watch(self.numbers, each=is_event)
             case "first", "home":
                 return self._watch(self.numbers)
-            case (("somebody" | "first"), "away"):
-                return self._watch(self.numbers, every=True, negated=True, each=is_event and key == "somebody")
-        return None
+        return self._any(self.numbers, place)
+
+    def _any(self, numbers: Sequence[int], place: str) -> Watch:
+        """Return it of one of some people: as an event each who comes or goes counts, also while others are there."""
+        is_event, is_away = self._reading.context.is_event, place == "away"
+        return self._watch(numbers, every=is_away and not is_event, negated=is_away, each=is_event)
 
     def of_speaker(self, speaker: str, place: str, *, negated: bool = False) -> Watch | None:
         """Return it of the user who speaks; "we leave" is all of them, "we come home" is the user at least."""

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from homeassistant.core import State
 
+from ..home.domains import DOMAINS
 from ..languages.spoken_numbers import NumberReader, time_words
 from ..support.text import DASHES, Token, Words, tokens
 from .clause_words import Listed, apart, called_alike, clause_words
@@ -13,6 +14,14 @@ from .reading import SentenceReading
 from .things import StateOf, Things
 
 _SIGNS = DASHES | {"+", "/"}
+_NONE: set[int] = set()
+_ALIKE = DOMAINS["cover"].alike
+_SIMILAR = frozenset(f"cover.{class_}" for class_ in _ALIKE)
+"""Kinds of what hangs at windows: what one calls shutters are blinds to another."""
+
+
+def _split(name: str) -> Words:
+    return tuple(name.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +51,41 @@ class ClauseReading(SentenceReading):
         super().__init__(apart(text) if self.vocabulary.has_genitive else text, things, state_of, area_id=area_id)
         self.about: list[set[int]] = [set(numbers) for numbers in self._explained]
         """By place: the things that the word may be about."""
-        for at, length, names in (*self.language.other_names(self.words), *self.language.rooms(self.words)):
-            self._note(range(at, at + length), (tuple(name.split()) for name in names))
+        self.room_spots = {*self.in_places}
+        """The places of words for rooms, also for those that the home has not, and of "outside"."""
+        self._others: dict[int, set[str]] = {}
+        """By place: the words of what else is called so."""
+        self.called: list[set[int]] = [set(things.named(word)) for word in self.words]
+        """By place: the things that are called so, not only of a kind that is."""
+        for at, kinds in self.kinds.items():
+            if not _SIMILAR.isdisjoint(kinds):
+                self.about[at] |= set[int]().union(*(things.by_sort.get(("cover", class_), ()) for class_ in _ALIKE))
+        spans = [*self._other_names()]
+        for spots, others in spans:
+            if not any(set(spots) < set(longer) for longer, _ in spans):
+                self._note(spots, others)
+        for at, length, names in self.language.rooms(self.words):
+            self._note(range(at, at + length), map(_split, names))
+            self.room_spots.update(range(at, at + length))
+
+    def _other_names(self) -> Iterator[tuple[range, list[Words]]]:
+        """Yield where something is called by another name than those of the home, and what else that is called."""
+        for at, length, names in self.language.other_names(self.words):
+            others = (
+                name for name in names if name not in self.things.place_words
+            )  # "cocina" is a stove and a kitchen
+            yield range(at, at + length), [*map(_split, others)]
         for key, own in self.vocabulary.things.items():
             for spots in (spots for name in own for spots in self._stands(name)):
-                self._note(spots, self.names_of(key))
+                yield spots, [*self.names_of(key)]
 
     def _note(self, spots: Iterable[int], names: Iterable[Words]) -> None:
-        numbers = self.called_any(names)
+        listed = [*names]
+        numbers = self.called_any(listed)
         for at in spots:
+            self._others[at] = self._others.get(at, set()).union(*listed)
             self.about[at] |= numbers
+            self.called[at] |= numbers
 
     def _joined(self, _found: Sequence[Token]) -> list[Token]:
         """Return the tokens with numbers in their digits and with their signs; words of clauses are no compounds."""
@@ -107,21 +141,49 @@ class ClauseReading(SentenceReading):
             found.add(at - 1)
         return found
 
-    def spots_of(self, phrases: Iterable[Words]) -> set[int]:
-        """Return the places of some phrases, each word of which stands beside the next."""
-        return {at for words in phrases for span in self._stands(words) for at in span}
+    def spots_of(self, phrases: Iterable[Words], used: set[int] = _NONE) -> set[int]:
+        """Return the places of some phrases that have no word in `used`; each word stands beside the next."""
+        spans = (span for words in phrases for span in self._stands(words))
+        return {at for span in spans if used.isdisjoint(span) for at in span}
 
-    @cached_property
-    def negations(self) -> set[int]:
-        """The places of words that turn it into its opposite."""
-        return self.spots_of(self.vocabulary.negations)
+    def negations(self, used: set[int]) -> set[int]:
+        """Return the places of words that turn it into its opposite, but for those that have said something else."""
+        return self.spots_of(self.vocabulary.negations, used)
+
+    def none(self, used: set[int]) -> set[int]:
+        """Return the places of words for none of a kind; "no longer" is a negation."""
+        longer = (words for words in self.vocabulary.negations if len(words) > 1)
+        return self.spots_of(self.vocabulary.none, used | self.spots_of(longer))
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether it ends with a word that something has to follow: "the door of the"."""
+        vocabulary, last = self.vocabulary, len(self.words) - 1
+        if (self.words[last],) not in vocabulary.leads:
+            return False
+        ends = (*vocabulary.states, *vocabulary.who, *vocabulary.units, *vocabulary.measures)
+        is_end = last in self.spots_of((*vocabulary.here, *vocabulary.there))
+        return last not in self.in_places and not is_end and not any(last in spots for _, spots in self.phrases(ends))
+
+    @property
+    def may_refer(self) -> bool:
+        """Return whether it may be about what the rest of the sentence names: "when it is done"."""
+        return not self.vocabulary.it or bool(self.spots_of(self.vocabulary.it))
 
     @cached_property
     def _beside(self) -> set[int]:
         """The places of words that change nothing, but for those that are a whole name here."""
         harmless = {at for at, word in enumerate(self.words) if word in self.routes.harmless}
-        names = {at for at, word in enumerate(self.words) if (word,) in self.things.spelled}
-        return (self.spots_of(self.vocabulary.beside) | harmless) - names
+        return (self.spots_of(self.vocabulary.beside) | harmless) - self._whole_names
+
+    @cached_property
+    def _whole_names(self) -> set[int]:
+        return {at for at, word in enumerate(self.words) if (word,) in self.things.spelled}
+
+    @cached_property
+    def doubtful(self) -> set[int]:
+        """The places of words that change nothing, or are a whole name here: "ben" is a person, and Dutch for "am"."""
+        return self.spots_of(self.vocabulary.beside) & self._whole_names
 
     def _is_leading(self, at: int) -> bool:
         """Return whether a word is a preposition in front of what names something: "on the terrace"."""
@@ -133,6 +195,11 @@ class ClauseReading(SentenceReading):
                 return False
             after += 1
         return after < len(self.words)
+
+    @cached_property
+    def changes(self) -> set[int]:
+        """The places of verbs for a number that changes."""
+        return self.spots_of(self.vocabulary.changes)
 
     def rest(self, used: set[int]) -> list[int]:
         """Return the places of the words that have to name something, where some have said something else."""
@@ -163,8 +230,15 @@ class ClauseReading(SentenceReading):
 
     def whole(self, numbers: Iterable[int], spots: Iterable[int]) -> set[int]:
         """Return those of some things of which a whole name is said."""
-        said = {key for at in spots for key in self.things.keys(self.words[at])}
+        words = {word for at in spots for word in (self.words[at], *self._others.get(at, ()))}
+        said = {key for word in words for key in self.things.keys(word)}
         return {n for n in numbers if any(self._is_said(name, said) for name in self.things.keys_of(n))}
+
+    def best_called(self, numbers: set[int], rest: Sequence[int]) -> set[int]:
+        """Return those of some things that are called by the most of these words: "the radio" is no other player."""
+        scores = {n: sum(n in self.called[at] for at in rest if at not in self.in_places) for n in numbers}
+        most = max(scores.values(), default=0)
+        return {n for n, score in scores.items() if score == most}
 
     def within(self, numbers: Iterable[int], areas: Iterable[str | None]) -> set[int]:
         """Return those of some things that are in some areas."""
@@ -208,10 +282,10 @@ class ClauseReading(SentenceReading):
         return ClauseReading(self.context.text, self.things, self._state_of, context, area_id=self.area_id)
 
     def subjects(self) -> Iterator[set[int]]:
-        """Yield the things that each word may be about, but for those that only say where."""
+        """Yield the things that each word may be about, but for those that only say where; those that are called so, if any are."""
         for at, found in enumerate(self.about):
             if at not in self._beside and (at not in self.in_places or at in self.kinds):
-                yield found
+                yield self.called[at] or found
 
     @cached_property
     def areas_there(self) -> frozenset[str]:
@@ -221,7 +295,7 @@ class ClauseReading(SentenceReading):
 
     def pointed(self, used: set[int]) -> tuple[set[int], frozenset[str] | None]:
         """Return the places of "here" and "in there", and the areas that they mean; None where neither is said."""
-        here, there = (self.spots_of(words) - used for words in (self.vocabulary.here, self.vocabulary.there))
+        here, there = (self.spots_of(words, used) for words in (self.vocabulary.here, self.vocabulary.there))
         if there:
             return there | here, self.areas_there
         if here:

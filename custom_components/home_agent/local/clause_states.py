@@ -33,6 +33,8 @@ _UNDER_WAY = (
     "wash", "rinse", "spin",
 )  # fmt: skip
 _STATED = frozenset({"sensor", "select", "input_select"})
+_PROGRAM, _REST, _PLUG, _POWER = 2, 3, 4, 9
+"""Ranks: a state that is the end, a state of rest, what is switched off, what is drawn."""
 _LITTLE = 5.0  # watts: what a machine draws that does nothing
 
 
@@ -46,6 +48,8 @@ class Meant:
     """Whether all but these are meant."""
     rank: int = 0
     """The smaller, the better it tells: what a machine draws says less than its own program."""
+    is_vague: bool = False
+    """Whether it is only sure of a thing whose whole name was said: a sensor without a class may be about a part of it."""
 
 
 def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | None:
@@ -64,12 +68,14 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
         return Meant(states=_RAINY, negated=key == "dry")
     told = DOMAINS.get(domain, UNKNOWN).told_as
     switched = {"running": "on", "done": "off", "stopped": "off"}.get(key, key) if domain not in _NEVER_DONE else key
-    return Meant(states=(switched,)) if switched in ("on", "off") and switched in told else None
+    if switched not in ("on", "off") or switched not in told:
+        return None
+    return Meant(states=(switched,), rank=_PLUG if switched != key else 0)
 
 
 _NEVER_DONE = frozenset({"light", "climate", "water_heater"})
 _BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "cover": {"open": _OPEN, "closed": _CLOSED},
+    "cover": {"open": _OPEN, "closed": _CLOSED, "up": _OPEN, "down": _CLOSED},
     "valve": {
         "open": _OPEN, "closed": _CLOSED, "on": _OPEN, "off": _CLOSED, "running": _OPEN, "done": _CLOSED, "stopped": _CLOSED,
     },
@@ -93,7 +99,8 @@ _BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 def _of_binary(key: str, class_: object) -> Meant | None:
     """Return what a key means for a binary sensor; one without a class is on while what it is called by is so."""
-    on, off = Meant(states=_ON, rank=int(class_ is None)), Meant(states=_OFF, rank=int(class_ is None))
+    is_vague = class_ is None
+    on, off = (Meant(states=states, rank=int(is_vague), is_vague=is_vague) for states in (_ON, _OFF))
 
     def is_class(classes: Collection[object]) -> bool:
         return class_ is None or class_ in classes
@@ -118,18 +125,18 @@ def _of_stated(state: State, key: str, said: Collection[str]) -> Meant | None:
     """Return what a key means for an entity whose state is one of several words, or the power that a machine draws."""
     class_, unit = state.attributes.get("device_class"), state.attributes.get("unit_of_measurement")
     if class_ == "power" and key in ("done", "stopped") and unit == "W":
-        return Meant(below=_LITTLE, rank=9)
+        return Meant(below=_LITTLE, rank=_POWER)
     if unit is not None or class_ not in (None, "enum") or key not in ("done", "stopped", "running"):
         return None
     wanted = (_UNDER_WAY,) if key == "running" else (_FINISHED, _RESTING)
     options = state.attributes.get("options")
     if isinstance(options, (list, tuple)):
         by_word = {str(option).casefold().replace(" ", "_"): str(option) for option in options}
-        names = [tuple(by_word[one] for one in (*said, *known) if one in by_word) for known in wanted]
-        found = next(filter(None, names), ())
-    elif state.state.replace(".", "", 1).isdigit():
+        for rank, known in zip((_PROGRAM, _REST), wanted, strict=False):
+            if found := tuple(by_word[one] for one in (*said, *known) if one in by_word):
+                return Meant(states=found, rank=rank)
         return None
-    else:
-        words = dict.fromkeys((*(one for known in wanted for one in known), *said))
-        found = tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize())))
-    return Meant(states=found, rank=2) if found else None
+    if state.state.replace(".", "", 1).isdigit():
+        return None
+    words = dict.fromkeys((*(one for known in wanted for one in known), *said))
+    return Meant(states=tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize()))), rank=_REST)

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 import itertools
+from typing import Any
 
 from ..languages.data import ENGLISH, data_of
 from ..support.text import Words, words_of
 
 _GENITIVE = "s"
 """The word that is left of "Anna's" in languages that write it so."""
+_LISTS = ("states", "compares", "measures", "units", "who", "joins")
+_SETS = ("changes", "negations", "none", "doubled", "any", "all", "leads", "it", "here", "there", "beside")
 
 type Listed = tuple[tuple[str, Words], ...]
 """Phrases with what each stands for."""
@@ -23,6 +26,8 @@ class ClauseVocabulary:
     compares: Listed = ()
     measures: Listed = ()
     units: Listed = ()
+    changes: frozenset[Words] = frozenset()
+    """Verbs for a number that changes, which say nothing beside what it is compared with: "falls"."""
     who: Listed = ()
     negations: frozenset[Words] = frozenset()
     none: frozenset[Words] = frozenset()
@@ -31,7 +36,10 @@ class ClauseVocabulary:
     """Negations that say nothing more beside "nobody"."""
     any: frozenset[Words] = frozenset()
     all: frozenset[Words] = frozenset()
-    definite: frozenset[Words] = frozenset()
+    leads: frozenset[Words] = frozenset()
+    """Words with which no clause ends: articles, prepositions."""
+    it: frozenset[Words] = frozenset()
+    """Words for what the rest of the sentence names; empty where the verb alone says so."""
     joins: Listed = ()
     """Words between two names, with whether both or one of them is meant: `all`, `any`."""
     here: frozenset[Words] = frozenset()
@@ -56,8 +64,7 @@ def apart(text: str) -> str:
 @lru_cache(maxsize=16)
 def clause_words(code: str) -> ClauseVocabulary:
     """Return the words of a language by its code; empty where it has none. Reads a file."""
-    own = data_of(code)
-    data, questions = own.clauses, own.questions
+    data = data_of(code).clauses
     has_genitive = _GENITIVE in data.beside
 
     def split(text: str) -> Words:
@@ -67,23 +74,12 @@ def clause_words(code: str) -> ClauseVocabulary:
         rows = {(key, words): None for key, texts in table.items() for text in texts if (words := split(text))}
         return tuple(rows)
 
-    def phrases(*texts: Iterable[str]) -> frozenset[Words]:
-        return frozenset(filter(None, map(split, itertools.chain(*texts))))
-
-    tables = [listed(table) for table in (data.states, data.compares, data.measures, data.units, data.who, data.joins)]
-    sets = [
-        phrases(texts) for texts in (data.negations, data.none, data.doubled, data.any, data.all, data.here, data.there)
-    ]
-    beside = phrases(data.beside)
-    definite = phrases(data.definite, questions.definite)
-    things = {key: tuple(phrases(names)) for key, names in data.things.items()}
-    known = {word for table in tables for _, words in table for word in words}
-    known |= {word for words in itertools.chain(*sets, beside, definite, *things.values()) for word in words}
-    return ClauseVocabulary(
-        states=tables[0], compares=tables[1], measures=tables[2], units=tables[3], who=tables[4], joins=tables[5],
-        negations=sets[0], none=sets[1], doubled=sets[2], any=sets[3], all=sets[4], here=sets[5], there=sets[6],
-        definite=definite, beside=beside, things=things, known=frozenset(known),
-    )  # fmt: skip
+    lists: dict[str, Any] = {name: listed(getattr(data, name)) for name in _LISTS}
+    sets: dict[str, Any] = {name: frozenset(filter(None, map(split, getattr(data, name)))) for name in _SETS}
+    things = {key: tuple(filter(None, map(split, names))) for key, names in data.things.items()}
+    known = {word for table in lists.values() for _, words in table for word in words}
+    known |= {word for words in itertools.chain(*sets.values(), *things.values()) for word in words}
+    return ClauseVocabulary(**lists, **sets, things=things, known=frozenset(known))
 
 
 def called_alike(key: str, home: str) -> frozenset[Words]:

@@ -19,11 +19,13 @@ from .sentences import Sentence
 from .things import StateOf, Things, sure_kinds
 
 _SURE = 0.8
-_RESTING = frozenset({"off", "closed", "locked", "done", "docked", "stopped", "paused", "dry"})
+_RESTING = frozenset({"off", "closed", "down", "locked", "done", "docked", "stopped", "paused", "dry"})
 """States that several things have together: "the lights are off" is all of them; "the lights are on" is one or more."""
 _MOVING = frozenset({"motion", "occupancy", "moving"})
 _OCCUPIED = frozenset({"occupancy", "presence"})
 _BELL = "doorbell"
+_SAID_OF: Mapping[str, str] = {"rings": _BELL, "arrived": "mail"}
+"""What is said of nothing else, by what it is called in `clauses.things`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,8 @@ def understand_clause(
     if len(text) > MAX_TEXT or not text.strip():
         return None
     reading = ClauseReading(text, things, state_of, context, area_id=area_id)
-    if not reading.vocabulary.states or not 0 < len(reading.words) <= MAX_WORDS or reading.sureness < _SURE:
+    is_readable = reading.vocabulary.states and 0 < len(reading.words) <= MAX_WORDS and reading.sureness >= _SURE
+    if not is_readable or reading.is_cut:
         return None
     found: dict[int, dict[Watch, None]] = {}
     for readings in (presence, compared, _becoming, _detected):
@@ -87,22 +90,30 @@ def _becoming(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             yield len(spots), found
 
 
+def _negated(reading: ClauseReading, negations: set[int], *, is_none: bool) -> bool:
+    """Return whether negations say something; beside "none" and "nobody" some languages have one that says nothing more."""
+    return bool(negations - reading.spots_of(reading.vocabulary.doubled) if is_none else negations)
+
+
 def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
     pointed, areas = reading.pointed(spots)
     vocabulary, used = reading.vocabulary, spots | pointed
-    sets = (vocabulary.negations, vocabulary.none, vocabulary.any, vocabulary.all)
-    negations, none, some, every = (reading.spots_of(words) - used for words in sets)
-    if (none and (negations or every)) or (every and negations):
+    none = reading.none(used)
+    some, every = (reading.spots_of(words, used) for words in (vocabulary.any, vocabulary.all))
+    negations = reading.negations(used | none)
+    is_negated = _negated(reading, negations, is_none=bool(none))
+    if bool(none) + bool(every) + is_negated > 1:
         return None
     rest = reading.rest(used | negations | none | some | every)
-    subject = _Subject(reading, key, rest, areas)
-    numbers = subject.numbers()
-    is_quantified = bool(none or some or every)
+    if not rest and (none or some or every):
+        return None
+    subject, is_quantified = _Subject(reading, key, rest, areas), bool(none or some or every)
+    numbers = subject.numbers(is_one=not is_quantified and not reading.says_several(rest))
     if not numbers or (len(numbers) > 1 and not subject.may_be_several(is_quantified=is_quantified)):
         return None
     is_every = len(numbers) > 1 and not none and (bool(every) or (not some and key in _RESTING))
     meant = {reading.entity_id(n): subject.meant[n] for n in sorted(numbers)}
-    return _watch_of(meant, every=is_every, negated=bool(negations or none))
+    return _watch_of(meant, every=is_every, negated=is_negated or bool(none))
 
 
 class _Subject:
@@ -111,10 +122,13 @@ class _Subject:
     def __init__(self, reading: ClauseReading, key: str, rest: list[int], areas: frozenset[str] | None) -> None:
         self._reading, self._key, self._rest, self._areas = reading, key, rest, areas
         self.meant = _telling(reading, key)
+        if (called := _SAID_OF.get(key)) is not None:
+            own = reading.called_any(reading.names_of(called))
+            self.meant = {number: meant for number, meant in self.meant.items() if number in own}
         """The things of the home that tell such a thing, with how."""
 
-    def numbers(self) -> set[int]:
-        """Return the things that are meant: one, or several that the words do not tell apart."""
+    def numbers(self, *, is_one: bool) -> set[int]:
+        """Return the things that are meant: one, or several that the words do not tell apart. `is_one`: it is said of one thing."""
         reading, rest = self._reading, self._rest
         if not rest:
             found = self._implied()
@@ -122,13 +136,19 @@ class _Subject:
             found = reading.whole(self.meant, rest)
         else:
             found = reading.named_by(rest, self.meant)
+            if self._key == "done":  # a song is a player by its kind alone
+                found = {n for n in found if any(n in reading.called[at] for at in rest)}
         if self._areas is not None:
             found = reading.within(found, self._areas)
+        whole = reading.whole(found, rest)
+        found = {n for n in found if n in whole or not self.meant[n].is_vague}
         if len(found) > 1:
-            found = reading.whole(found, rest) or found
             best = min(self.meant[n].rank for n in found)
             found = {n for n in found if self.meant[n].rank == best}
-        if len(found) > 1 and not reading.place_spans and not reading.says_several(rest):
+            found = whole & found or found
+        if len(found) > 1 and is_one:
+            found = reading.best_called(found, rest)
+        if len(found) > 1 and is_one and not reading.place_spans:
             here = reading.within(found, {reading.area_id})
             found = here if len(here) == 1 else found
         return found
@@ -137,10 +157,12 @@ class _Subject:
         """Return what is meant where nothing is named: the bell that rings, or what the rest of the sentence is about."""
         reading = self._reading
         if self._key == "rings":
-            return reading.called_any(reading.names_of(_BELL)) & self.meant.keys()
+            return {*self.meant}
         if self._key in ("rain", "dry"):
             named = reading.called_any(reading.names_of("rain")) & self.meant.keys()
             return named or {n for n in self.meant if reading.entity_id(n).startswith("weather.")}
+        if self._key == "arrived" or not reading.may_refer:
+            return set()
         scores: dict[int, int] = {}
         for numbers in reading.beyond.subjects():
             for n in numbers & self.meant.keys():
@@ -176,11 +198,10 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
     pointed, areas = reading.pointed(set())
     for spots, classes, is_none in _detections(reading):
         vocabulary, used = reading.vocabulary, pointed | spots
-        sets = (vocabulary.negations, vocabulary.none, vocabulary.any)
-        negations, none, some = (reading.spots_of(words) - used for words in sets)
-        if is_none:
-            negations = negations - reading.spots_of(vocabulary.doubled)
-        if bool(negations) + bool(none) + is_none > 1:
+        none, some = reading.none(used), reading.spots_of(vocabulary.any, used)
+        negations = reading.negations(used | none)
+        is_negated = _negated(reading, negations, is_none=is_none or bool(none))
+        if is_negated + bool(none) + is_none > 1:
             continue
         rest = reading.rest(used | negations | none | some)
         found = reading.named_by(rest, _sensing(reading, classes))
@@ -190,7 +211,7 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             found = reading.within(found, {reading.area_id}) if classes != _OCCUPIED else set()
         if found:
             ids = tuple(reading.entity_id(n) for n in sorted(found))
-            yield max(1, len(spots)), Watch(entity_ids=ids, states=("on",), negated=bool(none or negations) or is_none)
+            yield max(1, len(spots)), Watch(entity_ids=ids, states=("on",), negated=is_negated or is_none or bool(none))
 
 
 def _sensing(reading: ClauseReading, classes: Collection[str]) -> set[int]:

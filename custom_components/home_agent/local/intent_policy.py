@@ -147,6 +147,8 @@ def judge_intent(sentence: Sentence, recognised: Recognised, *, is_covered: bool
             return left if plan.certain else Allowed(recognised=meant, is_other=meant is not recognised, mismatch=plan)
         if not is_covered and (left_out := sentence.coverage.of_action([meant], plan.targets)) is not None:
             return replace(left_out, recognised=meant)
+        if meant.name in CHANGES_NOTHING and sentence.turn.record.planned is not None:
+            plan = replace(plan, action=ActionClass.READ)  # a question is nothing to be done later
         sentence.means.policy.authorize(sentence.turn, plan, _call(sentence.hass, meant, plan))
     except ToolError as err:
         return Refused(error=err, recognised=meant)

@@ -5,6 +5,7 @@ message, a value of the owner's scripts.
 """
 
 from collections.abc import Iterator, Sequence
+import re
 
 from hassil.recognize import RecognizeResult
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
@@ -29,6 +30,8 @@ _FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
 """Slots that take any words."""
 _ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
 """What says no moment, so that it is asked for."""
+_HOURS = 59
+"""No clock shows a higher number."""
 _MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
 
 
@@ -53,20 +56,27 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
         if begin >= 0:
             free.append((each.name, begin, begin + len(each.text_clean)))
     for one in later_in(text, sentence.language.code, named):
+        if one.kind is LaterKind.CLOCK and any(number > _HOURS for number in map(int, re.findall(r"\d+", one.words))):
+            continue  # a value: "all'62"
         slot = next((each for each in free if each[1] <= one.begin and one.end <= each[2]), None)
         if slot is None or _is_beside(one, text, *slot):
             return True
     return False
 
 
-async def is_value_of(sentence: Sentence) -> bool:
-    """Return whether all that says when in a sentence is a part of something that is for now, as the readers know it."""
+async def is_value_of(sentence: Sentence, *, searched: bool) -> bool:
+    """Return whether all that says when in a sentence is a part of something that is for now, as the readers know it.
+
+    `searched`: whether a part of what is searched for counts, which may be any words.
+    """
     result = await sentence.agent.async_recognize_intent(sentence.user_input, strict_intents_only=True)
     if result is not None and not result.unmatched_entities:
         if (result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE):
             return True
         if result.intent.name in CHANGES_NOTHING - {intent.INTENT_TIMER_STATUS}:
             return True
+        if _SEARCHES in result.entities and not searched:
+            return False
         if result.intent.name not in TIMERS and not puts_off(sentence, result):
             return True
     return False
@@ -99,11 +109,11 @@ async def answer_when(sentence: Sentence) -> Result:
             return NotMine()
     for rest, words in _commands(turn.text, code, found):
         if rest and await _async_is_wanted(sentence.saying(rest)):
-            return await _async_told(sentence, found, words)
+            return await _async_told(sentence, found, put_off.words or words)
     if put_off.words and reminder_in(turn.text, code) is not None:
         return await _async_told(sentence, found, put_off.words)
     if speaks_of_home(turn.text, code):
-        return await _async_told(sentence, found, _longest(turn.text, code, found))
+        return await _async_told(sentence, found, put_off.words or _longest(turn.text, code, found))
     return NotMine()
 
 

@@ -1,6 +1,6 @@
 """Wishes that wait, in a conversation: they are told, cancelled, and given another time.
 
-Whoever speaks hears of their own ones and cancels these (`Wish.is_known_to`).
+A user hears of their own ones and cancels these (`Wish.is_known_to`).
 """
 
 from collections.abc import Sequence
@@ -254,12 +254,13 @@ def _names(sentence: Sentence, planning: Planning) -> list[str]:
 def is_said_in(sentence: Sentence, names: Sequence[str], wish: Wish) -> bool:
     """Return whether all that is named was said in a wish, maybe in another form: "éteindre" and "éteins"."""
     base, said_then = sentence.language.base, _words(wish)
+    return all(any(_is_form(base, word, said) for said in said_then) for word in names)
 
-    def is_form(word: str, said: str) -> bool:
-        stem = max(_LEAST_STEM, len(said) - 3)
-        return not keys_of(base, word).isdisjoint(keys_of(base, said)) or word[:stem] == said[:stem]
 
-    return all(any(is_form(word, said) for said in said_then) for word in names)
+def _is_form(base: str, word: str, said: str) -> bool:
+    """Return whether two words are forms of one."""
+    stem = max(_LEAST_STEM, len(said) - 3)
+    return not keys_of(base, word).isdisjoint(keys_of(base, said)) or word[:stem] == said[:stem]
 
 
 def _words(wish: Wish) -> tuple[str, ...]:
@@ -279,11 +280,10 @@ def meant_of(sentence: Sentence, names: Sequence[str], waiting: Sequence[Wish]) 
     scores: dict[str, int] = {}
     for wish in waiting:
         said = _words(wish)
-        keys = {key for word in said for key in keys_of(base, word)}
         other = [
             word
             for word in names
-            if keys.isdisjoint(keys_of(base, word))
+            if not any(_is_form(base, word, each) for each in said)
             and (len(word) < _LEAST_STEM or not any(word in each for each in said))  # a part of "Keukenlicht"
         ]
         is_other = any(not known.isdisjoint(keys_of(base, word)) for word in other)

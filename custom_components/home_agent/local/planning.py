@@ -1,6 +1,6 @@
 """What a sentence wants done at another time: read by the ordinary readers in a turn in which calls are noted instead of made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from homeassistant.components.conversation import ChatLog
@@ -8,6 +8,7 @@ from homeassistant.helpers import intent
 
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
+from ..languages.phrases import is_order
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -15,6 +16,7 @@ from ..support.errors import ToolError
 from ..turn.plan import Effect
 from ..turn.turn import TurnRecord, current_turn
 from ..wishes.wish import Step
+from .coverage import LeftOut
 from .moods import async_reach
 from .parts import understand
 from .reading import Said
@@ -42,6 +44,13 @@ class Planned:
     """Entity ids that may be meant alike."""
     is_answer: bool = False
     """Whether it is a question that the home can answer."""
+    lacks: LeftOut | None = None
+    """Values that it needs and that were not said."""
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether it is known what is to be done, or why it is not."""
+        return bool(self.steps) or self.refused is not None or self.lacks is not None
 
     @property
     def asks(self) -> bool:
@@ -56,12 +65,21 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
     if whole.steps or whole.candidates or whole.is_answer or not 1 < len(parts) <= MOST_PARTS:
         return whole
     found: list[Planned] = []
-    for part in parts:
-        found.append(await _async_plan(sentence, part))
-        if not found[-1].steps:
-            return whole
+    for said in (parts, *_shared(parts, sentence.language.code)):
+        found = [await _async_plan(sentence, part) for part in said]
+        if all(one.steps for one in found):
+            break
+    else:
+        return whole
     calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
     return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
+
+
+def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
+    """Yield two parts with the verb of the first and the noun of the second in both: "close the living room and kitchen blinds"."""
+    first, second = parts[0].split(), parts[-1].split()
+    if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
+        yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:
@@ -69,9 +87,10 @@ async def _async_plan(sentence: Sentence, text: str) -> Planned:
     token = current_turn.set(said.turn)
     try:
         by_state = await async_reach(said) or await said.means.brain.async_read(_reach_by_state, said)
-        result, _ = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
+        heard = await async_answer_of(said, lambda reader: reader.plans or reader.tells)
     finally:
         current_turn.reset(token)
+    result = heard.result
     calls, known = tuple(said.turn.record.planned or ()), said.turn.record.understanding
     if isinstance(result, Refused) and not isinstance(result.error, LeftForLater):
         return Planned(text=text, refused=None if result.is_hidden else result)
@@ -83,6 +102,8 @@ async def _async_plan(sentence: Sentence, text: str) -> Planned:
     except ToolError as err:
         assert isinstance(result, Refused)
         return Planned(text=text, refused=replace(result, error=err))
+    if not calls and heard.left_out is not None and heard.left_out.fields:
+        return Planned(text=text, lacks=heard.left_out)
     several = known is not None and known.declined == "several" and not calls
     is_answer = isinstance(result, Done) and not calls and not result.has_failed
     candidates = known.candidates if known is not None and several else ()

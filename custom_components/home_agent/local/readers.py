@@ -20,7 +20,7 @@ from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .timers import answer_timer, answer_timer_intent
 from .which import answer_choice, answer_mismatch
-from .wishes import answer_wish
+from .wishing import answer_wish
 
 
 async def teach(sentence: Sentence) -> Result:
@@ -60,11 +60,11 @@ _UNANSWERED, _ALONE = frozenset({Stage.NO_ANSWER, Stage.NO_MODEL}), frozenset({S
 
 READERS = (
     Reader(answer_by_trigger),
+    Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
     Reader(answer_planned),
     Reader(answer_timer),
     Reader(answer_wish),
-    Reader(answer_choice, after_question=True),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
     Reader(answer_timer_intent, of_later=True),

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from homeassistant.components.media_player import ATTR_MEDIA_VOLUME_MUTED
+from homeassistant.const import SERVICE_VOLUME_MUTE
 from homeassistant.core import HomeAssistant, State
 
 from ..home.actions import expectation
@@ -48,6 +50,9 @@ def _back(hass: HomeAssistant, effect: ServiceCall, entity_id: str) -> Sequence[
     before = hass.states.get(entity_id)
     if before is None or not effect.data:
         return plain
+    if effect.service == SERVICE_VOLUME_MUTE:
+        data = {ATTR_MEDIA_VOLUME_MUTED: not effect.data.get(ATTR_MEDIA_VOLUME_MUTED)}
+        return [replace(effect, entity_ids=(entity_id,), data=data)]
     expected = expectation(before, effect)
     if expected is None:
         return plain

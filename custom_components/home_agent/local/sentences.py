@@ -326,9 +326,11 @@ async def async_answer(
     sentence to the model, and the chat log is as it was.
     """
     result: Result = NotMine()
+    text = ""
     try:
         sentence = await async_hear(hass, turn, user_input, chat_log, means, stage)
-        result, text = await async_answer_of(sentence)
+        heard = await async_answer_of(sentence)
+        result, text = heard.result, heard.text
     finally:
         agent = get_agent_manager(hass).default_agent
         recogniser: Any = getattr(agent, "_gazetteer", None)
@@ -344,8 +346,19 @@ async def async_answer(
     return await _async_told(hass, turn, result)
 
 
-async def async_answer_of(sentence: Sentence, asked: Callable[[Reader], bool] = lambda _: True) -> tuple[Result, str]:
-    """Return the outcome of the first reader that has one, of those that are to be asked, and all that is wanted if more than was said."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What came of a sentence that readers were asked about."""
+
+    result: Result
+    text: str = ""
+    """All that is wanted, if more than was said."""
+    left_out: LeftOut | None = None
+    """What was said and not touched by the intent that was recognised last, where nothing came of it."""
+
+
+async def async_answer_of(sentence: Sentence, asked: Callable[[Reader], bool] = lambda _: True) -> Heard:
+    """Return the outcome of the first reader that has one, of those that are to be asked."""
     result: Result = NotMine()
     text = ""
     for reader in sentence.means.readers:
@@ -357,7 +370,7 @@ async def async_answer_of(sentence: Sentence, asked: Callable[[Reader], bool] = 
         if not isinstance(result, LeftOut | NotMine) or sentence.turn.record.planned:
             break
         sentence = replace(sentence, earlier=(*sentence.earlier, result))
-    return result, text
+    return Heard(result=result, text=text, left_out=sentence.left_out)
 
 
 async def _async_told(hass: HomeAssistant, turn: Turn, result: Result) -> Answer | None:

@@ -11,11 +11,10 @@ from typing import Any
 from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
-from ..languages.data import data_of
 from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
-from ..languages.reminders import ReminderKind, reminder_in
+from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..languages.timing import SaidMoment, moment_in
-from ..policy.intents import TIMERS
+from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of
 from ..wishes.when import When
@@ -23,7 +22,7 @@ from ..wishes.wish import Wish, WishKind
 from .intent_policy import has_timers
 from .planned import async_ask_which, async_cancel, async_change, is_said_in, just_made, known_wishes, moved
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
-from .wishes import async_made, async_promise, new_wish
+from .wishing import async_by_intent, async_made, async_promise, new_wish
 
 _UNITS = {"hours": 3600, "minutes": 60, "seconds": 1}
 _RINGING = frozenset({WishKind.TIMER, WishKind.WAKE})
@@ -36,7 +35,7 @@ async def answer_timer(sentence: Sentence) -> Result:
     if has_timers(sentence.hass, turn):
         return NotMine()
     waiting = [wish for wish in known_wishes(sentence) if wish.kind in _RINGING]
-    is_about = _names_timer(sentence)
+    is_about = names_timer(turn.text, code)
     if not waiting and not is_about:
         return NotMine()
     asked = asked_in(turn.text, code, PlanningKind.LEFT, PlanningKind.STOP)
@@ -63,8 +62,10 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
     """Do what one of Home Assistant's sentences says of timers."""
     known = [each.recognised for each in sentence.earlier if isinstance(each, NotMine) and each.recognised is not None]
     found = next((each for each in known if each.name in TIMERS), None)
-    if found is None or has_timers(sentence.hass, sentence.turn):
+    if found is None or (has_timers(sentence.hass, sentence.turn) and COMMAND not in found.slots):
         return NotMine()
+    if command := str(found.slots.get(COMMAND) or ""):
+        return await async_by_intent(sentence, command, int(_span(found.slots).total_seconds()))
     if found.name == intent.INTENT_START_TIMER:
         return await _async_set(sentence, _span(found.slots), str(found.slots.get("name") or ""), None)
     timers = [wish for wish in known_wishes(sentence) if wish.kind is WishKind.TIMER]
@@ -87,12 +88,6 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
 
 def _span(slots: Any) -> timedelta:
     return timedelta(seconds=sum(int(slots.get(unit) or 0) * seconds for unit, seconds in _UNITS.items()))
-
-
-def _names_timer(sentence: Sentence) -> bool:
-    """Return whether a word for a timer or an alarm is in a sentence, also at the end of another: "Eiertimer"."""
-    kinds = [word for text in data_of(sentence.language.code).planning.timer_words for word in words_of(text)]
-    return any(word.endswith(tuple(kinds)) for word in words_of(sentence.turn.text)) if kinds else False
 
 
 def _called(sentence: Sentence, named: Sequence[str], timers: Sequence[Wish]) -> list[Wish]:

@@ -49,8 +49,12 @@ _FIELDS = frozenset(
 
 _TEXT_DOMAINS = frozenset(name for name, record in DOMAINS.items() if record.holds_text)
 """Their states, items and events are written by people."""
-_ANSWERS = frozenset({"answer", "content", "dropped", "events", "forgotten", "items", "memories", "replaced", "speech"})
+_ANSWERS = frozenset(
+    {"answer", "content", "dropped", "events", "forgotten", "items", "memories", "replaced", "speech", "wish"}
+)
 """Parts of results that are sentences or written by people."""
+_SAID_FOR_LATER = frozenset({"subject", "when"})
+"""Parts of the row of a wish (policy/effects/wish_change.py) that repeat what was said."""
 _OF_AN_ENTITY = frozenset({"area", "entity_id", "last_changed", "name", "outcome"})
 
 
@@ -135,7 +139,11 @@ def masked_result(value: object, *, inside: bool = False) -> object:
             is_text = isinstance(entity_id, str) and entity_id.partition(".")[0] in _TEXT_DOMAINS
             kept: dict[object, object] = {}
             for key, item in value.items():
-                holds_words = key in _ANSWERS or (isinstance(key, str) and key.partition(".")[0] in _TEXT_DOMAINS)
+                holds_words = (
+                    key in _ANSWERS
+                    or ("wish" in value and key in _SAID_FOR_LATER)
+                    or (isinstance(key, str) and key.partition(".")[0] in _TEXT_DOMAINS)
+                )
                 if not holds_words and is_text and key not in _OF_AN_ENTITY:
                     holds_words = not isinstance(item, (int, float, type(None)))
                 nested = isinstance(item, (Mapping, list, tuple))

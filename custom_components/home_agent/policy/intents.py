@@ -84,6 +84,11 @@ _HANDLED: Mapping[str, tuple[str, ...]] = {
 """Actions of intents whose handlers do not say what they call (homeassistant/components/*/intent.py)."""
 _OWN = CHANGES_NOTHING | TIMERS | {*_HANDLED, _REMOVES, _LAST_ITEMS}
 """Home Assistant's intents of which it is known what they do, besides those whose handlers say it."""
+_SAID: Mapping[str, dict[str, Any]] = {
+    "HassMediaPlayerMute": {"is_volume_muted": True},
+    "HassMediaPlayerUnmute": {"is_volume_muted": False},
+}
+"""Data that handlers put into their calls and that no slot has."""
 _CORE, _SCRIPTS = "homeassistant.", "homeassistant.components.intent_script"
 _CLAUSE = re.compile(r"[.,;:!?\n]+")
 INTENT_SCRIPT = "intent_script"
@@ -409,7 +414,7 @@ def _calls(
         values = {name: slot["value"] for name, slot in handler.async_validate_slots(slots).items()}
     except probatio.Invalid:  # the handler will say so itself
         values = dict(recognised.slots)
-    data = {
+    data = _SAID.get(recognised.name, {}) | {
         slot.service_data_name or name: values[name]
         for name, slot in (handler.required_slots | handler.optional_slots).items()
         if name in values

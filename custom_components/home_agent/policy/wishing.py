@@ -1,7 +1,6 @@
 """Making, changing and cancelling wishes: what may wait, checked as if it were done now, and again when it is."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -49,12 +48,17 @@ def check_asks(hass: HomeAssistant, turn: Turn, calls: Sequence[Call]) -> bool:
 
     Raises `ToolError` where the agent takes no such wishes, or its user can be asked nowhere then.
     """
-    if not asks_then(calls):
-        return False
-    ways = ways_to_ask(hass, turn.context.user_id, turn.device_id, turn.satellite_id)
-    if turn.profile.wishes_sensitive == "refuse" or not ways:
+    if asks_then(calls):
+        _check_ways(hass, turn, turn.context.user_id, turn.device_id, turn.satellite_id)
+        return True
+    return False
+
+
+def _check_ways(
+    hass: HomeAssistant, turn: Turn, user_id: str | None, device_id: str | None, satellite_id: str | None
+) -> None:
+    if turn.profile.wishes_sensitive == "refuse" or not ways_to_ask(hass, user_id, device_id, satellite_id):
         raise ToolError("wish_sensitive")
-    return True
 
 
 def registered(hass: HomeAssistant, wish: Wish) -> dict[str, str]:
@@ -78,6 +82,8 @@ def check_wish(hass: HomeAssistant, turn: Turn, wish: Wish) -> None:
         if above.wish or wishes.has_run(above.context):
             raise ToolError("wish_by_wish")
         above = above.parent  # type: ignore[assignment]
+    if wish.asks:
+        _check_ways(hass, turn, wish.user_id, wish.device_id, wish.satellite_id)
     if len(wish.steps) > MOST_STEPS or max(len(wish.text), len(wish.words)) > MAX_TEXT:
         raise ToolError("wish_too_long")
     check_permission(hass, turn.user, Plan(action=ActionClass.READ, targets=wish.when.entity_ids))
@@ -108,21 +114,13 @@ class MakeWish(_WishTool):
     def __init__(self, wish: Wish) -> None:
         """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
         self.wish = wish
-        self._is_owned = False
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the wish as an effect: that of who speaks, where they do, by this agent. Raises `ToolError` where it may not be made."""
-        if not self._is_owned:  # not again when the yes comes, maybe from elsewhere
-            self._is_owned = True
-            self.wish = replace(
-                self.wish,
-                user_id=turn.context.user_id,
-                device_id=turn.device_id,
-                satellite_id=turn.satellite_id,
-                agent_id=turn.profile.subentry_id,
-                within=tuple(dict.fromkeys((*self.wish.within, *turn.within))),
-            )
+        """Return the wish as an effect. Raises `ToolError` where it may not be made, or is that of someone else."""
+        whose = (self.wish.user_id, self.wish.agent_id)
+        if whose != (turn.context.user_id, turn.profile.subentry_id) or not {*turn.within} <= {*self.wish.within}:
+            raise ToolError("wish_unable")
         check_wish(hass, turn, self.wish)
         return await async_plan_of(hass, (WishChange.of(MAKE_WISH, self.wish),))
 

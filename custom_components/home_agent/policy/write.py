@@ -19,6 +19,8 @@ import probatio
 from ..home.actions import reached_members
 from ..home.domains import RUNNERS
 from ..home.foreign import fails_in_own_words, foreign_texts_of
+from ..home.judgement import judge_named
+from ..home.targets import refuse_broad_ids, variables_name
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolRefusal, where_of
@@ -29,6 +31,7 @@ from .effects.effect import Before, EffectWatch, captured
 from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
+SCRIPT = "script"
 MAX_RESULTS = 25  # subjects told one by one
 ALREADY = "Already in the requested state; no action taken."
 
@@ -97,6 +100,29 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
     async for effect in in_slices(effects):
         builder.add(effect)
     return builder.plan()
+
+
+def with_variables(hass: HomeAssistant, plan: Plan) -> Plan:
+    """Return a plan that touches what the variables of its scripts name as well: these have to be exposed, and need a yes if sensitive.
+
+    Raises `ToolRefusal` for what may stand for many entities.
+    """
+    calls = [effect.data for effect in plan.effects if effect.domain == SCRIPT or "variables" in effect.data]
+    variables = [data.get("variables", data) for data in calls]
+    if not any(variables):
+        return plan
+    refuse_broad_ids(hass, variables)
+    named = tuple(dict.fromkeys(variables_name(hass, variables)))
+    judged = judge_named(hass, named)
+    reasons = tuple(dict.fromkeys((*plan.reasons, *judged.reasons)))
+    return replace(
+        plan,
+        action=ActionClass.SENSITIVE if reasons else plan.action,
+        targets=tuple(dict.fromkeys((*plan.targets, *named))),
+        reasons=reasons,
+        sensitive=tuple(dict.fromkeys((*plan.sensitive, *(named if judged.reasons else ())))),
+        reach=plan.reach + judged.reach,
+    )
 
 
 def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:

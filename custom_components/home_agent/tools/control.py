@@ -1,7 +1,6 @@
 """`ha_control`: change states in the home."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant, split_entity_id
@@ -17,12 +16,11 @@ from ..home.actions import (
     refuse_targets,
     service_calls,
 )
-from ..home.judgement import judge_named
 from ..home.snapshot import Home
-from ..home.targets import Targets, refuse_broad_ids, variables_name
-from ..policy.write import EffectTool, PlanBuilder
+from ..home.targets import Targets
+from ..policy.write import EffectTool, PlanBuilder, with_variables
 from ..support.errors import ToolRefusal
-from ..turn.plan import ActionClass, Plan
+from ..turn.plan import Plan
 from ..turn.turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
 
@@ -127,19 +125,4 @@ class HaControl(EffectTool):
                     refused = refused or (err if is_controllable(entity_id) else None)
             if not can:
                 raise refused or ToolRefusal(f"Nothing that matches '{found.text}' can be controlled.")
-        plan = builder.plan()
-        variables = [effect.data["variables"] for effect in plan.effects if "variables" in effect.data]
-        if not variables:
-            return plan
-        refuse_broad_ids(hass, variables)  # entities in a script's variables are targets, too: they must be exposed
-        named = tuple(dict.fromkeys(variables_name(hass, variables)))
-        judged = judge_named(hass, named)  # and need a yes if they are sensitive
-        reasons = tuple(dict.fromkeys((*plan.reasons, *judged.reasons)))
-        return replace(
-            plan,
-            action=ActionClass.SENSITIVE if reasons else plan.action,
-            targets=tuple(dict.fromkeys((*plan.targets, *named))),
-            reasons=reasons,
-            sensitive=tuple(dict.fromkeys((*plan.sensitive, *(named if judged.reasons else ())))),
-            reach=plan.reach + judged.reach,
-        )
+        return with_variables(hass, builder.plan())

@@ -332,6 +332,10 @@ class Turn:
             "lineage": lineage,
             "remembers": self.profile.remembers and (self.parent is None or self.parent.remembers),
         }
+        if (
+            above is not None and above is not self
+        ):  # what a wish starts is of the wish, also without its turn as parent
+            derived |= {"wish": self.wish or above.wish, "only_reads": self.only_reads or above.only_reads}
         if self.profile.within or led_here:
             derived["within"] = tuple(dict.fromkeys((*self.within, *self.profile.within, *led_here)))
         for name, value in derived.items():

@@ -36,12 +36,22 @@ def removed(hass: HomeAssistant, wish: Wish) -> tuple[str, ...]:
     That is so if its event or a condition cannot become so any more, or if nothing is left that it is for. Another entity that has
     got the id of one that was removed is not the one that was meant.
     """
-    entities = er.async_get(hass).entities
-    gone = {item for item, registry_id in wish.registered.items() if entities.get_entry(registry_id) is None}
+    gone = _gone(hass, wish)
     for watch in wish.when.watches:
         if _is_lost(watch, gone):
             return tuple(item for item in watch.entity_ids if item in gone)
     return wish.targets if wish.targets and gone.issuperset(wish.targets) else ()
+
+
+def without_removed(hass: HomeAssistant, wish: Wish) -> Wish:
+    """Return a wish for what is left of the entities that it was made for; the same one if nothing is."""
+    gone = _gone(hass, wish)
+    return wish.without(gone) if gone and not removed(hass, wish) else wish
+
+
+def _gone(hass: HomeAssistant, wish: Wish) -> set[str]:
+    entities = er.async_get(hass).entities
+    return {item for item, registry_id in wish.registered.items() if entities.get_entry(registry_id) is None}
 
 
 def _is_lost(watch: Watch, gone: Collection[str]) -> bool:

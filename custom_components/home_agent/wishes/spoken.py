@@ -21,7 +21,7 @@ async def async_when(hass: HomeAssistant, language: str, when: When) -> str:
     if when.sun is not None:
         return f"{when.words} ({said})" if when.words else said
     if when.conditions and when.words:
-        return await async_text(hass, language, "wish_when_if", when=said, words=when.words)
+        return f"{said}, {when.words}"
     return said
 
 

@@ -24,7 +24,7 @@ from ..support.errors import where_of
 from ..support.kept import Change
 from .armed import Armed
 from .due import Due, DueReason, Stays
-from .registered import as_registered, removed, renamed
+from .registered import as_registered, removed, renamed, without_removed
 from .wish import Wish, WishStatus
 from .wishes import FARTHEST, Wishes
 
@@ -71,7 +71,7 @@ class Waiting:
         found = {WishStatus.RUNNING: DueReason.INTERRUPTED, WishStatus.ASKED: DueReason.ASKED}
         self._found = {wish.id: found[wish.status] for wish in self._wishes.all() if wish.status in found}
         entry.async_on_unload(self._wishes.async_listen(self._follow))
-        self._wishes.put(*self._changed(lambda wish: self._seen(self._settled(as_registered(self._hass, wish)))))
+        self._wishes.put(*self._changed(lambda wish: self._seen(self._settled(self._known(wish)))))
         for wish in self._wishes.all():
             self._take(wish)
         stops = (
@@ -168,10 +168,18 @@ class Waiting:
         if data["action"] == "update" and isinstance(old, str) and old != new:
             self._wishes.put(*self._changed(lambda wish: renamed(wish, {old: new}) if old in wish.named_ids else wish))
         elif data["action"] == "remove":
-            for wish in map(self._wishes.get, self._armed.naming(new)):
-                if wish is not None:
+            found = map(self._wishes.get, self._armed.naming(new))
+            wishes = [(wish, self._known(wish)) for wish in found if wish is not None]
+            self._wishes.put(*(known for wish, known in wishes if known != wish))
+            for wish, known in wishes:
+                if known == wish:
                     self._take(wish)
             self._arm()
+
+    def _known(self, wish: Wish) -> Wish:
+        """Return a wish with the entities of now: under their present ids, and without some that were removed."""
+        known = as_registered(self._hass, wish)
+        return without_removed(self._hass, known) if wish.status is WishStatus.WAITING else known
 
     # When it is due
 

@@ -1,6 +1,6 @@
 """When a wish is due: at a moment, at a clock time, by the sun, or when something in the home happens."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
@@ -89,6 +89,10 @@ class Watch:
     def renamed(self, old: str, new: str) -> Self:
         """Return it with another id of an entity."""
         return replace(self, entity_ids=_renamed(self.entity_ids, old, new))
+
+    def without(self, gone: Collection[str]) -> Self:
+        """Return it without some entities."""
+        return replace(self, entity_ids=tuple(item for item in self.entity_ids if item not in gone))
 
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""
@@ -202,6 +206,11 @@ class When:
             awaited=_renamed(self.awaited, old, new),
             of=_renamed(self.of, old, new),
         )
+
+    def without(self, gone: Collection[str]) -> Self:
+        """Return it without some entities."""
+        event = self.event.without(gone) if self.event is not None else None
+        return replace(self, event=event, conditions=tuple(one.without(gone) for one in self.conditions))
 
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""

@@ -1,6 +1,6 @@
 """A wish: what is to be done or told, when, for whom. Rows are never changed, only replaced."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,9 @@ from ..settings.profile import Narrowing
 from ..support.rows import as_row, from_row
 from ..turn.turn import Turn
 from .when import YEARS, When
+
+_DEEPEST = 30
+"""Levels of lists and mappings in what a wish does; deeper ones were not written by us."""
 
 
 class WishKind(StrEnum):
@@ -78,6 +81,19 @@ class Step:
             targets=tuple(new if item == old else item for item in self.targets),
         )
 
+    def without(self, gone: Collection[str]) -> Self | None:
+        """Return it without some entities that it is for; None if nothing is left of it."""
+        targets = tuple(item for item in self.targets if item not in gone)
+        if self.targets and not targets:
+            return None
+        left = []
+        for effect in self.effects:
+            ids = effect.get("entity_ids")
+            kept = [item for item in ids if item not in gone] if isinstance(ids, list) else []
+            if kept or not ids:
+                left.append({**effect, "entity_ids": kept} if kept else effect)
+        return replace(self, targets=targets, effects=tuple(left)) if left or not self.effects else None
+
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""
         return as_row(self) | {"effects": list(self.effects)}
@@ -88,6 +104,8 @@ class Step:
         step = from_row(cls, data, effects=tuple(map(dict, data["effects"])))
         if sum(map(bool, (step.effects, step.intent, step.tool, step.command))) != 1:
             raise ValueError("step")
+        if not (_is_flat([*step.effects], _DEEPEST) and _is_flat(step.arguments, _DEEPEST)):
+            raise ValueError("deep")
         return step
 
 
@@ -178,6 +196,16 @@ class Wish:
             registered={new if key == old else key: value for key, value in self.registered.items()},
         )
 
+    def without(self, gone: Collection[str]) -> Self:
+        """Return it without some entities: without what it does to them, and what it looks at of them while there are others."""
+        return replace(
+            self,
+            when=self.when.without(gone),
+            steps=tuple(left for step in self.steps if (left := step.without(gone)) is not None),
+            satellite_id=None if self.satellite_id in gone else self.satellite_id,
+            registered={key: value for key, value in self.registered.items() if key not in gone},
+        )
+
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file."""
         within: list[JsonObjectType] = [
@@ -201,4 +229,14 @@ class Wish:
         )
         if wish.made.year not in YEARS:
             raise ValueError("year")
+        if not all(isinstance(value, str) for value in wish.registered.values()):
+            raise TypeError("registered")
         return wish
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    """Return whether lists and mappings are not nested deeper than so many levels."""
+    if isinstance(value, (list, dict)):
+        items = value.values() if isinstance(value, dict) else value
+        return levels > 0 and all(_is_flat(item, levels - 1) for item in items)
+    return True

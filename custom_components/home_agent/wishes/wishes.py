@@ -49,8 +49,19 @@ class Wishes(Kept[Wish]):
         self._ran: dict[str, None] = {}
         """Ids of the contexts in which wishes were done lately, and of those that follow: what these set off makes no new ones."""
         self._stop: tuple[CALLBACK_TYPE, ...] = ()
+        self.cancelled: dict[str, Wish] = {}
+        """Wishes that were cancelled lately, by id: to undo that, until Home Assistant ends. The journal keeps no texts."""
         self.spans: dict[str, float] = {}
         """By id, when wishes made since the start are due in seconds of a clock that is never set (`time.monotonic`)."""
+
+    @callback
+    def cancel(self, wish: Wish) -> None:
+        """Drop a wish that its user may want back."""
+        self.cancelled.pop(wish.id, None)
+        self.cancelled[wish.id] = wish
+        if len(self.cancelled) > MOST_OF_USER:
+            del self.cancelled[next(iter(self.cancelled))]
+        self.drop([wish])
 
     @callback
     def note_run(self, context: Context) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, cast, override
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
@@ -15,6 +15,7 @@ from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...turn import events
 from ...turn.plan import Effect, Reach
+from ...wishes.when import When
 from ...wishes.wish import Wish, WishStatus
 from ...wishes.wishes import wishes_of
 from .effect import Before, EffectKind, Moment
@@ -101,7 +102,7 @@ class WishChangeKind(EffectKind[WishChange]):
         elif known is None or known.status is WishStatus.RUNNING:
             raise ToolError("wish_over")
         elif effect.service == CANCEL_WISH:
-            wishes.drop([known])
+            wishes.cancel(known)
             event = events.WISH_CANCELLED
         else:
             wish = replace(known, when=wish.when, status=WishStatus.WAITING)
@@ -120,21 +121,27 @@ class WishChangeKind(EffectKind[WishChange]):
 
     @override
     def capture(self, hass: HomeAssistant, effect: WishChange, subject: str) -> Before | None:
+        """Return when it is due: what was said of it is not for the journal."""
         known = wishes_of(hass).get(str(effect.data["id"]))
-        return known.as_dict() if known is not None else {}
+        return {"when": known.when.as_dict()} if known is not None else {}
 
     @override
     def reverse(self, hass: HomeAssistant, effect: WishChange, before: Before | None) -> Sequence[WishChange] | None:
         """Return what takes it back; None for a wish whose time has come since."""
-        known = wishes_of(hass).get(str(effect.data["id"]))
+        wish_id = str(effect.data["id"])
+        wishes, known = wishes_of(hass), wishes_of(hass).get(wish_id)
         if effect.service == MAKE_WISH:
             return (replace(effect, service=CANCEL_WISH),) if known is not None else None
-        try:
-            earlier = Wish.from_dict(before or effect.data)
-        except KeyError, TypeError, ValueError:
+        earlier = wishes.cancelled.get(wish_id) if effect.service == CANCEL_WISH else known
+        if earlier is None or (effect.service == CANCEL_WISH and known is not None):
             return None
+        if effect.service == CHANGE_WISH:
+            try:
+                earlier = replace(earlier, when=When.from_dict(cast(Mapping[str, Any], (before or {})["when"])))
+            except KeyError, TypeError, ValueError:
+                return None
         is_past = earlier.when.at is not None and earlier.when.at <= dt_util.utcnow()
-        if is_past or (effect.service == CHANGE_WISH and known is None):
+        if is_past:
             return None
         service = MAKE_WISH if effect.service == CANCEL_WISH else CHANGE_WISH
         return (WishChange.of(service, earlier),)

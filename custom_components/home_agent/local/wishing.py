@@ -15,7 +15,16 @@ from homeassistant.util.ulid import ulid_now
 from ..home.exposure import check_permission
 from ..languages.later import later_in
 from ..languages.phrases import is_question
-from ..languages.reminders import Reminder, ReminderKind, reminder_in, restated
+from ..languages.reminders import (
+    Reminder,
+    ReminderKind,
+    direct,
+    names_timer,
+    naming,
+    reminder_in,
+    restated,
+    without_then,
+)
 from ..languages.timing import Clause, SaidMoment, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
@@ -33,6 +42,7 @@ from .clauses import async_read_clause
 from .intent_policy import has_timers
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
+from .refusals import explain_fields
 from .returning import steps_back
 from .sentences import (
     Done,
@@ -50,6 +60,7 @@ from .sentences import (
     spoken,
 )
 
+SCRIPT = "script."
 MAKES = "make_wish"
 """What the understanding of a sentence calls it that a wish came of it."""
 _KINDS = {
@@ -57,6 +68,16 @@ _KINDS = {
     ReminderKind.WAKE: WishKind.WAKE,
     ReminderKind.TELL: WishKind.TELL,
     ReminderKind.TIMER: WishKind.TIMER,
+}
+
+
+_PROMISES = {
+    WishKind.ACTION: "wish_made_action",
+    WishKind.REMINDER: "wish_made_reminder",
+    WishKind.WAKE: "wish_made_wake",
+    WishKind.TELL: "wish_made_tell",
+    WishKind.QUESTION: "wish_made_question",
+    WishKind.TIMER: "wish_made_timer",
 }
 
 
@@ -79,7 +100,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
     found = later_in(turn.text, code, named)
-    if not found or await is_value_of(sentence):
+    if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = PutOff()
     if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
@@ -94,7 +115,16 @@ async def answer_wish(sentence: Sentence) -> Result:
             put_off = PutOff(words=put_off.words or str(err))
             continue
         return result
-    return NotMine(put_off=put_off)
+    return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
+
+
+async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
+    """Make a wish of a command that one of Home Assistant's sentences leaves for a timer."""
+    moment = SaidMoment(at=dt_util.now() + timedelta(seconds=seconds), seconds=seconds, words=sentence.turn.text)
+    try:
+        return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
+    except _NotUnderstood:
+        return NotMine(put_off=PutOff(words=sentence.turn.text))
 
 
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
@@ -113,8 +143,13 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if not sentence.turn.profile.wishes:
         return await async_told(sentence, "local_not_for_later", when=timed.words)
     what = await _async_what(sentence, timed)
-    if isinstance(what.planned, Planned) and (refused := what.planned.refused) is not None:
+    if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
+    if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
+        return NotMine(put_off=PutOff())
+    if what.planned is not None and (lacks := what.planned.lacks) is not None:
+        said = await explain_fields(replace(sentence.saying(what.planned.text), earlier=(lacks,)))
+        return said if isinstance(said, Done) and sentence.stage is Stage.NO_MODEL else NotMine(put_off=PutOff())
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
@@ -125,6 +160,14 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
 
 
+async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned) -> bool:
+    """Return whether a length is a value of a script of the owner's: "water the plants for nine minutes"."""
+    runs = any(item.startswith(SCRIPT) for step in planned.steps for item in step.targets)
+    if timed.back is None or not (runs or planned.lacks is not None):
+        return False
+    return bool((await async_plan(sentence, sentence.turn.text)).steps)
+
+
 # What
 
 
@@ -132,31 +175,55 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
     """Return what is to be done or told. Raises `_NotUnderstood`."""
     code = sentence.language.code
     reminder = reminder_in(timed.rest, code)
+    if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
+        planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
+        if planned.is_known:
+            return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+        if names_timer(timed.rest, code):
+            raise _NotUnderstood(timed.rest)
     if reminder is not None:
         return await _async_told_what(sentence, timed, reminder)
     if not timed.rest.strip():
         raise _NotUnderstood(timed.words)
-    planned = await async_plan(sentence, timed.rest)
-    if not planned.steps and planned.refused is None and (timed.back is not None or _end(timed) is not None):
+    planned = await _async_plan_of(sentence, timed)
+    if not planned.is_known and (timed.back is not None or _end(timed) is not None):
         for text in restated(timed.rest, code):
             planned = await async_plan(sentence, text)
-            if planned.steps or planned.refused is not None:
+            if planned.is_known:
                 break
-    if not planned.steps and planned.refused is None:
+    if not planned.is_known:
         raise _NotUnderstood(timed.rest if timed.moment is not None else timed.words)
     return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
 
 
+async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
+    """Return what is to be done; "it" is what a clause of the sentence is about."""
+    text = without_then(timed.rest, sentence.language.code)
+    planned = await async_plan(sentence, text)
+    if not planned.is_known and text != timed.rest:
+        planned = await async_plan(sentence, timed.rest)
+    if planned.is_known or not timed.clauses:
+        return planned
+    read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
+    if read is None:
+        return planned
+    state = sentence.hass.states.get(read.watch.entity_ids[0]) if len(read.watch.entity_ids) == 1 else None
+    for said in naming(text, state.name, sentence.language.code) if state is not None else ():
+        if (named := await async_plan(sentence, said)).steps:
+            return named
+    return planned
+
+
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
     """Return what is to be told, woken or timed."""
-    turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
+    turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise _NotUnderstood(timed.words)
     if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
-        is_known = sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, text)).is_answer
-        if not is_known:
-            raise _NotUnderstood(text)
-        return _What(kind=WishKind.QUESTION, words=timed.rest, text=text)
+        for asked in direct(text, code):
+            if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
+                return _What(kind=WishKind.QUESTION, words=timed.rest, text=asked)
+        raise _NotUnderstood(text)
     if kind is WishKind.TELL and not text:
         text = ", ".join(clause.text for clause in timed.clauses)
         if not text:
@@ -308,7 +375,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         elif begun.when.at is None and timed.back is not None and timed.back.seconds:
             raise _NotUnderstood(timed.back.words)
         return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
-    done, _ = await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)
+    done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
         tool = MakeWish(wish)
         sentence.means.policy.confirmations.add(
@@ -346,12 +413,12 @@ async def async_promise(sentence: Sentence, wish: Wish) -> str:
     """Return what and when it will be, as it was understood."""
     hass, language = sentence.hass, sentence.turn.language
     when = await async_when(hass, language, wish.when)
-    key, what = f"wish_made_{wish.kind.value}", wish.text
+    key, what = _PROMISES[wish.kind], wish.text
     if wish.kind is WishKind.ACTION:
         effects = effects_of(wish.steps)
         what = await async_done(hass, language, effects) if effects else wish.words
     if wish.kind is WishKind.TIMER and wish.text:
-        key = "wish_made_timer_named"
+        key, what = "wish_made_timer_named", f"“{wish.text}”"
     said = await async_text(hass, language, key, when=when, what=what)
     if wish.asks:
         said = f"{said} {await async_text(hass, language, 'planned_asks')}"
