@@ -207,7 +207,7 @@ async def test_only_who_offers_is_there(hass: HomeAssistant, port: int) -> None:
 
 
 async def test_no_assistant_of_ours_is_offered_them_again(hass: HomeAssistant, port: int) -> None:
-    lends = {"offer_tools": True, "llm_apis": [API], "native_tools": False, "memory": "off"}
+    lends = {"offer_tools": True, "llm_apis": [API], "native_tools": False, "memory": "off", "wishes": False}
     entry = await set_up(hass, profile=lends)
     assert API not in selectable_apis(hass)
     profile = entry.runtime_data.profiles["profile-1"]

@@ -54,11 +54,11 @@ from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation
 from ..tools.extensions.extensions import Extensions, Originals
 from ..tools.external import ExternalModels
+from ..tools.for_later import WishTools
 from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
 from ..tools.memory import MemoryTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
-from ..tools.wishes import WishTools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone

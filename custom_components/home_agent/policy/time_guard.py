@@ -37,7 +37,7 @@ UNABLE = "The user said this for later ({words}), which is not possible here. No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutOff:
+class HeldBack:
     """How the words of a person put something off."""
 
     words: str
@@ -47,7 +47,7 @@ class PutOff:
     """Whether no time can be taken from it, so that it has to be asked for."""
 
 
-def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] = ()) -> PutOff | None:
+def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] = ()) -> HeldBack | None:
     """Return how a text puts off what it wants done; None where some of it is for now, or only an end is said: "until ten".
 
     What was `named` says no time: the "Evening" scene.
@@ -63,9 +63,9 @@ def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] =
         return None
     words = ", ".join(one.words for one in found)
     if reading is None:
-        return PutOff(words=words, is_forever=any(one.kind is LaterKind.REPEATED for one in found))
+        return HeldBack(words=words, is_forever=any(one.kind is LaterKind.REPEATED for one in found))
     is_vague = bool(reading.unread) and reading.moment is None and not reading.clauses
-    return PutOff(words=reading.words or words, is_forever=bool(reading.forever), is_vague=is_vague)
+    return HeldBack(words=reading.words or words, is_forever=bool(reading.forever), is_vague=is_vague)
 
 
 def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
@@ -80,13 +80,15 @@ def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
     parts = [part for part in parts if any(word not in nothing for word in words_of(part))]
     later = [bool(later_in(part, language, named)) for part in parts]
     first = later_in(parts[0], language, named)[:1] if parts else ()
-    if any(one.kind is not LaterKind.EVENT and one.begin <= _PREPOSITION for one in first):
+    is_said = bool(parts) and is_remark(parts[0], language)  # "it's nine o'clock"
+    if not is_said and any(one.kind is not LaterKind.EVENT and one.begin <= _PREPOSITION for one in first):
         return False
     for at, part in enumerate(parts):
         found = later_in(part, language, named)
         if not found:
             continue
         is_bare = all(word in nothing for word in words_of(without_times(part, language)))
+        is_bare = is_bare and not is_remark(part, language)
         is_clause = found[0].kind is LaterKind.EVENT and found[0].begin == 0
         if is_clause or is_bare:
             last = at + 1 == len(parts)

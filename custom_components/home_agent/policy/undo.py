@@ -160,8 +160,7 @@ class HaUndo(HomeAgentTool):
     title_key = "tool_ha_undo"
     example = "Undo that."
     description = (
-        "Take back what was done last for this user: every change of the last request is restored as it was before. "
-        "The result says what was restored, what cannot be, and what was changed since and is therefore left alone."
+        "Take back what was done last for this user: every change of the last request is restored as it was before."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True

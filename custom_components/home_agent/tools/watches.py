@@ -1,13 +1,13 @@
 """What a model says that is to become so, or has to be so, in the home: an entity with a state, or with a bound of its number."""
 
 from collections.abc import Mapping
+import re
 from typing import Any
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.translation import async_get_translations
-from homeassistant.util.json import JsonObjectType
 import probatio
 
 from ..home.snapshot import Home
@@ -26,16 +26,7 @@ _NEGATIONS = ("not ", "!")
 _PLACES = ("person", "device_tracker")
 _AWAY = {"away": "not_home", "not home": "not_home", "at home": "home"}
 
-WIRE: JsonObjectType = {
-    "type": "object",
-    "properties": {
-        "entity_id": {"type": "string"},
-        "to": {"type": "string", "description": "state"},
-        "above": {"type": "number"},
-        "below": {"type": "number"},
-    },
-    "required": ["entity_id"],
-}
+_WRITTEN = re.compile(r"\s*([^<>=!]{1,1000}?)\s*(==?|!=|>=?|<=?|\sto\s|\sis\s)\s*([^<>=!]{1,255})\s*")
 
 
 def _number(value: object) -> float | None:
@@ -70,12 +61,20 @@ _FIELDS = probatio.Schema(
 
 
 def watch_fields(value: object) -> dict[str, Any] | None:
-    """Read an event or a condition as a model writes it; `is` and `state` are `to`. None for nothing.
+    """Read an event or a condition as a model writes it: "lock.door = locked", "sensor.attic > 26", or as an object.
+
+    `is` and `state` are `to`. None for nothing.
 
     Raises `probatio.Invalid` for one without an entity, or with neither a state nor a bound.
     """
     if value in (None, "", {}, []):
         return None
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        if (found := _WRITTEN.fullmatch(value)) is None:
+            raise probatio.Invalid("write: entity_id = state, entity_id > number or entity_id < number")
+        sign = found[2].strip()
+        key = "above" if sign.startswith(">") else "below" if sign.startswith("<") else "to"
+        value = {"entity_id": found[1], key: f"not {found[3]}" if sign == "!=" else found[3]}
     given = json_object(value)
     for other in ("is", "state"):
         if other in given:

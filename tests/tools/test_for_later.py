@@ -66,6 +66,8 @@ def only(hass: HomeAssistant) -> Wish:
         ({"at": "2026-12-24 18:00:30"}, "2026-12-24T18:00:30"),
         ({"at": "2026-11-25T08:00:00+01:00"}, "2026-11-24T23:00:00"),
         ({"at": "in 20 minutes"}, "2026-11-24T18:20:00"),
+        ({"at": "in 5 min"}, "2026-11-24T18:05:00"),
+        ({"at": "2h"}, "2026-11-24T20:00:00"),
         ({"at": "tomorrow at seven"}, "2026-11-25T07:00:00"),
     ],
 )
@@ -100,6 +102,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no clock time": ({"at": "25:70"}, "is no time"),
     "no number": ({"in_minutes": "soon"}, "expected a number"),
     "no event of the sun": ({"sun": "noon"}, "sunset or sunrise"),
+    "no event": ({"event": "the washer"}, "entity_id = state"),
+    "an unknown entity in words": ({"event": "sensor.nothing = on"}, "No exposed entity matches"),
     "unknown entity": ({"event": {"entity_id": "sensor.nothing", "to": "on"}}, "No exposed entity matches"),
     "unexposed entity": ({"event": {"entity_id": "cover.garage_door", "to": "open"}}, "No exposed entity matches"),
     "a state that it never has": ({"event": {"entity_id": "lock.front_door", "to": "green"}}, "is never 'green'"),
@@ -164,7 +168,7 @@ async def test_a_reminder_is_a_text(hass: HomeAssistant, llm_server: LLMServer, 
 
 async def test_a_question_is_asked_then(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await set_up(hass, llm_server)
-    await ask(hass, llm_server, "make_wish", {"question": "How warm is it outside?", "at": "06:00"}, context=anna)
+    await ask(hass, llm_server, "make_wish", {"say": "How warm is it outside?", "at": "06:00"}, context=anna)
     wish = only(hass)
     assert (wish.kind, wish.text, wish.steps) == (WishKind.QUESTION, "How warm is it outside?", ())
 
@@ -190,6 +194,38 @@ async def test_an_event_and_a_condition_look_at_entities(
     assert answer["result"]["when"] == when.words
 
 
+WRITTEN = {
+    "lock.front_door = locked": (("lock.front_door",), ("locked",), False),
+    "lock.front_door is Locked": (("lock.front_door",), ("locked",), False),
+    "Front Door != unlocked": (("lock.front_door",), ("unlocked",), True),
+    "cover.kitchen_window to open": (("cover.kitchen_window",), ("open",), False),
+    "light.kitchen_lights, light.bed_light = on": (("light.kitchen_lights", "light.bed_light"), ("on",), False),
+}
+
+
+@pytest.mark.parametrize("event", WRITTEN)
+async def test_an_event_is_written_in_one_line(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context, event: str
+) -> None:
+    await set_up(hass, llm_server)
+    answer = await ask(hass, llm_server, "make_wish", {"say": "Look", "event": event, "in_minutes": 2}, context=anna)
+    assert answer["success"], answer
+    watch, delay = only(hass).when.event, only(hass).when.delay
+    assert watch is not None
+    assert (watch.entity_ids, watch.states, watch.negated, delay) == (*WRITTEN[event], 120)
+
+
+async def test_a_bound_is_written_in_one_line(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    hass.states.async_set("sensor.attic", "21.5", {"unit_of_measurement": "°C", "friendly_name": "Attic"})
+    async_expose_entity(hass, "conversation", "sensor.attic", True)
+    await set_up(hass, llm_server)
+    arguments = {"say": "Hot", "event": "sensor.attic > 26.5", "if": "sensor.attic < 40"}
+    await ask(hass, llm_server, "make_wish", arguments, context=anna)
+    when = only(hass).when
+    assert when.event is not None
+    assert (when.event.above, when.conditions[0].below, when.words) == (26.5, 40, "Attic: > 26.5; Attic: < 40")
+
+
 async def test_a_window_that_is_open_is_on(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     hass.states.async_set("binary_sensor.attic", "off", {"device_class": "window", "friendly_name": "Attic"})
     async_expose_entity(hass, "conversation", "binary_sensor.attic", True)
@@ -206,7 +242,7 @@ async def test_the_sun_moves_the_time(
 ) -> None:
     freezer.move_to(NOW)
     await set_up(hass, llm_server)
-    await ask(hass, llm_server, "make_wish", {**OFF, "sun": "sunrise", "offset_minutes": -30}, context=anna)
+    await ask(hass, llm_server, "make_wish", {**OFF, "at": "sunrise-30"}, context=anna)
     when = only(hass).when
     assert (when.sun, when.offset) == ("sunrise", -1800)
     assert when.at is not None
@@ -264,7 +300,7 @@ async def test_what_waits_is_listed_with_its_time(
     freezer.move_to(NOW)
     await set_up(hass, llm_server)
     await ask(hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, context=anna)
-    answer = await ask(hass, llm_server, "list_wishes", {}, context=anna)
+    answer = await ask(hass, llm_server, "change_wish", {}, context=anna)
     [row] = answer["result"]["wishes"]
     assert row == {
         "id": only(hass).id[-8:].lower(), "kind": "reminder", "wish": "Cake", "at": "2026-11-24T18:40:00-08:00",
@@ -275,13 +311,10 @@ async def test_nobody_hears_of_the_wishes_of_others(hass: HomeAssistant, llm_ser
     await set_up(hass, llm_server)
     await ask(hass, llm_server, "make_wish", {"say": "Buy a ring for Ben", "in_minutes": 40}, context=anna)
     ben = house.person(hass, "Ben")
-    assert (await ask(hass, llm_server, "list_wishes", {}, context=ben))["result"] == {"wishes": []}
+    assert (await ask(hass, llm_server, "change_wish", {}, context=ben))["result"] == {"wishes": []}
     assert "ring for" not in json.dumps(llm_server.request.body)
-    for name, more in (
-        ("cancel_wish", {"ids": [only(hass).id]}),
-        ("change_wish", {"id": only(hass).id, "at": "09:00"}),
-    ):
-        answer = await ask(hass, llm_server, name, more, context=ben)
+    for more in ({"cancel": True}, {"at": "09:00"}):
+        answer = await ask(hass, llm_server, "change_wish", {"id": only(hass).id, **more}, context=ben)
         assert "No wish has the id" in answer["error"]
     assert only(hass).text == "Buy a ring for Ben"
 
@@ -289,7 +322,7 @@ async def test_nobody_hears_of_the_wishes_of_others(hass: HomeAssistant, llm_ser
 async def test_a_wish_is_cancelled_by_its_short_id(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await set_up(hass, llm_server)
     await ask(hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, context=anna)
-    answer = await ask(hass, llm_server, "cancel_wish", {"id": only(hass).id[-8:]}, context=anna)
+    answer = await ask(hass, llm_server, "change_wish", {"id": only(hass).id[-8:], "at": "cancel"}, context=anna)
     assert answer["success"], answer
     assert not kept(hass)
 
@@ -331,7 +364,7 @@ async def test_an_agent_that_takes_no_wishes_has_no_tools_for_them(
     answer = await ask(hass, llm_server, "make_wish", {"say": "Cake", "in_minutes": 40}, context=anna)
     assert "There is no tool 'make_wish'" in answer["error"]
     names = {tool["function"]["name"] for tool in llm_server.request.body["tools"]}
-    assert not names & {"make_wish", "list_wishes", "change_wish", "cancel_wish"}
+    assert not names & {"make_wish", "change_wish"}
 
 
 async def test_a_model_is_told_what_waits_while_something_does(
@@ -352,7 +385,14 @@ async def test_a_model_is_told_what_waits_while_something_does(
     short = only(hass).id[-8:].lower()
     assert part_of(told[-1])["wishes"] == f"{short}: Cake (2026-11-24 18:40)"
     assert told[: len(before)] == before
-    await ask(hass, llm_server, "cancel_wish", {"ids": [short]}, conversation_id=conversation_id, context=anna)
+    await ask(
+        hass,
+        llm_server,
+        "change_wish",
+        {"id": [short], "cancel": "true"},
+        conversation_id=conversation_id,
+        context=anna,
+    )
     llm_server.plan(text("Good."), text("Good."))
     await say(hass, "and now?", conversation_id, context=anna)
     assert part_of(llm_server.request.body["messages"][-1])["wishes"] == ""
@@ -379,8 +419,6 @@ async def test_the_tools_take_few_tokens(hass: HomeAssistant, llm_server: LLMSer
     await set_up(hass, llm_server)
     llm_server.plan(text("Good."))
     await say(hass, "well", context=anna)
-    tools = [
-        tool for tool in llm_server.request.body["tools"] if tool["function"]["name"].endswith(("_wish", "_wishes"))
-    ]
-    assert len(tools) == 4
-    assert raw_estimate(dump(tools)) <= 700
+    tools = [tool for tool in llm_server.request.body["tools"] if tool["function"]["name"].endswith("_wish")]
+    assert len(tools) == 2
+    assert raw_estimate(dump(tools)) <= 200

@@ -1,4 +1,4 @@
-"""`make_wish`, `list_wishes`, `change_wish`, `cancel_wish`: what a model keeps for later instead of doing it now."""
+"""`make_wish`, `change_wish`: what a model keeps for later instead of doing it now, and what becomes of it."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from homeassistant.components.conversation.chat_log import current_chat_log
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonObjectType, JsonValueType
+from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 import probatio
 
@@ -20,10 +20,10 @@ from ..home.snapshot import Home
 from ..languages.data import ENGLISH
 from ..languages.timing import timed_in
 from ..policy.confirmation import Call
-from ..policy.effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
+from ..policy.effects.wish_change import CHANGE_WISH, MAKE_WISH, WishChange
 from ..policy.policy import Policy
 from ..policy.questions import async_done
-from ..policy.tool import HomeAgentTool
+from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.wishing import CancelWishes, ChangeWish, MakeWish, check_asks, registered, step_of
 from ..policy.write import EffectTool
 from ..settings.profile import Profile
@@ -38,56 +38,31 @@ from ..wishes.wish import Wish, WishKind
 from ..wishes.wishes import FARTHEST, MAX_TEXT, MOST_STEPS, wishes_of
 from .arguments import LenientSchema, json_object, text_list
 from .control import HaControl
-from .watches import WIRE as WATCH, async_watch, async_words, watch_fields
+from .watches import async_watch, async_words, watch_fields
 
-LIST_WISHES = "list_wishes"
 MAX_LISTED = 30  # wishes of one answer
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
+_SUN = re.compile(r"(sunset|sunrise)\s*([+-]\s*\d{1,3})?(?:\s*min(?:utes)?)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FARTHEST = FARTHEST / timedelta(minutes=1)
 _MOST_OFFSET = 720  # minutes from the event of the sun
+_SPAN = re.compile(r"(?:in\s+)?(\d{1,7}(?:\.\d{1,3})?)\s*(s|sec|seconds?|m|mins?|minutes?|h|hours?|d|days?)")
+_UNITS = {"s": 1 / 60, "m": 1, "h": 60, "d": 1440}
 _MINUTES = {"in_seconds": 1 / 60, "in_minutes": 1, "in_hours": 60}
 
-TIMES: JsonObjectType = {
-    "in_minutes": {"type": "number"},
-    "at": {"type": "string", "description": "Local time: 07:00 (the next) or 2026-11-25T07:00"},
-    "sun": {"type": "string", "enum": ["sunset", "sunrise"]},
-    "offset_minutes": {"type": "number", "description": "From sun; negative: before"},
-    "event": {**WATCH, "description": "The next time that this becomes so"},
-    "delay_minutes": {"type": "number", "description": "After the event"},
-    "if": {**WATCH, "description": "Only if this is so then"},
-}
 MAKE: JsonObjectType = {
     "type": "object",
     "properties": {
-        "actions": {
-            "type": "array",
-            "description": "What to do, each with the arguments of ha_control; of another tool: tool and arguments",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "action": {"type": "string"},
-                    "entity_id": {"type": "string"},
-                    "parameters": {"type": "object"},
-                },
-            },
-        },
-        "say": {"type": "string", "description": "Or what to remind of"},
-        "question": {"type": "string", "description": "Or what to answer then"},
-        **TIMES,
+        "actions": {"type": "array", "items": {"type": "object"}, "description": "ha_control"},
+        "say": {"type": "string"},
+        "at": {"type": "string", "description": "in 5 min, 07:00, sunset-30"},
+        "event": {"type": "string", "description": "light.a = on, sensor.b > 2"},
+        "if": {"type": "string"},
     },
 }
-LIST: JsonObjectType = {"type": "object", "properties": {}}
-CHANGE: JsonObjectType = {
-    "type": "object",
-    "properties": {"id": {"type": "string"}, **{key: TIMES[key] for key in ("in_minutes", "at")}},
-    "required": ["id"],
-}
-CANCEL: JsonObjectType = {
-    "type": "object",
-    "properties": {"ids": {"type": "array", "items": {"type": "string"}}},
-    "required": ["ids"],
-}
+"""Short, as both are part of each prompt. `question`, `in_minutes`, `sun`, objects for events, `delay_minutes`, `offset_minutes`, other tools and
+`cancel` are accepted as well."""
+CHANGE: JsonObjectType = {"type": "object", "properties": {"id": {"type": "string"}, "at": {"type": "string"}}}
 
 
 def _minutes(value: object) -> float | None:
@@ -108,13 +83,19 @@ def _text(value: object) -> str:
     return text
 
 
-def _sun(value: object) -> SunEvent | None:
-    name = str(value or "").strip().casefold()
-    if not name:
+def _sun(value: object) -> tuple[SunEvent, float] | None:
+    """Read an event of the sun with minutes after or before it: "sunset", "sunrise-30"."""
+    text = str(value or "").strip().casefold()
+    if not text:
         return None
-    if name not in list(SunEvent):
-        raise probatio.Invalid("sun is sunset or sunrise")
-    return SunEvent(name)
+    found = _SUN.fullmatch(text)
+    if found is None:
+        raise probatio.Invalid("sun is sunset or sunrise, maybe with minutes: sunset-30")
+    return SunEvent(found[1]), float((found[2] or "0").replace(" ", ""))
+
+
+def _is_true(value: object) -> bool:
+    return str(value).strip().casefold() in ("true", "1", "yes")
 
 
 def _actions(value: object) -> list[dict[str, Any]]:
@@ -128,12 +109,22 @@ def _actions(value: object) -> list[dict[str, Any]]:
 
 
 def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Make one number of all spans, and one of the actions that stand beside the time."""
+    """Make one number of all spans, a question of what ends like one, actions of one that stands beside the time, and `sun` of a sunset that stands in `at`."""
     kept = {key: value for key, value in data.items() if value is not None}
     spans = [(key, factor) for key, factor in _MINUTES.items() if _minutes(kept.get(key)) is not None]
     if spans:
         total = sum((_minutes(kept.pop(key)) or 0) * factor for key, factor in spans)
         kept["in_minutes"] = total
+    at = str(kept.get("at", "")).strip().casefold()
+    if at == "cancel":
+        kept |= {"cancel": True, "at": ""}
+    elif (span := _SPAN.fullmatch(at)) is not None:
+        del kept["at"]
+        kept["in_minutes"] = float(span[1]) * _UNITS[span[2][0]]
+    if "sun" not in kept and _SUN.fullmatch(at):
+        kept["sun"] = kept.pop("at")
+    if str(kept.get("say", "")).strip().endswith("?") and "question" not in kept:
+        kept["question"] = kept.pop("say")
     if "action" in kept and "actions" not in kept:
         kept["actions"] = [{key: kept.pop(key) for key in ("action", "entity_id", "parameters") if key in kept}]
     return kept
@@ -177,13 +168,20 @@ class WishTool(EffectTool):
     def asked_as(self, plan: Plan) -> HomeAgentTool:
         """Return the tool with the wish as it was asked about: "in ten minutes" counts from when it was said."""
         wishes = [effect.wish for effect in plan.effects if isinstance(effect, WishChange)]
-        if self.name == CANCEL_WISH:
-            return CancelWishes(wishes)
-        return MakeWish(wishes[0]) if self.name == MAKE_WISH else ChangeWish(wishes[0])
+        match plan.effects[0].service if wishes else "":
+            case "make_wish":
+                return MakeWish(wishes[0])
+            case "change_wish":
+                return ChangeWish(wishes[0])
+            case "cancel_wish":
+                return CancelWishes(wishes)
+        return self
 
     async def async_when(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> When:
         """Return when it is to be. Raises `ToolRefusal` for no time, several ones, and one that is past or too far ahead."""
         ways = [key for key in ("in_minutes", "at", "sun", "event") if args.get(key) not in (None, "")]
+        if ways == ["in_minutes", "event"]:  # so long after it
+            ways = ["event"]
         if len(ways) != 1:
             raise ToolRefusal("Say when with exactly one of in_minutes, at, sun and event.")
         now, zone = dt_util.utcnow(), dt_util.get_default_time_zone()
@@ -197,12 +195,13 @@ class WishTool(EffectTool):
                 if when.sun is not None:
                     when = when.settled(hass, max(now, when.at or now), zone)
             case "sun":
-                offset = args["offset_minutes"] or 0
+                event, offset = args["sun"]
+                offset += args["offset_minutes"] or 0
                 if abs(offset) > _MOST_OFFSET:
                     raise ToolRefusal(f"offset_minutes is at most {_MOST_OFFSET}, before or after.")
-                when = When(sun=args["sun"], offset=round(offset * 60)).settled(hass, now, zone)
+                when = When(sun=event, offset=round(offset * 60)).settled(hass, now, zone)
             case _:
-                delay = args["delay_minutes"] or 0
+                delay = args["delay_minutes"] or args["in_minutes"] or 0
                 if not 0 <= delay <= _FARTHEST:
                     raise ToolRefusal(f"delay_minutes is at least 0 and at most {FARTHEST.days} days.")
                 watch = await async_watch(hass, self._home, turn, args["event"])
@@ -277,10 +276,7 @@ class MakeWishTool(WishTool):
 
     name = MAKE_WISH
     title_key = "tool_make_wish"
-    description = (
-        "Do something once later, remind, or answer later: at a time, or when something happens. Never act now on what is for "
-        "later. Not for what is to happen always."
-    )
+    description = "Later, once: do or say (…?: answer)"
     parameters = LenientSchema(
         {
             probatio.Optional("actions", default=list): _actions,
@@ -351,94 +347,74 @@ def _message() -> int:
     return sum(isinstance(item, UserContent) for item in log.content) if log is not None else 0
 
 
-class ListWishesTool(HomeAgentTool):
-    """Tells what waits."""
-
-    name = LIST_WISHES
-    title_key = "tool_list_wishes"
-    description = "What waits for later, with ids."
-    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
-    wire_parameters = LIST
-
-    @override
-    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return a plan that touches nothing."""
-        return Plan(action=ActionClass.READ)
-
-    @override
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the wishes that the speaker may know of, those with a time first."""
-        known = wishes_of(hass).known_to(turn)
-        result: JsonObjectType = {"wishes": [row_of(wish) for wish in known[:MAX_LISTED]]}
-        return result | ({"more": len(known) - MAX_LISTED} if len(known) > MAX_LISTED else {})
-
-
 def _named(hass: HomeAssistant, turn: Turn, text: str) -> Wish:
     """Return the wish with an id, as it was told in full or in short. Raises `ToolRefusal` unless it is exactly one."""
     wanted = text.strip().strip("#\"'").casefold()
     found = [wish for wish in wishes_of(hass).known_to(turn) if wish.id.casefold().endswith(wanted)]
     if len(wanted) < SHORT_ID or len(found) != 1:
-        raise ToolRefusal(f"No wish has the id '{plain_text(text[:40])}'. Look it up with list_wishes.")
+        raise ToolRefusal(f"No wish has the id '{plain_text(text[:40])}'. Call change_wish without an id to see all.")
     return found[0]
 
 
 class ChangeWishTool(WishTool):
-    """Gives a wish another time."""
+    """Tells what waits, gives a wish another time, or cancels wishes. One tool, as each takes room in every prompt."""
 
     name = CHANGE_WISH
     title_key = "tool_change_wish"
-    description = "Give a waiting wish another time."
+    description = "at: or cancel; no id: list"
     parameters = LenientSchema(
-        {probatio.Required("id"): _text, **{key: _WHEN[key] for key in _WHEN}},
+        {
+            probatio.Optional("id", default=list): probatio.All(text_list, probatio.Length(max=MAX_LISTED)),
+            probatio.Optional("cancel", default=False): _is_true,
+            **_WHEN,
+        },
         _tidy,
     )
     wire_parameters = CHANGE
 
     @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> ChangeWish:
-        """Return the wish with its new time; its condition stays unless another one is given."""
-        wish = _named(hass, turn, args["id"])
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the change; without an id a plan that touches nothing."""
+        return await super().plan(hass, args, turn) if args["id"] else Plan(action=ActionClass.READ)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
+        """Make the change; without an id return what the speaker may know of, those with a time first."""
+        if plan.effects:
+            return await super().run(hass, args, plan, turn)
+        known = wishes_of(hass).known_to(turn)
+        told: JsonObjectType = {"wishes": [row_of(wish) for wish in known[:MAX_LISTED]]}
+        if len(known) > MAX_LISTED:
+            told["more"] = len(known) - MAX_LISTED
+        return PendingResult(render=lambda _outcomes: told)
+
+    @override
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> ChangeWish | CancelWishes:
+        """Return the wishes that are cancelled, or the one with its new time; its condition stays unless another is given."""
+        wishes = {wish.id: wish for wish in (_named(hass, turn, text) for text in args["id"])}
+        if args["cancel"]:
+            return CancelWishes([*wishes.values()])
+        if len(wishes) > 1:
+            raise ToolRefusal("Move one wish at a time.")
+        [wish] = wishes.values()
         when = await self.async_when(hass, args, turn)
-        if not args.get("if") and wish.when.conditions:
+        if not args["if"] and wish.when.conditions:
             when = replace(when, conditions=wish.when.conditions)
             when = replace(when, words=await async_told(hass, turn.speaks, when))
         changed = replace(wish, when=when)
         return ChangeWish(replace(changed, registered=registered(hass, changed)))
 
 
-class CancelWishTool(WishTool):
-    """Cancels wishes."""
-
-    name = CANCEL_WISH
-    title_key = "tool_cancel_wish"
-    description = "Cancel waiting wishes."
-    parameters = LenientSchema(
-        {probatio.Required("ids"): probatio.All(text_list, probatio.Length(min=1, max=MAX_LISTED))},
-        lambda data: {"ids": data["id"]} if "id" in data and "ids" not in data else dict(data),
-        ("ids",),
-    )
-    wire_parameters = CANCEL
-
-    @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> CancelWishes:
-        """Return the wishes that are cancelled."""
-        wishes = {wish.id: wish for wish in (_named(hass, turn, text) for text in args["ids"])}
-        return CancelWishes([*wishes.values()])
-
-
 class WishTools:
     """Offers the tools to agents that take wishes."""
 
-    names = (MAKE_WISH, LIST_WISHES, CHANGE_WISH, CANCEL_WISH)
+    names = (MAKE_WISH, CHANGE_WISH)
 
     def __init__(self, home: Home, policy: Callable[[], Policy]) -> None:
         """Take where the exposed home is read, and what judges calls."""
         self.revision = 0
-        self._tools = (
-            MakeWishTool(home, policy), ListWishesTool(), ChangeWishTool(home, policy), CancelWishTool(home, policy),
-        )  # fmt: skip
+        self._tools = MakeWishTool(home, policy), ChangeWishTool(home, policy)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return all, or none for an agent that takes no wishes."""
+        """Return both, or none for an agent that takes no wishes."""
         return self._tools if profile.wishes else ()
