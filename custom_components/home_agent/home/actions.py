@@ -17,7 +17,7 @@ import probatio
 
 from ..support.errors import ToolRefusal
 from ..turn.plan import ServiceCall
-from .domain import Action, Domain, Goal, Step, Subject
+from .domain import Action, Domain, Goal, ServiceStep, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
 from .tolerance import STATE, Check, Tolerance, number_of, other_than
@@ -173,13 +173,13 @@ def _value_as(given: dict[str, object], name: str) -> dict[str, object]:
     return {name if key == "value" else key: value for key, value in given.items()}
 
 
-def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[Step]:
+def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[ServiceStep]:
     """Return the steps of an action: the main one, then those that set the remaining parameters."""
     primary = _primary(subject, record, action, given)
     chosen = [primary] if primary else []
     if primary is None or action == "turn_on":
         chosen += [name for name in record.values if name != primary]
-    steps: list[Step] = []
+    steps: list[ServiceStep] = []
     for name in chosen:
         item = record.actions[name]
         own = {field: given.pop(field) for field in item.fields if field in given}
@@ -229,7 +229,7 @@ def _is_possible(action: Action, subject: Subject) -> bool:
     )
 
 
-def _step(subject: Subject, record: Domain, name: str, given: Mapping[str, object]) -> Step:
+def _step(subject: Subject, record: Domain, name: str, given: Mapping[str, object]) -> ServiceStep:
     """Return one validated step; `given` has only fields of the action."""
     action = record.actions[name]
     if not _is_possible(action, subject):
@@ -245,7 +245,7 @@ def _step(subject: Subject, record: Domain, name: str, given: Mapping[str, objec
             data[field.key or key] = field.read(value, subject)
         except ToolRefusal as err:
             raise ToolRefusal(f"{key} of {subject.state.entity_id}: {err}") from err
-    return Step(action.service, data)
+    return ServiceStep(action.service, data)
 
 
 def _cannot(subject: Subject, action: str) -> ToolRefusal:

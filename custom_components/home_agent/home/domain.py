@@ -47,7 +47,7 @@ type Test = Callable[[Subject], bool]
 type Rewrite = Callable[[Subject, dict[str, object]], dict[str, object]]
 """Renames parameters by their values."""
 
-type Build = Callable[[Subject, str, dict[str, object]], Sequence[Step] | None]
+type Build = Callable[[Subject, str, dict[str, object]], Sequence[ServiceStep] | None]
 """Plans an action (second argument) that no table describes; None leaves it to the table."""
 
 type Sensitive = Callable[[State | None, str, Mapping[str, Any]], str | None]
@@ -56,7 +56,7 @@ type Sensitive = Callable[[State | None, str, Mapping[str, Any]], str | None]
 type ComesTo = Callable[[State | None, str, Mapping[str, Any]], Iterable[str]]
 """Returns the services that a service with its data is another name of: a position opens or closes."""
 
-type Restore = Callable[[Snapshot, State, set[str]], list[Step] | None]
+type Restore = Callable[[Snapshot, State, set[str]], list[ServiceStep] | None]
 """Returns the steps that restore an entity, from its snapshot, its state and the aspects that differ; None if impossible."""
 
 
@@ -97,7 +97,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ServiceStep:
     """One service call on one entity, before it is validated."""
 
     service: str

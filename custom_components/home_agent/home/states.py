@@ -28,7 +28,7 @@ from ..support.encoding import plain_text
 from ..support.masking import CODE
 from ..turn.plan import ServiceCall
 from ..turn.turn import zone_of_turn
-from .domain import Action, Domain, Snapshot, Step
+from .domain import Action, Domain, Snapshot, ServiceStep
 from .domains import DOMAINS, UNKNOWN
 from .tolerance import STATE, number_of
 
@@ -387,9 +387,9 @@ def restoring_calls(before: Snapshot, now: State, aspects: frozenset[str]) -> li
     return calls or None
 
 
-def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[Step] | None:
+def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[ServiceStep] | None:
     """Return a step to the state and one per setting. A preset sets its own temperature or speed."""
-    steps: list[Step] = []
+    steps: list[ServiceStep] = []
     if STATE in different:
         if (step := _to_state(record, before, now)) is None:
             return None
@@ -406,20 +406,20 @@ def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]
     return [*steps, *_settings(settings, before, now, wanted)]
 
 
-def _to_state(record: Domain, before: Snapshot, now: State) -> Step | None:
+def _to_state(record: Domain, before: Snapshot, now: State) -> ServiceStep | None:
     service = record.back.get(before.state)
     if record.wakes and now.state in _RESTING and before.state not in _RESTING:
         service = record.wakes
     if service:
-        return Step(service) if _can(now, record.actions[service]) else None
+        return ServiceStep(service) if _can(now, record.actions[service]) else None
     if record.sets_state is None or before.state in (STATE_UNKNOWN, STATE_UNAVAILABLE):
         return None
     service, key = record.sets_state
     number = number_of(before.state) if record.is_number else None
-    return Step(service, {key: before.state if number is None else number})
+    return ServiceStep(service, {key: before.state if number is None else number})
 
 
-def _to_position(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[Step] | None:
+def _to_position(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[ServiceStep] | None:
     """Return the steps for what opens and closes: to its positions if it has any, else open or closed."""
     features = int(now.attributes.get(ATTR_SUPPORTED_FEATURES) or 0)
     leaves = now.state in _MOVING and STATE in different and _POSITION not in different
@@ -438,12 +438,12 @@ def _to_position(record: Domain, before: Snapshot, now: State, different: set[st
             return None
         return [step, *steps]
     if leaves and record.actions[record.stop].feature & features:
-        return [Step(record.stop), *steps]
+        return [ServiceStep(record.stop), *steps]
     return steps
 
 
-def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: set[str]) -> list[Step]:
-    steps: list[Step] = []
+def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: set[str]) -> list[ServiceStep]:
+    steps: list[ServiceStep] = []
     for action in actions:
         shown = {name: field for name, field in action.fields.items() if field.shows is not None}
         names = {name for name, field in shown.items() if field.shows is not None and field.shows[0] in wanted}
@@ -459,7 +459,7 @@ def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: s
             if name in names and field.shows is not None:
                 value = before.attributes.get(field.shows[0])
                 data[field.key or name] = field.back(value) if field.back is not None else value
-        steps.append(Step(action.service, data))
+        steps.append(ServiceStep(action.service, data))
     return steps
 
 

@@ -252,7 +252,7 @@ class QuestionWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseWords:
-    """How it is said what has to be so in the home, or has to happen: "the washer is done", "nobody is home"."""
+    """How it is said what has to be so in the home, or has to happen: "the washer is done", "the house is empty"."""
 
     states: Mapping[str, Sequence[str]] = field(default_factory=dict)
     compares: Mapping[str, Sequence[str]] = field(default_factory=dict)

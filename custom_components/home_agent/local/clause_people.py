@@ -1,4 +1,4 @@
-"""Clauses about who is at home: "Anna arrives", "nobody is home", "everybody has left", "I leave"."""
+"""Clauses about who is at home: "Anna arrives", "Anna leaves", "all have left", "I leave"."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ def presence(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             rest = set(reading.rest(spots))
             found = people.of_whom(place, spots, rest) if not speaker else None
             if speaker and not rest:
-                found = people.of_all(speaker, place) if speaker == "nobody" else people.of_speaker(speaker, place)
+                found = people.of_all(speaker, place) if speaker == "none" else people.of_speaker(speaker, place)
             if found is not None:
                 yield len(spots), found
 
@@ -38,7 +38,7 @@ class _People:
         phrases = ((len(spots), key, spots) for key, spots in reading.phrases(reading.vocabulary.who))
         for _, key, spots in sorted((row for row in phrases if used.isdisjoint(row[2])), key=lambda row: -row[0]):
             left = rest - spots
-            if key == "nobody":
+            if key == "none":
                 left -= reading.spots_of(reading.vocabulary.doubled)
             if key in ("me", "we") and left - reading.doubtful <= negations:
                 return self.of_speaker(key, place, negated=not negations.isdisjoint(left))
@@ -75,9 +75,9 @@ class _People:
 
     def of_all(self, key: str, place: str) -> Watch:
         match key, place:
-            case ("nobody", "home") | ("everybody" | "last", "away"):
+            case ("none", "home") | ("everybody" | "last", "away"):
                 return self._watch(self.numbers, negated=True)
-            case ("everybody" | "last", "home") | ("nobody", "away"):
+            case ("everybody" | "last", "home") | ("none", "away"):
                 return self._watch(self.numbers, every=True)
             case "first", "home":
                 return self._watch(self.numbers)

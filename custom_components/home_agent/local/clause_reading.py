@@ -265,7 +265,7 @@ class ClauseReading(SentenceReading):
         return self._state_of(self.entity_id(number))
 
     def number(self, number: int, attribute: str = "") -> float | None:
-        """Return the number that the state of a thing is, or an attribute; None where it is none."""
+        """Return the number that the state of a thing is, or an attribute; None if it has no number."""
         state = self.state(number)
         value = state.attributes.get(attribute) if state is not None and attribute else state and state.state
         try:

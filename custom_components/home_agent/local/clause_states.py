@@ -55,7 +55,7 @@ class Meant:
 def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | None:
     """Return the states that a key of the language's `clauses.states` means for an entity, None if it does not tell that.
 
-    `said` are words for the key in the language of the home: states that somebody gave a sensor may be called so.
+    `said` are words for the key in the language of the home: states of a sensor may be called so.
     """
     domain = state.domain
     if domain == "binary_sensor":

@@ -33,7 +33,7 @@ class ClauseVocabulary:
     none: frozenset[Words] = frozenset()
     """Words for none of a kind: "no window"."""
     doubled: frozenset[Words] = frozenset()
-    """Negations that say nothing more beside "nobody"."""
+    """Negations that say nothing more beside "no one"."""
     any: frozenset[Words] = frozenset()
     all: frozenset[Words] = frozenset()
     leads: frozenset[Words] = frozenset()

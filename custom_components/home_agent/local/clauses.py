@@ -1,4 +1,4 @@
-"""What has to be so in the home, or has to happen, as it is said: "the washer is done", "nobody is home", "it gets dark in here".
+"""What has to be so in the home, or has to happen, as it is said: "the washer is done", "the house is empty", "it gets dark in here".
 
 Word by word, as commands are read: each word is one for what becomes of something, names something of the home, or changes nothing.
 What may mean two things is not understood, nor is what the user may not know of.
@@ -91,7 +91,7 @@ def _becoming(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
 
 
 def _negated(reading: ClauseReading, negations: set[int], *, is_none: bool) -> bool:
-    """Return whether negations say something; beside "none" and "nobody" some languages have one that says nothing more."""
+    """Return whether negations say something; beside "none" and "no one" some languages have one that says nothing more."""
     return bool(negations - reading.spots_of(reading.vocabulary.doubled) if is_none else negations)
 
 
@@ -194,7 +194,7 @@ def _watch_of(meant: Mapping[str, Meant], *, every: bool, negated: bool) -> Watc
 
 
 def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
-    """Yield that there is what sensors are there for: motion in a place, smoke anywhere, somebody in a room."""
+    """Yield that there is what sensors are there for: motion in a place, smoke anywhere, people in a room."""
     pointed, areas = reading.pointed(set())
     for spots, classes, is_none in _detections(reading):
         vocabulary, used = reading.vocabulary, pointed | spots
@@ -215,7 +215,7 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
 
 
 def _sensing(reading: ClauseReading, classes: Collection[str]) -> set[int]:
-    """Return the sensors of some classes, but for the bell: it is pressed, and sees nobody."""
+    """Return the sensors of some classes, but for the bell: it is pressed, and sees no one."""
     found = set[int]().union(*(reading.things.by_sort.get(("binary_sensor", one), set()) for one in classes))
     return found - reading.called_any(reading.names_of(_BELL))
 
@@ -229,8 +229,8 @@ def _detections(reading: ClauseReading) -> Iterator[tuple[set[int], frozenset[st
         if key == "moves":
             yield spots, _MOVING, False
     for key, spots in reading.phrases(reading.vocabulary.who):
-        if key in ("somebody", "nobody"):
-            yield spots, _OCCUPIED, key == "nobody"
+        if key in ("any", "none"):
+            yield spots, _OCCUPIED, key == "none"
 
 
 def _detected_classes(kinds: Kinds) -> frozenset[str]:

@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
-from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, Step
+from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, ServiceStep
 from ..parameters import between, date, date_time, duration, local_date_time, option, text, time
 from ..records import SWITCHABLE, at, plain, setting
 from ..tolerance import STATE, Check, Tolerance, moment, near, other_than, same, steps
@@ -66,10 +66,10 @@ def _held(state: State) -> str:
     return "datetime" if state.attributes.get("has_time") else "date"
 
 
-def _restore_date_and_time(before: Snapshot, now: State, _different: set[str]) -> list[Step]:
+def _restore_date_and_time(before: Snapshot, now: State, _different: set[str]) -> list[ServiceStep]:
     day, _, clock = before.state.partition(" ")
     held = _held(now)
-    return [Step("set_datetime", {"date": day, "time": clock} if held == "datetime" else {held: before.state})]
+    return [ServiceStep("set_datetime", {"date": day, "time": clock} if held == "datetime" else {held: before.state})]
 
 
 _BUTTON = Domain(

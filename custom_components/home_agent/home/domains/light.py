@@ -12,7 +12,7 @@ from homeassistant.components.light.const import (
 )
 from homeassistant.core import State
 
-from ..domain import Action, Field, Logged, Snapshot, Step, Subject
+from ..domain import Action, Field, Logged, Snapshot, ServiceStep, Subject
 from ..parameters import channels, color_name, kelvin, number, of_255, one_of, option
 from ..records import SWITCHABLE, exchanged, has, offers
 from ..tolerance import STATE, Check, Tolerance, channels as near_channels, colour, near, near_share, number_of, same
@@ -68,10 +68,10 @@ def _colour(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     return exchanged(given, "color", "color_name" if is_name else "rgb_color", color)
 
 
-def _restore(before: Snapshot, now: State, different: set[str]) -> list[Step] | None:
+def _restore(before: Snapshot, now: State, different: set[str]) -> list[ServiceStep] | None:
     """Return one step: a light that was off is turned off, any other is turned on as it was."""
     if before.state != "on":
-        return [Step("turn_off")] if before.state == "off" else None
+        return [ServiceStep("turn_off")] if before.state == "off" else None
     whole = STATE in different
     shown = before.attributes
     data: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def _restore(before: Snapshot, now: State, different: set[str]) -> list[Step] | 
         data[form] = shown[form]
     if (whole or "effect" in different) and shown.get("effect") in (now.attributes.get("effect_list") or ()):
         data["effect"] = shown["effect"]
-    return [Step("turn_on", data)] if data or whole else None
+    return [ServiceStep("turn_on", data)] if data or whole else None
 
 
 def _search_words(attributes: Mapping[str, Any]) -> Iterable[str]:

@@ -17,7 +17,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...support.errors import DidNotRun, ToolRefusal
 from ...turn.plan import DESTRUCTIVE
-from ..domain import Action, Domain, Field, Logged, Run, Step, Subject
+from ..domain import Action, Domain, Field, Logged, Run, ServiceStep, Subject
 from ..parameters import number, text
 from ..records import SWITCHABLE, at
 
@@ -28,7 +28,7 @@ _SKIPS = "skip_condition"
 _RUN_DATA: Mapping[str, JsonValueType] = {_SKIPS: False}
 
 
-def _run(subject: Subject, action: str, given: dict[str, object]) -> Sequence[Step] | None:
+def _run(subject: Subject, action: str, given: dict[str, object]) -> Sequence[ServiceStep] | None:
     """Start the script with the variables that its owner declared as fields; never without one that they require."""
     variables, entity_id = given.get("variables", given), subject.state.entity_id
     declared, needed = fields_of(subject.hass, entity_id), required_fields(subject.hass, entity_id)
@@ -42,7 +42,7 @@ def _run(subject: Subject, action: str, given: dict[str, object]) -> Sequence[St
     variables = {key: row["default"] for key, row in needed.items() if "default" in row} | variables
     if missing := [key for key in needed if key not in variables]:
         raise ToolRefusal(f"{entity_id} does not start without {', '.join(missing)}. Its parameters: {allowed}.")
-    return [Step("turn_on", {"variables": {name: _plain(value, subject) for name, value in variables.items()}})]
+    return [ServiceStep("turn_on", {"variables": {name: _plain(value, subject) for name, value in variables.items()}})]
 
 
 def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Any]:

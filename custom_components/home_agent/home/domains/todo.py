@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonValueType
 
 from ...support.errors import ToolRefusal
-from ..domain import Action, Details, Domain, Field, Logged, Step, Subject
+from ..domain import Action, Details, Domain, Field, Logged, ServiceStep, Subject
 from ..parameters import date, date_time, one_of, text
 from ..records import has
 
@@ -39,7 +39,7 @@ _ACTIONS = {
 }
 
 
-def _edit(subject: Subject, action: str, given: dict[str, object]) -> Sequence[Step] | None:
+def _edit(subject: Subject, action: str, given: dict[str, object]) -> Sequence[ServiceStep] | None:
     """Plan `{"add": ["milk", "eggs"]}`, `{"complete": "milk"}` and `{"item": "milk"}`: one step per item."""
     rest = dict(given)
     if action in _SHORT and "item" in rest:  # the action itself was "complete"
@@ -57,14 +57,14 @@ def _edit(subject: Subject, action: str, given: dict[str, object]) -> Sequence[S
     return None
 
 
-def _steps(subject: Subject, service: str, items: object, data: dict[str, object]) -> list[Step]:
+def _steps(subject: Subject, service: str, items: object, data: dict[str, object]) -> list[ServiceStep]:
     action = _ACTIONS[service]
     if subject.features & action.feature != action.feature:
         raise ToolRefusal(f"{subject.state.entity_id} does not support {service}.")
     named: list[Any] = items if isinstance(items, list) else [items]
     if not 0 < len(named) <= MAX_ITEMS:
         raise ToolRefusal(f"Name 1 to {MAX_ITEMS} items.")
-    return [Step(service, _read(subject, action, {"item": item, **data})) for item in named]
+    return [ServiceStep(service, _read(subject, action, {"item": item, **data})) for item in named]
 
 
 def _read(subject: Subject, action: Action, given: dict[str, object]) -> dict[str, JsonValueType]:
