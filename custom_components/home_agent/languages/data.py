@@ -169,7 +169,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `thats`, `thens`, `enclitics` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `thens`, `enclitics` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -194,7 +194,7 @@ class PlanningWords:
     before: Sequence[str] = ()
     reminders: Sequence[str] = ()
     timer_words: Sequence[str] = ()
-    thats: Sequence[str] = ()
+    declares: Sequence[str] = ()
     beside: Sequence[str] = ()
     thens: Sequence[str] = ()
     enclitics: Sequence[str] = ()

@@ -45,7 +45,7 @@ def reminder_in(text: str, language: str) -> Reminder | None:
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
                 found = _without_beside(after, code, kind) or _without_beside(before, code, kind)
-                is_said = words_of(match[0])[-1:] in _thats(code)
+                is_said = words_of(match[0])[-1:] in _declares(code)
                 return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found, is_said=is_said)
     return None
 
@@ -119,8 +119,8 @@ def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
 
 
 @cache
-def _thats(code: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(map(words_of, data_of(code).planning.thats))
+def _declares(code: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words_of, data_of(code).planning.declares))
 
 
 @cache
