@@ -18,14 +18,13 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
+from .agent.wishes_by_hand import PlannedWish, async_listen_planned, planned
 from .client.endpoint import Endpoint, EndpointStats
 from .entity import EndpointEntity, async_have_entities, home_device
 from .memory.record import MemoryType
 from .policy.journal import JournalEntry
 from .support.const import DOMAIN, SUBENTRY_LLM
 from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
-from .wishes.wish import Wish
-from .wishes.wishes import wishes_of
 
 PARALLEL_UPDATES = 0
 MAX_ACTIONS = 10  # in attributes, and names of each
@@ -241,11 +240,10 @@ class NextWish(HomeSensor):
     @override
     async def async_added_to_hass(self) -> None:
         await super().async_added_to_hass()
-        self.async_on_remove(wishes_of(self.hass).async_listen(lambda _: self.async_write_ha_state()))
+        self.async_on_remove(async_listen_planned(self.hass, self.async_write_ha_state))
 
-    def _next(self) -> Wish | None:
-        timed = (wish for wish in wishes_of(self.hass).all() if wish.when.at is not None)
-        return min(timed, key=lambda wish: (wish.when.at, wish.id), default=None)
+    def _next(self) -> PlannedWish | None:
+        return next((wish for wish in planned(self.hass) if wish.when.at is not None), None)
 
     @property
     @override
@@ -261,5 +259,5 @@ class NextWish(HomeSensor):
         return {
             "wish": wish.words if wish is not None else None,
             "kind": wish.kind.value if wish is not None else None,
-            "count": len(wishes_of(self.hass).all()),
+            "count": len(planned(self.hass)),
         }

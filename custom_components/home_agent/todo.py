@@ -9,13 +9,19 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util import dt as dt_util
 
 from .agent.runtime import HomeAgentConfigEntry
-from .agent.wishes_by_hand import async_cancel, async_move, async_remind, async_turn_by_hand, known_wish
+from .agent.wishes_by_hand import (
+    PlannedWish,
+    async_cancel,
+    async_listen_planned,
+    async_move,
+    async_remind,
+    async_turn_by_hand,
+    known_wish,
+    planned,
+)
 from .entity import home_device
 from .support.const import DOMAIN
 from .support.errors import ToolError
-from .turn.turn import Turn
-from .wishes.wish import Wish
-from .wishes.wishes import wishes_of
 
 PARALLEL_UPDATES = 0
 
@@ -56,7 +62,7 @@ class PlannedList(TodoListEntity):
     @override
     async def async_added_to_hass(self) -> None:
         self._read()
-        self.async_on_remove(wishes_of(self.hass).async_listen(lambda _changes: self._changed()))
+        self.async_on_remove(async_listen_planned(self.hass, self._changed))
 
     @callback
     def _changed(self) -> None:
@@ -66,17 +72,11 @@ class PlannedList(TodoListEntity):
     @callback
     def _read(self) -> None:
         """Make the items, the next one first; those that wait for an event are last."""
-        known = sorted(
-            wishes_of(self.hass).all(), key=lambda wish: (wish.when.at is None, wish.when.at or wish.made, wish.id)
-        )
-        self._attr_todo_items = [_item(wish) for wish in known]
-
-    async def _async_turn(self) -> Turn:
-        return await async_turn_by_hand(self.hass, self._runtime, self._context or Context())
+        self._attr_todo_items = [_item(wish) for wish in planned(self.hass)]
 
     @override
     async def async_create_todo_item(self, item: TodoItem) -> None:
-        turn = await self._async_turn()
+        turn = await async_turn_by_hand(self.hass, self._runtime, self._context or Context())
         if (at := _due(item)) is None:
             raise ToolError("wish_no_time")
         await async_remind(self.hass, self._runtime, turn, item.summary or "", at)
@@ -84,7 +84,7 @@ class PlannedList(TodoListEntity):
     @override
     async def async_update_todo_item(self, item: TodoItem) -> None:
         """Cancel the wish of an item that is ticked off, or give it another time; its words stay."""
-        turn = await self._async_turn()
+        turn = await async_turn_by_hand(self.hass, self._runtime, self._context or Context())
         wish = known_wish(self.hass, turn, item.uid or "")
         before = _item(wish)
         if item.status == TodoItemStatus.COMPLETED:
@@ -101,11 +101,11 @@ class PlannedList(TodoListEntity):
 
     @override
     async def async_delete_todo_items(self, uids: list[str]) -> None:
-        turn = await self._async_turn()
+        turn = await async_turn_by_hand(self.hass, self._runtime, self._context or Context())
         await async_cancel(self._runtime, turn, [known_wish(self.hass, turn, uid) for uid in uids])
 
 
-def _item(wish: Wish) -> TodoItem:
+def _item(wish: PlannedWish) -> TodoItem:
     """Return a wish as an item; what it waits for is its description."""
     at = wish.when.at
     waits = wish.when.event is not None or bool(wish.when.conditions)

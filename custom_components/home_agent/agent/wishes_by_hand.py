@@ -1,10 +1,10 @@
 """Wishes that a person makes, changes and cancels without talking: by an action or in the to-do list, in their own name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
@@ -19,6 +19,20 @@ from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from ..wishes.wishes import MAX_TEXT, wishes_of
 from .runtime import RuntimeData
+
+type PlannedWish = Wish
+"""A wish, for the platforms that show it."""
+
+
+def planned(hass: HomeAssistant) -> list[PlannedWish]:
+    """Return all wishes, the next one first; those that wait for an event are last."""
+    return sorted(wishes_of(hass).all(), key=lambda wish: (wish.when.at is None, wish.when.at or wish.made, wish.id))
+
+
+@callback
+def async_listen_planned(hass: HomeAssistant, changed: Callable[[], None]) -> CALLBACK_TYPE:
+    """Call a function after each change of wishes; return what ends that."""
+    return wishes_of(hass).async_listen(lambda _changes: changed())
 
 
 async def async_turn_by_hand(hass: HomeAssistant, runtime: RuntimeData, context: Context) -> Turn:

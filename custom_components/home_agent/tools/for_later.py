@@ -48,6 +48,7 @@ _FARTHEST = FARTHEST / timedelta(minutes=1)
 _MOST_OFFSET = 720  # minutes from the event of the sun
 _SPAN = re.compile(r"(?:in\s+)?(\d{1,7}(?:\.\d{1,3})?)\s*(s|sec|seconds?|m|mins?|minutes?|h|hours?|d|days?)")
 _UNITS = {"s": 1 / 60, "m": 1, "h": 60, "d": 1440}
+_SUNS = {SunEvent.SUNSET: "value_sunset", SunEvent.SUNRISE: "value_sunrise"}
 _MINUTES = {"in_seconds": 1 / 60, "in_minutes": 1, "in_hours": 60}
 
 MAKE: JsonObjectType = {
@@ -262,7 +263,7 @@ async def async_told(hass: HomeAssistant, language: str, when: When) -> str:
         said.append(f"{await async_words(hass, language, when.event)}{minutes}")
     elif when.sun is not None:
         minutes = f" {when.offset / 60:+g} min" if when.offset else ""
-        said.append(f"{await async_text(hass, language, f'value_{when.sun.value}')}{minutes}")
+        said.append(f"{await async_text(hass, language, _SUNS[when.sun])}{minutes}")
     elif when.at is not None and not when.conditions:
         here = when.at.astimezone(zone_of_turn())
         is_today = here.date() == dt_util.utcnow().astimezone(zone_of_turn()).date()

@@ -26,7 +26,7 @@ _NEGATIONS = ("not ", "!")
 _PLACES = ("person", "device_tracker")
 _AWAY = {"away": "not_home", "not home": "not_home", "at home": "home"}
 
-_WRITTEN = re.compile(r"\s*([^<>=!]{1,1000}?)\s*(==?|!=|>=?|<=?|\sto\s|\sis\s)\s*([^<>=!]{1,255})\s*")
+_SIGN = re.compile(r"[<>=!]=?|\s(?:to|is)\s")
 
 
 def _number(value: object) -> float | None:
@@ -70,11 +70,12 @@ def watch_fields(value: object) -> dict[str, Any] | None:
     if value in (None, "", {}, []):
         return None
     if isinstance(value, str) and not value.lstrip().startswith("{"):
-        if (found := _WRITTEN.fullmatch(value)) is None:
+        found = _SIGN.search(value)
+        if found is None or not value[: found.start()].strip() or not value[found.end() :].strip():
             raise probatio.Invalid("write: entity_id = state, entity_id > number or entity_id < number")
-        sign = found[2].strip()
+        sign, said = found[0].strip(), value[found.end() :].strip()
         key = "above" if sign.startswith(">") else "below" if sign.startswith("<") else "to"
-        value = {"entity_id": found[1], key: f"not {found[3]}" if sign == "!=" else found[3]}
+        value = {"entity_id": value[: found.start()].strip(), key: f"not {said}" if sign == "!=" else said}
     given = json_object(value)
     for other in ("is", "state"):
         if other in given:
