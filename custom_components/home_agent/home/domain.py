@@ -206,6 +206,8 @@ class Domain:
     """Its place among the domains: the most used come first."""
     holds_text: bool = False
     """Its state, items or events are texts of people."""
+    holds_times: bool = False
+    """What is set is a day or a time, or has one: its actions may have any words as values."""
     others_write: bool = False
     """People outside the home may have written its items, events and attributes."""
     others_attributes: tuple[str, ...] = ()
@@ -263,6 +265,10 @@ class Domain:
     """“Lock the doors” means those of the whole home, not only of the room."""
     told_as: frozenset[str] = frozenset()
     """Words for its states: `on`, `off`, `open`, `closed`, `locked`, `unlocked`, `playing`."""
+    becomes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By what is said to become of it ("open", "done", "playing"), its states then; others are those of `told_as`."""
+    is_never_done: bool = False
+    """Switched off, it is off: what is done is a machine."""
     not_told_as: frozenset[str] = frozenset()
     """Words for what it can be although its state does not show it: a lock may be open."""
     asked_last: bool = False

@@ -1,6 +1,6 @@
 """Which states of an entity a word for what becomes of it means: "open" of a door's sensor, "done" of a washing machine."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from homeassistant.core import State
@@ -15,13 +15,8 @@ DETECTED = frozenset({
 DANGERS = frozenset({"smoke", "gas", "carbon_monoxide", "moisture"})
 """Those that matter wherever they are."""
 
-_OPEN, _CLOSED = ("open", "opening"), ("closed",)
 _ON, _OFF = ("on",), ("off",)
-_ACTIVE = ("on", "playing", "paused", "idle", "buffering")
 _RAINY = ("rainy", "pouring", "lightning-rainy", "snowy-rainy")
-_ARMED = ("armed_away", "armed_home", "armed_night", "armed_vacation", "armed_custom_bypass")
-_MODES = ("heat", "cool", "heat_cool", "auto", "dry", "fan_only")
-_WATER_MODES = ("eco", "electric", "performance", "high_demand", "heat_pump", "gas", "on")
 _PLAIN = (None, "running", "power", "light", "moving", "plug", "sound")
 """Classes of binary sensors that are on while the thing is."""
 _FINISHED = (
@@ -32,7 +27,6 @@ _UNDER_WAY = (
     "running", "run", "in_use", "active", "in_progress", "on", "program_running", "washing", "drying", "rinsing", "spinning",
     "wash", "rinse", "spin",
 )  # fmt: skip
-_STATED = frozenset({"sensor", "select", "input_select"})
 _PROGRAM, _REST, _PLUG, _POWER = 2, 3, 4, 9
 """Ranks: a state that is the end, a state of rest, what is switched off, what is drawn."""
 _LITTLE = 5.0  # watts: what a machine draws that does nothing
@@ -60,41 +54,17 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
     domain = state.domain
     if domain == "binary_sensor":
         return _of_binary(key, state.attributes.get("device_class"))
-    if domain in _STATED:
+    if domain == "sensor" or domain.endswith("select"):
         return _of_stated(state, key, said)
-    if (known := _BY_DOMAIN.get(domain, {}).get(key)) is not None:
+    record = DOMAINS.get(domain, UNKNOWN)
+    if (known := record.becomes.get(key)) is not None:
         return Meant(states=known)
     if domain == "weather" and key in ("rain", "dry"):
         return Meant(states=_RAINY, negated=key == "dry")
-    told = DOMAINS.get(domain, UNKNOWN).told_as
-    switched = {"running": "on", "done": "off", "stopped": "off"}.get(key, key) if domain not in _NEVER_DONE else key
-    if switched not in ("on", "off") or switched not in told:
+    switched = key if record.is_never_done else {"running": "on", "done": "off", "stopped": "off"}.get(key, key)
+    if switched not in ("on", "off") or switched not in record.told_as:
         return None
     return Meant(states=(switched,), rank=_PLUG if switched != key else 0)
-
-
-_NEVER_DONE = frozenset({"light", "climate", "water_heater"})
-_BY_DOMAIN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "cover": {"open": _OPEN, "closed": _CLOSED, "up": _OPEN, "down": _CLOSED},
-    "valve": {
-        "open": _OPEN, "closed": _CLOSED, "on": _OPEN, "off": _CLOSED, "running": _OPEN, "done": _CLOSED, "stopped": _CLOSED,
-    },
-    "lock": {"locked": ("locked",), "unlocked": ("unlocked", "open", "opening")},
-    "vacuum": {"running": ("cleaning",), "on": ("cleaning",), "docked": ("docked",), "done": ("docked",)},
-    "lawn_mower": {"running": ("mowing",), "on": ("mowing",), "docked": ("docked",), "done": ("docked",)},
-    "alarm_control_panel": {
-        "armed": _ARMED, "on": _ARMED, "disarmed": ("disarmed",), "off": ("disarmed",), "triggered": ("triggered",),
-    },
-    "siren": {"triggered": _ON, "on": _ON, "off": _OFF},
-    "media_player": {
-        "on": _ACTIVE, "off": ("off", "standby"), "done": ("off", "standby"), "playing": ("playing", "buffering"),
-        "running": ("playing", "buffering"), "paused": ("paused",), "stopped": ("paused", "idle", "off", "standby"),
-    },
-    "climate": {"on": _MODES, "off": _OFF, "running": _MODES},
-    "water_heater": {"on": _WATER_MODES, "off": _OFF},
-    "timer": {"running": ("active",), "done": ("idle",)},
-    "script": {"running": _ON, "done": _OFF},
-}  # fmt: skip
 
 
 def _of_binary(key: str, class_: object) -> Meant | None:

@@ -7,6 +7,7 @@ from functools import cache
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from ..home.domains import DOMAINS, UNKNOWN
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.later import LaterKind, later_in, without_times
@@ -22,13 +23,8 @@ from .effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH
 from .tool import HomeAgentTool
 
 _CHANGES = frozenset({MAKE_WISH, CHANGE_WISH, CANCEL_WISH})
-_TIMELY = frozenset(
-    {
-        *("calendar", "conversation", "date", "datetime", "input_datetime", "input_text", "notify", "schedule"),
-        *("shopping_list", "text", "time", "timer", "todo", "tts", "assist_satellite"),
-    }
-)
-"""Domains whose actions have times and any words as values: an appointment, an item of a list, a message."""
+_WORDY = frozenset({"conversation", "notify", "shopping_list", "tts", "assist_satellite", "schedule"})
+"""Domains without a record whose actions have times and any words as values: a message, an item of a list."""
 _PREPOSITION = 4  # letters in front of a time that is the first thing said: "um", "vers "
 LATER = "The user said this for later ({words}). Nothing was done. Call make_wish with the same action instead."
 VAGUE = "The user did not say a time that can be kept ({words}). Nothing was done. Ask the user when exactly."
@@ -145,10 +141,16 @@ def _is_for_now(tool: HomeAgentTool, plan: Plan) -> bool:
     """Return whether a call changes the home at once, and no time can be one of its values."""
     if plan.effects:
         effects = [effect for effect in plan.effects if KINDS[effect.kind].changes_home]
-        return any(effect.domain not in _TIMELY and "variables" not in effect.data for effect in effects)
+        return any(not _is_timely(effect.domain) and "variables" not in effect.data for effect in effects)
     if tool.intent or plan.targets:
-        return not {target.partition(".")[0] for target in plan.targets} & _TIMELY
+        return not any(_is_timely(target.partition(".")[0]) for target in plan.targets)
     return False
+
+
+def _is_timely(domain: str) -> bool:
+    """Return whether actions of a domain have times or any words as values: an appointment, an item of a list, a message."""
+    record = DOMAINS.get(domain, UNKNOWN)
+    return domain in _WORDY or record.holds_times or record.holds_text
 
 
 def _is_wished(hass: HomeAssistant, asked: Turn, plan: Plan) -> bool:

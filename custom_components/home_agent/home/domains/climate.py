@@ -18,6 +18,8 @@ _HEATING = (HVACMode.HEAT_COOL, HVACMode.AUTO, HVACMode.HEAT, HVACMode.COOL, HVA
 _RANGE = has(ClimateEntityFeature.TARGET_TEMPERATURE_RANGE)
 _DEGREES = near(0.05, 0.5)
 _HUMIDITY = between("min_humidity", "max_humidity", default=(0, 100))
+_RUNNING = ("heat", "cool", "heat_cool", "auto", "dry", "fan_only")
+_HEATS_WATER = ("eco", "electric", "performance", "high_demand", "heat_pump", "gas", "on")
 
 
 def _first_mode(subject: Subject) -> dict[str, JsonValueType]:
@@ -107,6 +109,8 @@ DOMAINS = {
         comes_to=_switched_by("hvac_mode"),
         sets_state=("set_hvac_mode", "hvac_mode"),
         told_as=ON_OFF,
+        becomes={**dict.fromkeys(("on", "running"), _RUNNING), "off": ("off",)},
+        is_never_done=True,
     ),
     "humidifier": replace(
         SWITCHABLE,
@@ -160,5 +164,7 @@ DOMAINS = {
         sets_state=("set_operation_mode", "operation_mode"),
         told_as=ON_OFF,
         asked_last=True,
+        becomes={"on": _HEATS_WATER, "off": ("off",)},
+        is_never_done=True,
     ),
 }  # fmt: skip

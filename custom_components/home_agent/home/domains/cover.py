@@ -164,6 +164,10 @@ DOMAINS = {
         told_as=OPEN_CLOSED,
         not_told_as=LOCKED_UNLOCKED,
         alike=("blind", "curtain", "shade", "shutter"),
+        becomes={
+            **dict.fromkeys(("open", "up"), ("open", "opening")),
+            **dict.fromkeys(("closed", "down"), ("closed",)),
+        },
     ),
     "valve": Domain(
         called_like=("valve", ".water"),
@@ -197,5 +201,9 @@ DOMAINS = {
         sensitive=_valve,
         comes_to=_comes_to,
         told_as=OPEN_CLOSED,
+        becomes={
+            **dict.fromkeys(("open", "on", "running"), ("open", "opening")),
+            **dict.fromkeys(("closed", "off", "done", "stopped"), ("closed",)),
+        },
     ),
 }

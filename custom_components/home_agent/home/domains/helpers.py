@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
-from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, ServiceStep
+from ..domain import Action, Domain, Field, Logged, ReadValue, ServiceStep, Snapshot
 from ..parameters import between, date, date_time, duration, local_date_time, option, text, time
 from ..records import SWITCHABLE, at, plain, setting
 from ..tolerance import STATE, Check, Tolerance, moment, near, other_than, same, steps
@@ -122,9 +122,9 @@ DOMAINS = {
     "input_select": _SELECT,
     "text": _TEXT,
     "input_text": replace(_TEXT, is_named=False),
-    "date": replace(_value("date", date, moment), is_named=False),
-    "time": replace(_value("time", time, moment), is_named=False),
-    "datetime": replace(_value("datetime", date_time, moment), is_named=False),
+    "date": replace(_value("date", date, moment), is_named=False, holds_times=True),
+    "time": replace(_value("time", time, moment), is_named=False, holds_times=True),
+    "datetime": replace(_value("datetime", date_time, moment), is_named=False, holds_times=True),
     "input_datetime": Domain(
         actions={
             "set_datetime": Action(
@@ -143,6 +143,7 @@ DOMAINS = {
         logged=Logged.BY_USER,
         restore=_restore_date_and_time,
         is_named=False,
+        holds_times=True,
     ),
     "button": replace(
         _BUTTON, says_little=True, stands_for=True, logged=Logged.ALWAYS, sensitive=_restarts, is_setting=True
@@ -170,5 +171,7 @@ DOMAINS = {
         goals={"start": at("active"), "pause": at("paused"), "cancel": at("idle"), "finish": at("idle")},
         back={"idle": "cancel"},
         harmless=frozenset({"restart"}),
+        becomes={"running": ("active",), "done": ("idle",)},
+        holds_times=True,
     ),
 }

@@ -119,6 +119,7 @@ DOMAINS = {
         wary=_may_speak,
         in_a_room=True,
         told_as=ON_OFF | {"playing"},
+        becomes={"on": ("on", "playing", "paused", "idle", "buffering"), **dict.fromkeys(("off", "done"), ("off", "standby")), **dict.fromkeys(("playing", "running"), ("playing", "buffering")), "paused": ("paused",), "stopped": ("paused", "idle", "off", "standby")},
     ),
     "remote": replace(
         SWITCHABLE,

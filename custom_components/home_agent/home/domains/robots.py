@@ -48,6 +48,7 @@ DOMAINS = {
         back={"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
         harmless=frozenset({"send_command"}),
         wary=lambda _state, service, _data: service == "send_command",
+        becomes={**dict.fromkeys(("running", "on"), ("cleaning",)), **dict.fromkeys(("docked", "done"), ("docked",))},
     ),
     "lawn_mower": Domain(
         actions={
@@ -62,5 +63,6 @@ DOMAINS = {
         logged=Logged.BY_USER,
         goals={"start_mowing": at("mowing"), "pause": at("paused"), "dock": at("docked", under_way=("returning",))},
         back={"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},
+        becomes={**dict.fromkeys(("running", "on"), ("mowing",)), **dict.fromkeys(("docked", "done"), ("docked",))},
     ),
 }

@@ -132,6 +132,7 @@ DOMAINS = {
         told_as=frozenset(),
         state_is_told=False,
         acts_unseen=True,
+        becomes={"running": ("on",), "done": ("off",)},
     ),
     "automation": replace(
         SWITCHABLE,

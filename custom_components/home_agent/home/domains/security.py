@@ -31,6 +31,7 @@ _LOUD = frozenset({"triggered", "pending"})
 # The generic services come from other paths than our tools: Home Assistant's own sentences call them.
 _UNLOCKING = frozenset({"unlock", "open", "turn_off", "toggle"})
 _DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
+_ARMED = ("armed_away", "armed_home", "armed_night", "armed_vacation", "armed_custom_bypass")
 
 
 def _silences(state: State | None, service: str, data: Mapping[str, Any]) -> str | None:
@@ -93,6 +94,11 @@ DOMAINS = {
         guards=True,
         sensitive=_disarms,
         harmless=frozenset({"alarm_trigger"}),
+        becomes={
+            **dict.fromkeys(("armed", "on"), _ARMED),
+            **dict.fromkeys(("disarmed", "off"), ("disarmed",)),
+            "triggered": ("triggered",),
+        },
     ),
     "lock": Domain(
         called_like=DOORS,
@@ -124,6 +130,7 @@ DOMAINS = {
         keeps_out=True,
         told_as=LOCKED_UNLOCKED,
         not_told_as=OPEN_CLOSED,
+        becomes={"locked": ("locked",), "unlocked": ("unlocked", "open", "opening")},
     ),
     "siren": replace(
         SWITCHABLE,
@@ -145,5 +152,6 @@ DOMAINS = {
         back={"off": "turn_off"},
         guards=True,
         sensitive=_silences,
+        becomes={"triggered": ("on",), "on": ("on",), "off": ("off",)},
     ),
 }
