@@ -28,7 +28,7 @@ from ..support.encoding import plain_text
 from ..support.masking import CODE
 from ..turn.plan import ServiceCall
 from ..turn.turn import zone_of_turn
-from .domain import Action, Domain, Snapshot, ServiceStep
+from .domain import Action, Domain, ServiceStep, Snapshot
 from .domains import DOMAINS, UNKNOWN
 from .tolerance import STATE, number_of
 

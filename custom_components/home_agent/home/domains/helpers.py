@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
-from ..domain import Action, Domain, Field, Logged, ReadValue, Snapshot, ServiceStep
+from ..domain import Action, Domain, Field, Logged, ReadValue, ServiceStep, Snapshot
 from ..parameters import between, date, date_time, duration, local_date_time, option, text, time
 from ..records import SWITCHABLE, at, plain, setting
 from ..tolerance import STATE, Check, Tolerance, moment, near, other_than, same, steps

@@ -12,7 +12,7 @@ from homeassistant.components.light.const import (
 )
 from homeassistant.core import State
 
-from ..domain import Action, Field, Logged, Snapshot, ServiceStep, Subject
+from ..domain import Action, Field, Logged, ServiceStep, Snapshot, Subject
 from ..parameters import channels, color_name, kelvin, number, of_255, one_of, option
 from ..records import SWITCHABLE, exchanged, has, offers
 from ..tolerance import STATE, Check, Tolerance, channels as near_channels, colour, near, near_share, number_of, same
