@@ -135,6 +135,79 @@ async def test_for_a_while_is_on_now_and_off_later(hass: HomeAssistant, language
     assert "18:20" in answer
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "turn on the bed light for ten minutes then off"), ("en", "turn on the bed light for ten minutes and then turn it off again"),
+    ("en", "bed light on for ten minutes and off again"), ("de", "schalte Bed Light für zehn Minuten ein und dann wieder aus"),
+    ("fr", "allume Bed Light pendant dix minutes et ensuite éteins"), ("fr", "allume Bed Light pendant dix minutes puis éteins-la"),
+    ("es", "enciende Bed Light durante diez minutos y luego apágala"), ("it", "accendi Bed Light per dieci minuti e poi spegnila"),
+    ("nl", "doe Bed Light tien minuten aan en dan weer uit"), ("pl", "włącz Bed Light na dziesięć minut a potem wyłącz"),
+])  # fmt: skip
+async def test_an_end_said_twice_is_one(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    await say(hass, said, language=language, context=person(hass))
+    assert state_of(hass, "light.bed_light") == "on"
+    wish = _only(hass)
+    assert (wish.ends, _done(wish)) == (True, [LIGHT])
+    assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "turn on the bed light for ten minutes and then turn off the ceiling lights"),
+    ("en", "turn on the bed light for ten minutes and turn off the ceiling lights"),
+    ("en", "turn the bed light on at nine and off at ten"), ("en", "turn on the bed light and in ten minutes off again"),
+    ("en", "turn on the bed light now and at ten off"), ("en", "bed light on, at ten off"),
+    ("de", "schalte Bed Light für zehn Minuten ein und dann Ceiling Lights aus"), ("de", "Bed Light an und in zehn Minuten wieder aus"),
+    ("de", "Bed Light an, um zehn aus"), ("de", "Bed Light um neun an und um zehn aus"),
+    ("fr", "allume Bed Light et dans dix minutes éteins-la"), ("fr", "allume Bed Light pendant dix minutes et éteins Ceiling Lights"),
+    ("es", "enciende Bed Light y en diez minutos apágala"), ("it", "accendi Bed Light e tra dieci minuti spegnila"),
+    ("nl", "doe Bed Light aan en over tien minuten weer uit"), ("pl", "włącz Bed Light i za dziesięć minut wyłącz"),
+])  # fmt: skip
+async def test_two_times_or_two_commands_around_an_end_do_nothing(
+    hass: HomeAssistant, language: str, said: str
+) -> None:
+    await set_up(hass)
+    lights = {"entity_id": ["light.bed_light", "light.ceiling_lights"]}
+    await hass.services.async_call("light", "turn_off", lights, blocking=True)
+    assert (await say(hass, said, language=language, context=person(hass))).response.error_code is not None
+    assert state_of(hass, "light.bed_light") == "off"
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "turn off Bed Light"), ("de", "Bed Light ausschalten")])
+async def test_a_wish_that_ends_something_has_the_words_of_what_it_does(
+    hass: HomeAssistant, language: str, words: str
+) -> None:
+    await set_up(hass)
+    said = {"en": "turn on the bed light for ten minutes", "de": "schalte Bed Light für zehn Minuten ein"}[language]
+    await say(hass, said, language=language, context=person(hass))
+    assert _only(hass).words == words
+
+
+async def test_a_clause_has_no_capital_letter_within_the_answer(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, "When the front door is unlocked turn on the bed light", context=person(hass)))
+    assert "when the front door" in answer
+
+
+async def test_what_would_be_asked_then_is_refused_where_that_cannot_be(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    answer = await say(hass, "unlock the front door at nine", context=person(hass))
+    assert answer.response.error_code is not None
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "if the front door is unlocked tonight turn on the bed light"), ("en", "tomorrow if the front door is unlocked turn on the bed light"),
+    ("de", "falls Front Door heute nacht aufgeschlossen wird schalte Bed Light ein"),
+    ("nl", "als Front Door vannacht opengaat doe Bed Light aan"), ("fr", "si Front Door s'ouvre cette nuit allume Bed Light"),
+])  # fmt: skip
+async def test_a_part_of_a_day_at_an_event_is_no_moment(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    assert (await say(hass, said, language=language, context=person(hass))).response.error_code is not None
+    assert not wishes_of(hass).all()
+
+
 async def test_a_value_goes_back_to_what_it_was(hass: HomeAssistant) -> None:
     await set_up(hass)
     data = {"entity_id": "light.kitchen_lights", "brightness_pct": 80}
@@ -192,6 +265,10 @@ async def test_what_is_so_already_may_be_wished_for(hass: HomeAssistant) -> None
     ("en", "set a timer for five minutes", 300, ""), ("en", "pasta timer ten minutes", 600, "pasta"), ("de", "stell einen Timer auf 5 Minuten", 300, ""),
     ("fr", "mets un minuteur de cinq minutes", 300, ""), ("es", "pon un temporizador de cinco minutos", 300, ""),
     ("it", "imposta un timer di cinque minuti", 300, ""), ("nl", "eierwekker op zes en een halve minuut", 390, "eier"),
+    ("en", "stick 15 minutes on the timer", 900, ""), ("en", "could you do a ten minute timer", 600, ""),
+    ("de", "pack mir 15 Minuten auf den Timer", 900, ""), ("de", "Nudeltimer zehn Minuten", 600, "Nudel"),
+    ("it", "mettimi un quarto d'ora sul timer", 900, ""), ("nl", "doe een kwartier op de timer", 900, ""),
+    ("es", "temporizador para la pasta de diez minutos", 600, "pasta"),
     ("pl", "ustaw minutnik na pięć minut", 300, ""), ("sv", "starta en timer på 5 minuter", 300, ""),
 ])  # fmt: skip
 async def test_timers(hass: HomeAssistant, language: str, said: str, seconds: int, name: str) -> None:

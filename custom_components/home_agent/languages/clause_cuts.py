@@ -41,7 +41,13 @@ def articles_of(code: str) -> frozenset[str]:
 
 
 @cache
-def _orders(code: str) -> frozenset[str]:
+def joins_of(code: str) -> frozenset[tuple[str, ...]]:
+    """Return the words that join something more to what is to be done: "and", "and then"; folded."""
+    return frozenset(words_of(phrase) for phrase in data_of(code).follow_ups.joins) - {()}
+
+
+@cache
+def orders_of(code: str) -> frozenset[str]:
     """Return the words that a command may begin with."""
     data = data_of(code)
     return frozenset(fold(word.casefold()) for word in (*data.orders, *data.later.marks.get("orders", ())))
@@ -112,7 +118,7 @@ class ClauseReader:
             return 0  # "mach das Licht, wenn alle weg sind, aus"
         if text.says("then", spot):
             return 2
-        if word in _orders(self.code):
+        if word in orders_of(self.code):
             return 5 if (last,) in marks.get("copulas", ()) else 2
         if self.reader.is_set and text.says("remembers", spot):
             return 5

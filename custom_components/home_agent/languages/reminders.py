@@ -1,12 +1,13 @@
 """What a sentence wants to be told at some time, read without the words that say when: reminded of, woken, told, called, timed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 import re
 
 from ..support.text import MAX_TEXT, fold, words_of
+from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
 
 
@@ -40,7 +41,9 @@ def reminder_in(text: str, language: str) -> Reminder | None:
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         for pattern in _timers(code):
             if (match := pattern.fullmatch(said)) is not None:
-                return Reminder(kind=ReminderKind.TIMER, text=(match.groupdict().get("name") or "").strip(" ,-"))
+                return Reminder(
+                    kind=ReminderKind.TIMER, text=timer_name(match.groupdict().get("name") or "", language, code)
+                )
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
@@ -92,6 +95,34 @@ def without_then(text: str, language: str) -> str:
     """Return a text without words that only lead from a time to what is to be done: "then"."""
     nothing = {fold(word.casefold()) for word in data_of(code_of(language)).planning.thens}
     return " ".join(word for word in text.split() if fold(word.casefold().strip(",")) not in nothing)
+
+
+def timer_name(said: str, language: str, read_in: str = "") -> str:
+    """Return the name of a timer; nothing where it is left of the order: "stick on the", "mettimi sul".
+
+    `read_in` is the language whose words for timers were found around it.
+    """
+    words, code = words_of(said), code_of(language)
+    if not words or read_in not in ("", code) or any(word in _ordering(code) for word in words):
+        return ""
+    return said.strip(" ,-") if len(words[-1]) > 1 else ""
+
+
+@cache
+def _ordering(code: str) -> frozenset[str]:
+    """Return the words that a name of a timer does not have: articles, words that a command begins with, words beside what is told."""
+    return (
+        articles_of(code)
+        | orders_of(code)
+        | {word for each in data_of(code).planning.beside for word in words_of(each)}
+    )
+
+
+def without_words(text: str, words: Iterable[str]) -> str:
+    """Return a text without some words or phrases."""
+    for said in sorted(words, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
 
 
 def _without_beside(text: str, code: str, kind: ReminderKind) -> str:

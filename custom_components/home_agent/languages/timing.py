@@ -3,13 +3,13 @@
 What `later_in` finds is never lost: what is no moment, no end and no event here is `unread`, or says "always".
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 
 from ..support.text import MAX_TEXT, words_of
-from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, marks_of
+from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, joins_of, marks_of
 from .data import code_of, data_of
 from .later import Later, LaterKind, later_in, unnamed
 from .moments import Calendar
@@ -92,6 +92,8 @@ class Timed:
     """Words that say that it is to be done again and again."""
     words: str = ""
     """All words that say when, as they were said."""
+    then: str = ""
+    """What of `rest` follows behind its end as something more: "for ten minutes, and then turn off the TV"."""
 
 
 def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ()) -> Iterator[Timed]:
@@ -105,7 +107,7 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
     sentence = _Sentence(text, code_of(language), now, names, found)
     seen = set[tuple[object, ...]]()
     for reading in islice(sentence.readings(), 2 * _MOST):
-        key = (reading.rest, reading.clauses, reading.moment, reading.back)
+        key = (reading.rest, reading.then, reading.clauses, reading.moment, reading.back)
         if key not in seen and len(seen) < _MOST:
             seen.add(key)
             yield reading
@@ -371,13 +373,54 @@ class _Sentence:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
-        if moment is not None and any(not one.is_if and not one.until for one in clauses):
+        if moment is not None and any(not one.until for one in clauses):
             points = [piece for piece in pieces if piece.point is not None and not piece.ends]
             if points and all(piece.point is None or piece.point.clock is None for piece in points):
-                moment, left = None, [*left, *points]  # "when Anna comes home tonight" is no moment
-        left += [piece for piece in pieces if self._is_cut(piece)]
+                moment, left = None, [*left, *points]  # "if it rains tomorrow" names no moment
+        left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
-        return self._whole(timely, unread, moment, back, tuple(clauses))
+        ends = [piece.behind for piece in pieces if piece.ends or piece.kind is PieceKind.LASTING]
+        ends += [cut for opener, cut in zip(self.openers, cuts, strict=True) if opener.name == "until_when"]
+        first, behind = self._joined(max(ends)) if ends else (0, 0)
+        whole = self._whole(timely | set(range(first, behind)), unread, moment, back, tuple(clauses))
+        if not behind:
+            return whole
+        places = range(behind, len(reader.text.words))
+        taken = timely | unread
+        return replace(
+            whole,
+            rest=self._said([spot for spot in range(first) if spot not in taken]),
+            then=self._said([spot for spot in places if spot not in taken]),
+        )
+
+    def _joined(self, start: int) -> tuple[int, int]:
+        """Return where the first words behind a place that join something more begin and end: "and then"; 0 and 0 without them."""
+        for spot in range(start, len(self.reader.text.words) - 1):
+            behind = spot
+            while (more := self._join_at(behind)) > behind:
+                behind = more
+            if spot < behind < len(self.reader.text.words):
+                return spot, behind
+        return 0, 0
+
+    def _join_at(self, at: int) -> int:
+        """Return the place behind a word that joins something more; `at` if there is none."""
+        words = tuple(word.word for word in self.reader.text.words[at : at + _NEAR])
+        said = self.reader.text.says("then", at)
+        found = [len(join) for join in joins_of(self.code) if words[: len(join)] == join]
+        return max(at, said[1] if said else at, at + max(found, default=0))
+
+    def _is_second(self, piece: Piece, timely: Collection[int]) -> bool:
+        """Return whether words of what is to be done stand before and behind a time that is joined: "on, and at ten off"."""
+        text, count = self.reader.text, len(self.reader.text.words)
+        spots = range(max(0, piece.first - _NEAR), piece.first)
+        if piece.first and text.says("particles", piece.first - 1) and text.says("particles", count - 1):
+            return piece.behind < count  # "Licht an, um zehn aus"
+        if not any(self._join_at(spot) == piece.first for spot in spots):
+            return False
+        joins = {at for spot in spots for at in range(spot, self._join_at(spot))}
+        said = [spot for spot in range(count) if spot not in timely and spot not in joins]
+        return any(spot < piece.first for spot in said) and any(spot >= piece.behind for spot in said)
 
     def _is_lifted(self, piece: Piece) -> bool:
         """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes".

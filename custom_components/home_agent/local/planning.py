@@ -9,10 +9,12 @@ from homeassistant.helpers import intent
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
+from ..languages.reminders import naming, without_words
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
 from ..support.errors import ToolError
+from ..support.text import words_of
 from ..turn.plan import Effect
 from ..turn.turn import TurnRecord, current_turn
 from ..wishes.wish import Step
@@ -53,6 +55,11 @@ class Planned:
         return bool(self.steps) or self.refused is not None or self.lacks is not None
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        """Return the entities for which something is to be done."""
+        return _targets(self.calls)
+
+    @property
     def asks(self) -> bool:
         """Return whether it needs a yes when it is done."""
         return asks_then(self.calls)
@@ -62,17 +69,54 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
     """Return what a text wants done, as a whole, else each of its parts. Nothing is done, asked or remembered."""
     whole = await _async_plan(sentence, text)
     parts = parts_of(text, sorted(data_of(sentence.language.code).follow_ups.joins, key=len, reverse=True))
-    if whole.steps or whole.candidates or whole.is_answer or not 1 < len(parts) <= MOST_PARTS:
+    if not 1 < len(parts) <= MOST_PARTS or whole.candidates or whole.is_answer:
+        return whole
+    first, last = [await _async_plan(sentence, part) for part in (parts[0], parts[-1])]
+    if whole.steps and not _is_bare(sentence, last, first):
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):
         found = [await _async_plan(sentence, part) for part in said]
-        if all(one.steps for one in found):
+        if all(one.steps for one in found) and not any(_is_bare(sentence, one, first) for one in found[1:]):
             break
     else:
-        return whole
+        return replace(whole, calls=(), steps=())
     calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
     return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
+
+
+async def async_does(sentence: Sentence, text: str, steps: Sequence[Step]) -> bool:
+    """Return whether a text says what steps do, of what they are for: "off", "turn it off again"."""
+    wanted, code = _services(steps), sentence.language.code
+    text = without_words(text, data_of(code).again)
+    if not wanted or any(step.command or not step.effects for step in steps):
+        return False
+    states = [state for item in sorted({item for _, item in wanted}) if (state := sentence.hass.states.get(item))]
+    for state in states:
+        own = {one for one in wanted if one[1] == state.entity_id}
+        said = (*naming(text, state.name, code), f"{state.name} {text}", f"{text} {state.name}")
+        plans = [_services((await async_plan(sentence, each)).steps) for each in said]
+        if not any(plan == own for plan in plans):
+            return _services((await async_plan(sentence, text)).steps) == wanted
+    return bool(states)
+
+
+def _services(steps: Iterable[Step]) -> set[tuple[str, str]]:
+    return {(str(row["service"]), str(item)) for step in steps for row in step.effects for item in row["entity_ids"]}  # type: ignore[union-attr]
+
+
+def _is_bare(sentence: Sentence, part: Planned, first: Planned) -> bool:
+    """Return whether a part only names something, so that what is done to the first part is meant: "turn off the TV and the lamp"."""
+    if is_order(part.text, sentence.language.code) or _kinds(part) == _kinds(first):
+        return False
+    names = {
+        word for item in part.targets if (state := sentence.hass.states.get(item)) for word in words_of(state.name)
+    }
+    return words_of(part.text)[-1:] != () and words_of(part.text)[-1] in names
+
+
+def _kinds(planned: Planned) -> set[str]:
+    return {service for service, _ in _services(planned.steps)}
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
@@ -80,6 +124,8 @@ def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
     first, second = parts[0].split(), parts[-1].split()
     if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
         yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
+        yield parts[0], f"{first[0]} {parts[-1]}"
+        yield parts[0], f"{first[0]} {first[1]} {parts[-1]}"  # "turn off"
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:

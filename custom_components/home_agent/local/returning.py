@@ -43,6 +43,13 @@ def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def is_torn(calls: Sequence[Call]) -> bool:
+    """Return whether calls do something and its opposite to one entity: the words for them say two moments, of which one was not seen."""
+    effects = [one for call in calls for one in call.plan.effects if isinstance(one, ServiceCall)]
+    done = {(one.service, item) for one in effects for item in one.entity_ids}
+    return any((_OPPOSITES.get(service, ""), item) in done for service, item in done)
+
+
 def _back(hass: HomeAssistant, effect: ServiceCall, entity_id: str) -> Sequence[ServiceCall]:
     """Return what takes back a call on one entity; nothing where that is not known."""
     opposite = _OPPOSITES.get(effect.service)

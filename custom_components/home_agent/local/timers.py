@@ -12,7 +12,7 @@ from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
 from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
-from ..languages.reminders import ReminderKind, names_timer, reminder_in
+from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
 from ..languages.timing import SaidMoment, moment_in
 from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
@@ -65,7 +65,8 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
     if command := str(found.slots.get(COMMAND) or ""):
         return await async_by_intent(sentence, command, int(_span(found.slots).total_seconds()))
     if found.name == intent.INTENT_START_TIMER:
-        return await _async_set(sentence, _span(found.slots), str(found.slots.get("name") or ""), None)
+        name = timer_name(str(found.slots.get("name") or ""), sentence.language.code)
+        return await _async_set(sentence, _span(found.slots), name, None)
     timers = [wish for wish in known_wishes(sentence) if wish.kind is WishKind.TIMER]
     named = words_of(str(found.slots.get("name") or ""))
     match found.name:

@@ -13,6 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..home.exposure import check_permission
+from ..languages.data import data_of
 from ..languages.later import later_in
 from ..languages.phrases import is_question
 from ..languages.reminders import (
@@ -33,6 +34,7 @@ from ..policy.wishing import MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
+from ..support.text import words_of
 from ..turn.turn import Answer, Understanding
 from ..wishes.spoken import async_when
 from ..wishes.when import SunEvent, Watch, When
@@ -40,9 +42,9 @@ from ..wishes.wish import Wish, WishKind
 from .clauses import async_read_clause
 from .intent_policy import has_timers
 from .later import is_value_of, named_in
-from .planning import Planned, async_plan, effects_of
+from .planning import Planned, async_does, async_plan, effects_of
 from .refusals import explain_fields
-from .returning import steps_back
+from .returning import is_torn, steps_back
 from .sentences import (
     Done,
     Note,
@@ -142,6 +144,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if not sentence.turn.profile.wishes:
         return await async_told(sentence, "local_not_for_later", when=timed.words)
     what = await _async_what(sentence, timed)
+    what = await _async_with_then(sentence, timed, what)
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
@@ -159,6 +162,27 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
+
+
+async def _async_with_then(sentence: Sentence, timed: Timed, what: _What) -> _What:
+    """Return what is to be done with what is said behind its end; that it ends is said by the end already.
+
+    Raises `_NotUnderstood` where something else is to be done after that.
+    """
+    if not timed.then or what.planned is None:
+        if timed.then:
+            raise _NotUnderstood(timed.then)
+        return what
+    back = steps_back(sentence.hass, what.planned.calls)
+    if await async_does(sentence, timed.then, back):
+        return what
+    if (await async_plan(sentence, timed.then)).is_known:
+        raise _NotUnderstood(timed.then)
+    joins = data_of(sentence.language.code).follow_ups.joins
+    whole = await async_plan(sentence, f"{what.planned.text} {joins[0]} {timed.then}")
+    if not whole.steps or any(item not in whole.targets for item in what.planned.targets):
+        raise _NotUnderstood(timed.then)
+    return replace(what, words=whole.text, planned=whole)
 
 
 async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned) -> bool:
@@ -192,7 +216,7 @@ async def _async_what(sentence: Sentence, timed: Timed) -> _What:
             planned = await async_plan(sentence, text)
             if planned.is_known:
                 break
-    if not planned.is_known:
+    if not planned.is_known or is_torn(planned.calls):
         raise _NotUnderstood(timed.rest if timed.moment is not None else timed.words)
     return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
 
@@ -258,17 +282,23 @@ async def _async_when_of(sentence: Sentence, timed: Timed) -> When:
         if clause.delay and not is_event:
             raise _NotUnderstood(clause.words)
         watch = await _async_watch(sentence, clause, is_event=is_event)
-        words.append(clause.words)
+        words.append(_within(sentence, clause.words))
         if is_event:
             event, delay = watch, clause.delay
         else:
             conditions.append(watch)
     if event is not None:
-        return When(event=event, delay=delay, conditions=tuple(conditions), words=timed.words)
+        return When(event=event, delay=delay, conditions=tuple(conditions), words=_within(sentence, timed.words))
     if moment is None:
         raise _NotUnderstood(timed.words)
     when = _at(sentence, moment)
     return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
+
+
+def _within(sentence: Sentence, words: str) -> str:
+    """Return words as they stand within a sentence: without the capital letter of its first word."""
+    is_first = sentence.turn.text.strip().startswith(words.split(maxsplit=1)[0]) if words else False
+    return words[:1].lower() + words[1:] if is_first and len(words_of(words)) > 1 else words
 
 
 def _follows_event(clause: Clause, clauses: Sequence[Clause]) -> bool:
@@ -287,7 +317,7 @@ def _at(sentence: Sentence, moment: SaidMoment) -> When:
     """Return when a moment is."""
     if not moment.sun:
         return When(at=dt_util.as_utc(moment.at), wall=moment.wall, words=moment.words)
-    when = When(sun=SunEvent(moment.sun), offset=moment.offset, words=moment.words)
+    when = When(sun=SunEvent(moment.sun), offset=moment.offset, words=_within(sentence, moment.words))
     after = max(dt_util.as_utc(moment.at), dt_util.utcnow())
     return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
 
@@ -355,6 +385,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         raise _NotUnderstood(timed.words)
     end = await _async_end_of(sentence, timed)
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
+    ended = replace(ended, words=await async_done(hass, turn.language, effects_of(back)))
     wish = _wish(sentence, ended, end, ends=True)
     try:
         ending = await _async_ending(sentence, wish)
@@ -411,7 +442,7 @@ async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
     clause = _end(timed)
     assert clause is not None
     watch = await _async_watch(sentence, clause, is_event=True)
-    return When(event=watch, delay=clause.delay, words=clause.words)
+    return When(event=watch, delay=clause.delay, words=_within(sentence, clause.words))
 
 
 # Words
