@@ -13,6 +13,7 @@ from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language, keys_of
 from ..support.nearness import LONG, is_slip, name_meant_by
 from ..support.text import Words, fold, words_of
+from .clause_words import called_alike, clause_words
 from .coverage import level_names, levels_of
 
 ARTICLE = 3
@@ -74,13 +75,14 @@ class Things:
             for key in self.keys(words[0]):
                 self.places_by_word.setdefault(key, []).append(words)
         self.own_rooms = {words_of(name) for names in self.data.rooms.values() for name in names}
-        self.telling = {
-            word
+        sides = [
+            words_of(name)
             for data in (self.data, data_of(ENGLISH))
             for key in TELLING
             for name in data.rooms.get(key, ())
-            for word in words_of(name)
-        }
+        ]
+        # "de devant" is a side, "de" is not
+        self.telling = {word for side in sides for word in side if len(side) == 1 or word not in language.fillers}
         lights = language.nouns_for("light")
         common = {key for noun in lights if noun in language.common for key in self.keys(noun)}
         self.special_lights = {noun for noun in lights if self.keys(noun).isdisjoint(common)} if common else set[str]()
@@ -144,12 +146,14 @@ class Things:
             return True
         if not self.keys(word).isdisjoint(self.by_word) or word in self.place_words or word in language.places:
             return True
+        if word in self._words_besides:
+            return True
         return word in language.things or word in language.common or bool(language.kinds_of(word))
 
     def is_compound(self, word: str) -> bool:
         """Return whether a word that is no name is one of a place or a thing and a kind: "Küchenlicht"."""
         language = self.language
-        if not word.isalpha() or word in self.by_word or word in self.routes.words:
+        if not word.isalpha() or word in self.by_word or word in self.routes.words or word in self._words_besides:
             return False
         if word in language.nouns or word in language.places or word in self.place_words:
             return False
@@ -241,6 +245,31 @@ class Things:
             return set()
         longer = (key for key in self.by_word if key.startswith(word) and len(key) > len(word) + _ENDING)
         return set[int]().union(*(self.by_word[key] for key in longer))
+
+    @cached_property
+    def called_besides(self) -> Mapping[Words, frozenset[int]]:
+        """The things by what else such a thing is called: "stove" for a "Heater".
+
+        Only what has no other name than one of these, the name of its room aside: a "Coffee table" is no coffee maker.
+        """
+        found: dict[Words, frozenset[int]] = {}
+        by_name: dict[Words, set[int]] = {}
+        for number, thing in enumerate(self.things):
+            for name in thing.names:
+                of_room = {word for area in thing.area for word in area} | self.routes.harmless
+                by_name.setdefault(name, set()).add(number)
+                by_name.setdefault(tuple(word for word in name if word not in of_room), set()).add(number)
+        for key, own in clause_words(self.language.base).things.items():
+            names = {*own, *called_alike(key, self.language.base)}
+            plain = (tuple(word for word in name if word not in self.routes.harmless) for name in names)
+            numbers = frozenset[int]().union(*(by_name.get(name, ()) for name in (*names, *plain) if name))
+            for name in own if numbers else ():
+                found[name] = found.get(name, frozenset()) | numbers
+        return found
+
+    @cached_property
+    def _words_besides(self) -> frozenset[str]:
+        return frozenset(word for name in self.called_besides for word in name)
 
     def keys_of(self, number: int) -> tuple[tuple[frozenset[str], ...], ...]:
         """Return the keys of the words of the names of a thing."""

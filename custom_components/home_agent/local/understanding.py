@@ -19,7 +19,7 @@ from ..languages.phrasings import Phrasing
 from ..support.nearness import differs_by_one, is_slip
 from ..support.text import CELSIUS, Token, Words, words_of
 from .reading import Order, SentenceReading, Understood
-from .things import Thing, sure_kinds
+from .things import StateOf, Thing, Things, sure_kinds
 
 MAX_TARGETS = 60
 HIGH = 0.75
@@ -31,6 +31,8 @@ _HOTTEST = 120  # degrees of either scale that anything in a home is set to
 _LIGHT_SET = "HassLightSet"
 _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 """What is never meant without its kind or its name."""
+_SIMILAR = frozenset(f"cover.{class_}" for class_ in DOMAINS["cover"].alike)
+"""Kinds of covers of which one word is often said for another."""
 _DOCKING = domains_where(lambda record: "docked" in record.back)
 _GUARDING = domains_where(lambda record: record.keeps_out)
 _SWITCHED = LIGHTS | domains_where(lambda record: record.in_a_room and not record.values)
@@ -67,6 +69,22 @@ class _Fitting:
 
 
 class _PhrasingReading(SentenceReading):
+    def __init__(
+        self, text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Collection[str] = ()
+    ) -> None:
+        """Find the words of the home in it, also by what such things are called besides, where nothing is called so."""
+        super().__init__(text, things, state_of, area_id=area_id, before=before)
+        for at, kinds in self.kinds.items():
+            if not self._explained[at] and not _SIMILAR.isdisjoint(kinds):  # "the curtains", where all are blinds
+                self.kinds[at] = {**kinds, **dict.fromkeys(_SIMILAR, 1.0)}
+                self._explained[at] = things.of_kinds(self.kinds[at])
+        for name in sorted(things.called_besides, key=len, reverse=True):
+            for spots in self._stands(name):
+                if any(not self._explained[at] and not self._says_nothing(at) for at in spots):
+                    for at in spots:
+                        self._explained[at] = self._explained[at] | things.called_besides[name]
+                        self.kinds.pop(at, None)  # "chauffage d'appoint" is no heating
+
     def _likely(self) -> Iterator[Phrasing]:
         numbers = dict.fromkeys(self.routes.without)
         for word in dict.fromkeys(self.words):
@@ -470,6 +488,10 @@ class Commanding(_MeantReading):
         """Return the order that more words tell than any other; nothing where two are told alike."""
         ranked = sorted(orders, key=lambda order: (-len(order.said), -order.score))
         first = ranked[0]
+        if any(order.intent == "HassTurnOff" and len(order.said) == len(first.said) for order in ranked):
+            # "spegni la TV": it is only mute where the sound is named
+            ranked = [order for order in ranked if order.intent != "HassMediaPlayerMute"]
+            first = ranked[0]
         if any(len(other.said) == len(first.said) and other.score >= first.score for other in ranked[1:]):
             names = tuple(dict.fromkeys(order.intent for order in ranked))
             return Understood(reason="two_ways", intents=names, score=first.score * _UNSURE)
