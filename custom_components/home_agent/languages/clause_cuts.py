@@ -98,6 +98,10 @@ class ClauseReader:
             if rank < _NEVER:
                 best[spot] = rank
         for piece in pieces:
+            if piece.kind is not PieceKind.LASTING and opener.behind < piece.first and piece.behind < end:
+                best[piece.behind] = min(
+                    best.get(piece.behind, _NEVER), 6
+                )  # "if it is still open in ten minutes tell me"
             if (
                 piece.kind is PieceKind.LASTING
                 and piece.is_marked

@@ -162,7 +162,8 @@ class _Moments:
         pieces = [piece for piece in self._pieces if not piece.ends and piece.kind is not PieceKind.LASTING]
         point, used, left = DayTime(), list[Piece](), list[Piece]()
         for piece in pieces:
-            joined = point.joined(piece.point) if piece.point is not None else None
+            is_point = piece.kind is PieceKind.POINT
+            joined = point.joined(piece.point) if piece.point is not None and is_point else None
             if joined is not None and not self._is_far(used, piece):
                 point = joined
                 used.append(piece)
@@ -188,7 +189,7 @@ class _Moments:
         return bool(used) and self._reader.is_set and is_day and piece.first - used[-1].behind >= _FAR
 
     def _other(self, piece: Piece, point: DayTime, used: Sequence[Piece]) -> SaidMoment:
-        words = self._words(used)
+        words, point = self._words(used), piece.point or point
         if piece.kind is PieceKind.SUN:
             calendar = self._reader.calendar
             start = calendar.at(point.day) if point.day is not None and not point.is_today else self._now
@@ -374,7 +375,7 @@ class _Sentence:
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         if moment is not None and any(not one.until for one in clauses):
-            points = [piece for piece in pieces if piece.point is not None and not piece.ends]
+            points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
             if points and all(piece.point is None or piece.point.clock is None for piece in points):
                 moment, left = None, [*left, *points]  # "if it rains tomorrow" names no moment
         left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
