@@ -210,12 +210,18 @@ def test_what_is_said_behind_an_end(code: str, text: str, rest: str, then: str) 
 
 @pytest.mark.parametrize(("code", "text"), [
     ("en", "turn on the lamp and in ten minutes off again"), ("en", "lamp on now and at ten off"), ("de", "Lampe an, um zehn aus"),
+    ("en", "turn on the lamp at ten turn it off"), ("de", "schalte die Lampe ein um zehn schalte sie aus"),
     ("de", "Lampe an und in zehn Minuten wieder aus"), ("fr", "allume la lampe et dans dix minutes éteins-la"),
     ("es", "enciende la luz y en diez minutos apágala"), ("it", "accendi la luce e tra dieci minuti spegnila"),
     ("nl", "doe het licht aan en over tien minuten weer uit"), ("pl", "włącz światło i za dziesięć minut wyłącz"),
 ])  # fmt: skip
 def test_a_time_between_two_commands_is_unread(code: str, text: str) -> None:
     assert first(text, code).unread
+
+
+def test_a_clause_between_two_commands_has_no_reading_with_both() -> None:
+    readings = timed_in("turn on the lamp, when Anna comes home turn it off", "en", NOW)
+    assert "turn on the lamp turn it off" not in [timed.rest for timed in readings]
 
 
 @pytest.mark.parametrize("text", ["the kitchen", "at nine or at ten", "tomorrow"])
