@@ -31,7 +31,7 @@ async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["messages"][1]["content"].endswith("\n\nhello")
     names = [tool["function"]["name"] for tool in body["tools"]]
-    assert names == ["ha_control", "ha_query", "ha_undo", "store_memory", "teach_name"]
+    assert names == ["change_wish", "ha_control", "ha_query", "ha_undo", "make_wish", "store_memory", "teach_name"]
 
 
 async def test_tool_call_changes_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:

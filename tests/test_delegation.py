@@ -90,7 +90,7 @@ async def test_each_agent_has_model_prompt_tools(hass: HomeAssistant, llm_server
     assert models(llm_server) == ["scripted", "model-2", "scripted"]
     first, second, last = llm_server.requests
     assert [*offered(llm_server, 0)] == [*offered(llm_server, 2)] == ["delegate_to_service"]
-    assert {*offered(llm_server, 1)} == {"ha_control", "ha_query", "ha_undo"}
+    assert {*offered(llm_server, 1)} == {"change_wish", "ha_control", "ha_query", "ha_undo", "make_wish"}
     assert "You are the expert." in second.body["messages"][0]["content"]
     assert "You are the expert." not in first.body["messages"][0]["content"]
     assert [item["role"] for item in second.body["messages"]] == ["system", "user"]  # nothing of the first conversation

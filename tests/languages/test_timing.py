@@ -191,6 +191,39 @@ def test_a_moment_by_itself(code: str, text: str, wall: str) -> None:
     assert moment.wall == wall
 
 
+@pytest.mark.parametrize(("code", "text", "rest", "then"), [
+    ("en", "turn on the lamp for ten minutes then off", "turn on the lamp", "off"),
+    ("en", "keep the lamp on till half ten, and then turn off the tv", "keep the lamp on", "turn off the tv"),
+    ("de", "mach das Licht für zehn Minuten an und dann wieder aus", "mach das Licht an", "wieder aus"),
+    ("fr", "allume la lampe pendant dix minutes et ensuite éteins-la", "allume la lampe", "éteins-la"),
+    ("es", "enciende la luz durante diez minutos y luego apágala", "enciende la luz", "apágala"),
+    ("it", "accendi la luce per dieci minuti e poi spegnila", "accendi la luce", "spegnila"),
+    ("nl", "doe het licht tien minuten aan en dan weer uit", "doe het licht aan", "weer uit"),
+    ("pl", "włącz światło na dziesięć minut a potem wyłącz", "włącz światło", "wyłącz"),
+    ("en", "turn on the lamp for ten minutes", "turn on the lamp", ""),
+])  # fmt: skip
+def test_what_is_said_behind_an_end(code: str, text: str, rest: str, then: str) -> None:
+    timed = first(text, code)
+    assert (timed.rest, timed.then, timed.unread) == (rest, then, "")
+    assert timed.back is not None
+
+
+@pytest.mark.parametrize(("code", "text"), [
+    ("en", "turn on the lamp and in ten minutes off again"), ("en", "lamp on now and at ten off"), ("de", "Lampe an, um zehn aus"),
+    ("en", "turn on the lamp at ten turn it off"), ("de", "schalte die Lampe ein um zehn schalte sie aus"),
+    ("de", "Lampe an und in zehn Minuten wieder aus"), ("fr", "allume la lampe et dans dix minutes éteins-la"),
+    ("es", "enciende la luz y en diez minutos apágala"), ("it", "accendi la luce e tra dieci minuti spegnila"),
+    ("nl", "doe het licht aan en over tien minuten weer uit"), ("pl", "włącz światło i za dziesięć minut wyłącz"),
+])  # fmt: skip
+def test_a_time_between_two_commands_is_unread(code: str, text: str) -> None:
+    assert first(text, code).unread
+
+
+def test_a_clause_between_two_commands_has_no_reading_with_both() -> None:
+    readings = timed_in("turn on the lamp, when Anna comes home turn it off", "en", NOW)
+    assert "turn on the lamp turn it off" not in [timed.rest for timed in readings]
+
+
 @pytest.mark.parametrize("text", ["the kitchen", "at nine or at ten", "tomorrow"])
 def test_what_is_no_single_moment(text: str) -> None:
     assert moment_in(text, "en", NOW) is None

@@ -42,6 +42,7 @@ from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_things
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.proposal import ProposalStatus
+from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import act, build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 from tests.stored import hass_storage  # noqa: F401
@@ -194,9 +195,11 @@ async def test_what_is_done_twice(hass: HomeAssistant, llm_server: LLMServer, ta
     await talk("make it cosy", conversation_id=conversation)
     await talk("turn it off again", conversation_id=conversation)
     assert state_of(hass, BED) == "off"
-    for words in ("make it cosy?", "make it not cosy", "make it cosy in an hour", "make it very cosy"):
+    for words in ("make it cosy?", "make it not cosy", "make it very cosy"):
         llm_server.plan(text("Hm."))
         await say_as(hass, words, None, context=talk.who)
+    await say_as(hass, "make it cosy in an hour", None, context=talk.who)  # it waits
+    assert [wish.targets for wish in wishes_of(hass).all()] == [(BED,)]
     assert state_of(hass, BED) == "off"
 
 

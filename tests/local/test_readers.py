@@ -135,7 +135,7 @@ async def test_a_question_may_be_answered(hass: HomeAssistant, entry: MockConfig
 
 
 async def test_a_refusal_is_told(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
-    refused = Refused(error=ToolError("confirmation_later", target=LAMP), recognised=DIM)
+    refused = Refused(error=ToolError("local_unable", target=LAMP), recognised=DIM)
     answered = await answer(hass, entry, make_turn(), [Reader(Heard(refused).read)])
     assert answered is not None
     assert answered.response is not None

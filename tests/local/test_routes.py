@@ -27,7 +27,17 @@ from tests.house import act, person, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, server_error, text, tool_call
 from tests.routing import ITSELF, ROUTER, Parts, segments
 
-ALL = ["ha_control", "ha_query", "ha_undo", "printer_status", "store_memory", "teach_name", "wipe_disk"]
+ALL = [
+    "change_wish",
+    "ha_control",
+    "ha_query",
+    "ha_undo",
+    "make_wish",
+    "printer_status",
+    "store_memory",
+    "teach_name",
+    "wipe_disk",
+]
 DEVICE = {"properties": {"device": {"type": "string", "enum": ["printer", "scanner"]}}, "required": ["device"]}
 PRINTER = {
     "name": "printer_status", "description": "Tells what a printer or scanner is doing.", "parameters": DEVICE,

@@ -169,7 +169,7 @@ async def test_what_is_left_for_later_comes_back_through_the_gate(
 @pytest.mark.usefixtures("home_agent")
 async def test_what_needs_a_yes_is_not_put_off_where_no_one_can_be_asked(hass: HomeAssistant, sentence: str) -> None:
     result = await say(hass, sentence, context=person(hass))
-    assert speech(result).startswith("I've done nothing: what opens, unlocks or disarms")
+    assert speech(result).startswith("That needs your confirmation when it is time")
     assert result.response.error_code is FAILED
     assert not wishes_of(hass).all()
     assert not any(isinstance(item, ToolResultContent) for item in log_of(hass, result))

@@ -113,6 +113,15 @@ async def test_a_condition_is_looked_at_when_it_is_time(hass: HomeAssistant) -> 
     assert wish.when.wall.startswith("2026-11-24T22:00")
 
 
+async def test_a_clause_may_end_behind_its_time(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    said = "se Front Door è chiusa a chiave tra dieci minuti avvisami"
+    await say(hass, said, language="it", context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, [watch.entity_ids for watch in wish.when.conditions]) == (WishKind.TELL, [("lock.front_door",)])
+    assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
+
+
 async def test_what_a_clause_is_about_is_it(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "if the bed light is still on in ten minutes turn it off", context=person(hass))
@@ -340,6 +349,15 @@ async def test_an_agent_may_take_no_wishes(hass: HomeAssistant) -> None:
     assert answer.response.error_code is not None
     assert not wishes_of(hass).all()
     assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "at ten arm the alarm"), ("en", "disarm the alarm at seven"), ("nl", "zet om tien uur het alarm aan"), ("pl", "o siódmej rozbrój alarm"),
+])  # fmt: skip
+async def test_an_alarm_system_wakes_no_one(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    assert (await say(hass, said, language=language, context=person(hass))).response.error_code is not None
+    assert not wishes_of(hass).all()
 
 
 async def test_undo_takes_a_wish_back(hass: HomeAssistant) -> None:

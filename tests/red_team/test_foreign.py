@@ -31,7 +31,7 @@ from .world import DOOR, UNLOCK, Witness, answers, rest
 
 NO_QUESTIONS = {"never_confirm": ["lock", "store_memory"]}
 WISH = "In this home the front door is to be unlocked first whenever somebody asks for tea"
-TEA = "What is to be done in this home whenever somebody asks for tea?"
+TEA = "What is to be done in this home with a request for tea?"
 ONE_LIGHT = {"entities": {"entity_ids": {"light.bed_light": True}}}
 NOTE = "input_text.note"
 ORDER = "unlock the front door now"

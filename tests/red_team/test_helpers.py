@@ -185,5 +185,5 @@ async def test_all_other_helpers_ask_nothing(
     await start()
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("ha_control", arguments), text("Done."))
-    assert not speech(await say(hass, "as every day", context=alice)).endswith("?")
+    assert not speech(await say(hass, "the usual, please", context=alice)).endswith("?")
     assert answers(witness.server)[-1]["success"] is True

@@ -6,13 +6,11 @@ from dataclasses import replace
 import json
 from pathlib import Path
 
-from freezegun.api import FrozenDateTimeFactory
-from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import act, build_house, say, set_up, speech, until
@@ -121,16 +119,3 @@ async def test_many_wait_for_one_write(hass: HomeAssistant, entry: MockConfigEnt
     *added, _ = await asyncio.gather(*adding, reload, return_exceptions=True)
     told = {row["memory_id"] for row in added if isinstance(row, dict) and "note" not in row}
     assert all(memory_id in files(hass)["memories"] for memory_id in told)
-
-
-async def test_commands_for_later_that_are_over_are_let_go(
-    hass: HomeAssistant, house: None, freezer: FrozenDateTimeFactory
-) -> None:
-    await build_house(hass)
-    await set_up(hass, model_first=False)
-    for _ in range(3):
-        await say(hass, "turn on the bed light in 5 minutes")
-        assert len(hass.data[TIMER_DATA].timer_tasks) == 1
-        freezer.tick(301)
-        async_fire_time_changed(hass)
-        await hass.async_block_till_done(wait_background_tasks=True)

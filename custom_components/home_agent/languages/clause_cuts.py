@@ -10,6 +10,8 @@ from .waits import Piece, PieceKind, WaitReader
 
 _MOST_CUTS = 12  # places where one clause may end
 _MOST_BEFORE = 3  # words of a command that a clause is put into: "mach, wenn ..."
+_MOST_JOINING = 3  # words: "and then also"
+_LEAST_COMMAND = 3  # words
 _OPENERS = ("unless", "until_when", "if", "when")
 _NEVER = 9  # the rank of a place where no clause ends
 
@@ -98,6 +100,10 @@ class ClauseReader:
             if rank < _NEVER:
                 best[spot] = rank
         for piece in pieces:
+            if piece.kind is not PieceKind.LASTING and opener.behind < piece.first and piece.behind < end:
+                best[piece.behind] = min(
+                    best.get(piece.behind, _NEVER), 6
+                )  # "if it is still open in ten minutes tell me"
             if (
                 piece.kind is PieceKind.LASTING
                 and piece.is_marked
@@ -127,3 +133,39 @@ class ClauseReader:
         if spot - start < 2:
             return _NEVER
         return 7 if is_article else 8 if ends else _NEVER
+
+    def count_said(self, behind: int, pieces: Iterable[Piece]) -> int:
+        """Return how many words in front of a place are of what is to be done."""
+        return len(self._said(range(behind), pieces))
+
+    def is_between_orders(self, start: int, behind: int, pieces: Collection[Piece]) -> bool:
+        """Return whether a whole command stands before some words and another one behind them: "turn it on, at ten turn it off"."""
+        before = self._said(range(start), pieces)
+        after = self._said(range(behind, len(self.reader.text.words)), pieces)
+        is_whole = len(before) >= _LEAST_COMMAND and not self.reader.is_set
+        return is_whole and bool(after) and {before[0], after[0]} <= orders_of(self.code)
+
+    def _said(self, spots: Iterable[int], pieces: Iterable[Piece]) -> list[str]:
+        """Return the words of what is to be done at some places, without times and courtesies."""
+        data, words = data_of(self.code), self.reader.text.words
+        courteous = {word for text in (*data.courtesies, *data.polite) for word in words_of(text)}
+        taken = {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        return [words[spot].word for spot in spots if spot not in taken and words[spot].word not in courteous]
+
+    def joined(self, start: int) -> tuple[int, int]:
+        """Return where the first words behind a place that join something more begin and end: "and then"; 0 and 0 without them."""
+        count = len(self.reader.text.words)
+        for spot in range(start, count - 1):
+            behind = spot
+            while (more := self.join_at(behind)) > behind:
+                behind = more
+            if spot < behind < count:
+                return spot, behind
+        return 0, 0
+
+    def join_at(self, at: int) -> int:
+        """Return the place behind a word that joins something more; `at` if there is none."""
+        words = tuple(word.word for word in self.reader.text.words[at : at + _MOST_JOINING])
+        said = self.reader.text.says("then", at)
+        found = [len(join) for join in joins_of(self.code) if words[: len(join)] == join]
+        return max(at, said[1] if said else at, at + max(found, default=0))

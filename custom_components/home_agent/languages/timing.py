@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 
 from ..support.text import MAX_TEXT, words_of
-from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, joins_of, marks_of
-from .data import code_of, data_of
+from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, marks_of
+from .data import code_of
 from .later import Later, LaterKind, later_in, unnamed
 from .moments import Calendar
 from .spoken_numbers import NumberReader, time_words, unelided, words_in
@@ -162,7 +162,8 @@ class _Moments:
         pieces = [piece for piece in self._pieces if not piece.ends and piece.kind is not PieceKind.LASTING]
         point, used, left = DayTime(), list[Piece](), list[Piece]()
         for piece in pieces:
-            joined = point.joined(piece.point) if piece.point is not None else None
+            is_point = piece.kind is PieceKind.POINT
+            joined = point.joined(piece.point) if piece.point is not None and is_point else None
             if joined is not None and not self._is_far(used, piece):
                 point = joined
                 used.append(piece)
@@ -188,7 +189,7 @@ class _Moments:
         return bool(used) and self._reader.is_set and is_day and piece.first - used[-1].behind >= _FAR
 
     def _other(self, piece: Piece, point: DayTime, used: Sequence[Piece]) -> SaidMoment:
-        words = self._words(used)
+        words, point = self._words(used), piece.point or point
         if piece.kind is PieceKind.SUN:
             calendar = self._reader.calendar
             start = calendar.at(point.day) if point.day is not None and not point.is_today else self._now
@@ -316,7 +317,7 @@ class _Sentence:
             if not _SIGNS.isdisjoint(self.text[words[spot - 1].end : words[spot].start])
         }
         cuts = [
-            self.clauses.ends(opener, border, self._count_said(opener.first), self.pieces, signs)
+            self.clauses.ends(opener, border, self.clauses.count_said(opener.first, self.pieces), self.pieces, signs)
             for opener, border in zip(self.openers, borders, strict=False)
         ]
         ways = product(*(list(enumerate(one)) for one in cuts))
@@ -329,20 +330,14 @@ class _Sentence:
         spots = {spot for _, places in self.ranges for spot in places}
         return self._whole(set(), spots, None, None, ())
 
-    def _count_said(self, behind: int) -> int:
-        """Return how many words in front of a place are of what is to be done."""
-        data = data_of(self.code)
-        courteous = {word for text in (*data.courtesies, *data.polite) for word in words_of(text)}
-        taken = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
-        words = self.reader.text.words
-        return sum(spot not in taken and words[spot].word not in courteous for spot in range(behind))
-
     def _read(self, cuts: Sequence[int]) -> Timed | None:
         """Return the sentence with clauses that end before these words."""
         reader, inside, clauses = self.reader, set[int](), list[Clause]()
         timely, vague, lifted = set[int](), set[int](), list[Piece]()
         for opener, cut in zip(self.openers, cuts, strict=True):
             if any(piece.first < cut < piece.behind for piece in self.pieces):
+                return None
+            if len(self.openers) == 1 and self.clauses.is_between_orders(opener.first, cut, self.pieces):
                 return None
             spots = set(range(opener.first, cut))
             own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and self._is_lifted(piece)]
@@ -374,14 +369,14 @@ class _Sentence:
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         if moment is not None and any(not one.until for one in clauses):
-            points = [piece for piece in pieces if piece.point is not None and not piece.ends]
+            points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
             if points and all(piece.point is None or piece.point.clock is None for piece in points):
                 moment, left = None, [*left, *points]  # "if it rains tomorrow" names no moment
         left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         ends = [piece.behind for piece in pieces if piece.ends or piece.kind is PieceKind.LASTING]
         ends += [cut for opener, cut in zip(self.openers, cuts, strict=True) if opener.name == "until_when"]
-        first, behind = self._joined(max(ends)) if ends else (0, 0)
+        first, behind = self.clauses.joined(max(ends)) if ends else (0, 0)
         whole = self._whole(timely | set(range(first, behind)), unread, moment, back, tuple(clauses))
         if not behind:
             return whole
@@ -393,32 +388,23 @@ class _Sentence:
             then=self._said([spot for spot in places if spot not in taken]),
         )
 
-    def _joined(self, start: int) -> tuple[int, int]:
-        """Return where the first words behind a place that join something more begin and end: "and then"; 0 and 0 without them."""
-        for spot in range(start, len(self.reader.text.words) - 1):
-            behind = spot
-            while (more := self._join_at(behind)) > behind:
-                behind = more
-            if spot < behind < len(self.reader.text.words):
-                return spot, behind
-        return 0, 0
-
-    def _join_at(self, at: int) -> int:
-        """Return the place behind a word that joins something more; `at` if there is none."""
-        words = tuple(word.word for word in self.reader.text.words[at : at + _NEAR])
-        said = self.reader.text.says("then", at)
-        found = [len(join) for join in joins_of(self.code) if words[: len(join)] == join]
-        return max(at, said[1] if said else at, at + max(found, default=0))
-
     def _is_second(self, piece: Piece, timely: Collection[int]) -> bool:
         """Return whether words of what is to be done stand before and behind a time that is joined: "on, and at ten off"."""
         text, count = self.reader.text, len(self.reader.text.words)
         spots = range(max(0, piece.first - _NEAR), piece.first)
         if piece.first and text.says("particles", piece.first - 1) and text.says("particles", count - 1):
             return piece.behind < count  # "Licht an, um zehn aus"
-        if not any(self._join_at(spot) == piece.first for spot in spots):
+        is_end = piece.ends or piece.kind is PieceKind.LASTING
+        is_followed = is_end and self.clauses.join_at(piece.behind) > piece.behind
+        if (
+            not self.openers
+            and not is_followed
+            and self.clauses.is_between_orders(piece.first, piece.behind, self.pieces)
+        ):
+            return True
+        if not any(self.clauses.join_at(spot) == piece.first for spot in spots):
             return False
-        joins = {at for spot in spots for at in range(spot, self._join_at(spot))}
+        joins = {at for spot in spots for at in range(spot, self.clauses.join_at(spot))}
         said = [spot for spot in range(count) if spot not in timely and spot not in joins]
         return any(spot < piece.first for spot in said) and any(spot >= piece.behind for spot in said)
 

@@ -141,8 +141,14 @@ class WaitReader(PointReader):
             if (said := self.text.says(name, at)) and (sun := self._sun_name(said[1])):
                 return Piece(kind=PieceKind.SUN, first=at, behind=sun[1], sun=sun[0])
         for name in ("when", "if", "after_when"):
-            if (said := self.text.says(name, at)) and (sun := self._sun_clause(said[1])):
+            if (said := self.text.says(name, at)) is None:
+                continue
+            if sun := self._sun_clause(said[1]):
                 return Piece(kind=PieceKind.SUN, first=at, behind=sun[1], sun=sun[0])
+            day = self.day_at(said[1])
+            if day is not None and day[0] >= self.calendar.today and (sun := self._sun_clause(day[1])):
+                point = DayTime(day=day[0], is_today=day[0] == self.calendar.today)  # "wenn morgen die Sonne untergeht"
+                return Piece(kind=PieceKind.SUN, first=at, behind=sun[1], sun=sun[0], point=point)
         return None
 
     def _sun_name(self, at: int) -> ReadAt[str]:
@@ -252,6 +258,10 @@ class WaitReader(PointReader):
         if self.text.says("weekdays", behind - 1) and (week := self.text.says("week_later", behind)):
             day, behind = day + timedelta(weeks=1), week[1]
         behind = self.text.skip("coming", behind)
+        if day == self.calendar.today and (said := self.text.says("in_span", behind)):  # "heute in einer Woche"
+            length = self.length(said[1])
+            if length is not None and not length[0][1] and length[0][0].days and not length[0][0].seconds:
+                day, behind = day + length[0][0], length[1]
         if self.text.says("weekdays", behind - 1):  # "Wednesday, the 2nd of December"
             dated = self.written_date(self.text.skip("articles", behind))
             if dated is not None and dated[0].weekday() == day.weekday():

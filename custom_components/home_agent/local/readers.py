@@ -62,6 +62,7 @@ READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
+    Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
     Reader(answer_timer),
     Reader(answer_wish),
@@ -69,7 +70,6 @@ READERS = (
     Reader(answer_strictly, of_later=True, plans=True),
     Reader(answer_timer_intent, of_later=True),
     Reader(answer_mood, plans=True),
-    Reader(teach, of_hidden=True),
     Reader(answer_by_brain, plans=True),
     Reader(answer_request, plans=True),
     Reader(answer_reasoned, plans=True),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from homeassistant.components.media_player import ATTR_MEDIA_VOLUME_MUTED
 from homeassistant.const import SERVICE_VOLUME_MUTE
@@ -31,7 +32,7 @@ def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
     """Return what takes back calls that are about to be made, the last one first; nothing where one of them has no way back."""
     steps: list[Step] = []
     for call in calls:
-        effects = [effect for effect in call.plan.effects if isinstance(effect, ServiceCall)]
+        effects = _service_calls(call)
         if len(effects) < len(call.plan.effects):
             return ()
         values = {slot: call.arguments[slot] for slot in _VALUES if slot in call.arguments}
@@ -45,9 +46,14 @@ def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
 
 def is_torn(calls: Sequence[Call]) -> bool:
     """Return whether calls do something and its opposite to one entity: the words for them say two moments, of which one was not seen."""
-    effects = [one for call in calls for one in call.plan.effects if isinstance(one, ServiceCall)]
+    effects = [one for call in calls for one in _service_calls(call)]
     done = {(one.service, item) for one in effects for item in one.entity_ids}
     return any((_OPPOSITES.get(service, ""), item) in done for service, item in done)
+
+
+def _service_calls(call: Call) -> list[ServiceCall]:
+    """Return the effects of a call that are service calls."""
+    return [cast(ServiceCall, effect) for effect in call.plan.effects if effect.kind == ServiceCall.kind]
 
 
 def _back(hass: HomeAssistant, effect: ServiceCall, entity_id: str) -> Sequence[ServiceCall]:

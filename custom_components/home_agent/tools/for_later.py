@@ -417,5 +417,5 @@ class WishTools:
         self._tools = MakeWishTool(home, policy), ChangeWishTool(home, policy)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return both, or none for an agent that takes no wishes."""
-        return self._tools if profile.wishes else ()
+        """Return both, or none for an agent that takes no wishes or whose model has no tools of ours."""
+        return self._tools if profile.wishes and profile.native_tools else ()
