@@ -26,7 +26,7 @@ AT_ONCE = 500  # changes between two turns of the event loop
 def wishes(hass: HomeAssistant, house: House) -> list[Wish]:
     """Return as many wishes as may wait; their entities are not those of the house."""
     [entry] = hass.config_entries.async_entries("home_agent")
-    [profile] = entry.runtime_data.profiles
+    profile = next(iter(entry.runtime_data.profiles))
     now, made = dt_util.utcnow(), []
     for number in range(MOST):
         watch = Watch(entity_ids=(f"binary_sensor.awaited_{number}",), states=("on",))

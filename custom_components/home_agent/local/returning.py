@@ -12,6 +12,7 @@ from ..home.actions import expectation
 from ..home.states import restoring_calls, snapshot
 from ..home.tolerance import STATE
 from ..policy.confirmation import Call
+from ..policy.effects import KINDS
 from ..turn.plan import ServiceCall
 from ..wishes.wish import Step
 
@@ -52,8 +53,8 @@ def is_torn(calls: Sequence[Call]) -> bool:
 
 
 def _service_calls(call: Call) -> list[ServiceCall]:
-    """Return the effects of a call that are service calls."""
-    return [cast(ServiceCall, effect) for effect in call.plan.effects if effect.kind == ServiceCall.kind]
+    """Return the effects of a call whose outcome states show: those are calls of services."""
+    return [cast(ServiceCall, effect) for effect in call.plan.effects if KINDS[effect.kind].changes_states]
 
 
 def _back(hass: HomeAssistant, effect: ServiceCall, entity_id: str) -> Sequence[ServiceCall]:
