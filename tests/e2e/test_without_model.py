@@ -180,7 +180,7 @@ async def test_a_later_command_stays_local_when_a_model_is_added(own_hass: Hass,
     agent = await add_home_agent(own_hass)
     assert await own_hass.state("light.bed_light") == "on"
     late = await own_hass.say("unlock the front door in 5 minutes", agent=agent)
-    assert (late.kind, "can't be given later" in late.speech) == ("error", True)
+    assert (late.kind, "needs your confirmation when it is time" in late.speech) == ("error", True)
     said = await own_hass.say("turn off the bed light in 6 seconds", agent=agent)
     assert said.kind == "action_done"
     flow = await own_hass.subentry_flow(await own_hass.entry_id(), "llm")
