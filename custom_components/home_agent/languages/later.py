@@ -4,7 +4,7 @@ The only place that reads it. A text that has nothing of it is for now.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 import re
@@ -14,6 +14,10 @@ from .data import code_of, data_of
 
 _BLANK = "\N{SYMBOL FOR SPACE}"
 """Stands for each letter of a name: no pattern has it."""
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
+"""Characters that nobody sees, and that split words for a pattern."""
 
 
 class LaterKind(StrEnum):
@@ -55,7 +59,21 @@ def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later
     """
     if len(text) > MAX_TEXT:
         return ()
-    return _found(unnamed(text, language, named, _BLANK), text, code_of(language))
+    said = unnamed(text, language, named, _BLANK)
+    if said.isascii() and "  " not in said and said.isprintable():
+        return _found(said, text, code_of(language))
+    places = [at for at, letter in enumerate(said) if _is_read(said, at, letter)]
+    read = "".join(" " if said[at].isspace() else said[at] for at in places)
+    ends = [*places, len(said)]
+    return tuple(
+        replace(one, begin=ends[one.begin], end=ends[one.end - 1] + 1, words=one.words)
+        for one in _found(read, read.replace(_BLANK, " "), code_of(language))
+    )
+
+
+def _is_read(said: str, at: int, letter: str) -> bool:
+    """Return whether a character is read: no invisible one, and of several spaces only the first."""
+    return _UNSEEN.match(letter) is None and not (letter.isspace() and at > 0 and said[at - 1].isspace())
 
 
 def unnamed(text: str, language: str, named: Iterable[str], letter: str) -> str:

@@ -16,6 +16,7 @@ _NAMED_PARTS = (
     ("this_night", 0, "night"), ("tonight", 0, "tonight"), ("tomorrow_morning", 1, "morning"),
 )  # fmt: skip
 _SIDES = ("after", "before", "after_when", "before_when")
+_HOUR_SIGNS = frozenset({"h", "u"})
 _LONG = timedelta(days=366)
 
 
@@ -90,7 +91,8 @@ class WaitReader(PointReader):
 
     def piece(self, at: int) -> Piece | None:
         """Return what stands at a place, without events."""
-        found = self._until(at) or self.sun_at(at) or self._span(at) or self._point_piece(at) or self._lasting(at)
+        found = self._until(at) or self.sun_at(at) or self._span(at) or self._hour_sign(at)
+        found = found or self._point_piece(at) or self._lasting(at)
         if found is None:
             return None
         behind = found.behind
@@ -184,6 +186,29 @@ class WaitReader(PointReader):
     def _point_piece(self, at: int) -> Piece | None:
         point = self.point(at, told=False)
         return Piece(kind=PieceKind.POINT, first=at, behind=point[1], point=point[0]) if point is not None else None
+
+    def _hour_sign(self, at: int) -> Piece | None:
+        """Return a time of day that is written with the sign of hours: "21h30", "pour 21h"; a length is said with more ("pendant 2h")."""
+        if self.is_timer:
+            return None
+        said = self.text.says("for_clock", at)
+        place = self._about(said[1] if said else at)
+        hour, words = self.text.number(place), self.text.words
+        if hour is None or hour[1] >= len(words) or words[hour[1]].word not in _HOUR_SIGNS:
+            return None
+        if said and not self.wakes and hour[0] < _DAWN:  # "pour 2h"
+            return None
+        if not words[place].word[0].isdigit() or not hour[0].is_integer() or hour[0] > 2 * HALF_DAY:
+            return None
+        if (point := self.point(place, told=True)) is not None:
+            return Piece(kind=PieceKind.POINT, first=at, behind=point[1], point=point[0])
+        behind, minute = hour[1] + 1, 0
+        if (more := self.text.number(behind)) is not None and more[0].is_integer() and 0 <= more[0] < MINUTES:
+            minute, behind = int(more[0]), more[1]
+        clock = time(int(hour[0]) % (2 * HALF_DAY), minute)
+        return Piece(
+            kind=PieceKind.POINT, first=at, behind=behind, point=DayTime(clock=clock, is_exact=hour[0] > HALF_DAY)
+        )
 
     def _lasting(self, at: int) -> Piece | None:
         kind = PieceKind.SPAN if self.is_timer else PieceKind.LASTING

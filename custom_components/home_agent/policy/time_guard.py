@@ -1,6 +1,6 @@
 """A time never means now: what a person said for later is not done at once by a model, which may overlook the words for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from ..home.domains import DOMAINS, UNKNOWN
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
-from ..languages.later import LaterKind, later_in, without_times
+from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.phrases import is_order, is_remark
 from ..languages.timing import timed_in
 from ..support.errors import ToolRefusal
@@ -53,7 +53,7 @@ def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] =
         return None
     reading = next(iter(timed_in(text, language, now, named)), None)
     if reading is not None and not (reading.moment or reading.unread or reading.forever):
-        if all(clause.until for clause in reading.clauses):
+        if (reading.back or reading.clauses) and all(clause.until for clause in reading.clauses):
             return None
     if _has_part_for_now(text, language, named):
         return None
@@ -74,14 +74,14 @@ def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
     nothing = {word for phrase in (*data.courtesies, *data.polite) for word in words_of(phrase)}
     parts = parts_of(text, sorted(data.follow_ups.joins, key=len, reverse=True))
     parts = [part for part in parts if any(word not in nothing for word in words_of(part))]
-    later = [bool(later_in(part, language, named)) for part in parts]
-    first = later_in(parts[0], language, named)[:1] if parts else ()
+    times = _times_of(text, parts, language, named)
+    later = [bool(found) for found in times]
+    first = times[0][:1] if times else []
     is_said = bool(parts) and is_remark(parts[0], language)  # "it's nine o'clock"
     if not is_said and any(one.kind is not LaterKind.EVENT and one.begin <= _PREPOSITION for one in first):
         return False
     for at, part in enumerate(parts):
-        found = later_in(part, language, named)
-        if not found:
+        if not (found := times[at]):
             continue
         is_bare = all(word in nothing for word in words_of(without_times(part, language)))
         is_bare = is_bare and not is_remark(part, language)
@@ -97,6 +97,21 @@ def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
         and (is_order(part, language, named) or (not at and _does(part, language) and not is_remark(part, language)))
         for at, part in enumerate(parts)
     )
+
+
+def _times_of(text: str, parts: list[str], language: str, named: tuple[str, ...]) -> list[list[Later]]:
+    """Return what puts off each part of a text; a time that goes on in the next part is of both: "between nine and ten"."""
+    times, whole, end = list[list[Later]](), later_in(text, language, named), 0
+    for part in parts:
+        begin = text.find(part, end)
+        end = begin + len(part) if begin >= 0 else end
+        found = list(later_in(part, language, named))
+        if begin >= 0:
+            found += [
+                replace(one, begin=max(0, one.begin - begin)) for one in whole if one.begin < end and begin < one.end
+            ]
+        times.append(sorted(found, key=lambda one: one.begin))
+    return times
 
 
 def _does(part: str, language: str) -> bool:
