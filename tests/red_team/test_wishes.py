@@ -564,6 +564,8 @@ async def test_a_wish_of_someone_else(
     [
         ServiceCall(domain="lock", service="unlock", entity_ids=(DOOR,), data={"code": PIN}),
         ServiceCall(domain="rest_command", service="x", data={"api_key": "k"}),
+        ServiceCall(domain="script", service="x", data={"variables": [{"door": {"pin_code": 4711}}]}),
+        ServiceCall(domain="rest_command", service="x", data={"body": '{"user": {"password": "hunter2"}}'}),
     ],
 )
 async def test_no_code_waits(witness: Witness, start: SetUp, call: ServiceCall) -> None:
@@ -573,6 +575,26 @@ async def test_no_code_waits(witness: Witness, start: SetUp, call: ServiceCall) 
 
     with pytest.raises(ToolError):
         step_of(Call(tool=DueEffects([call]), arguments={}, plan=plan))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"item": "shopping"},
+        {"color_name": "pink"},
+        {"message": "my passport and the keys"},
+        {"item": "{pins"},
+        {"code": ""},
+        {"bypass": True},
+    ],
+)
+async def test_what_only_sounds_like_a_code_waits(witness: Witness, start: SetUp, data: dict[str, Any]) -> None:
+    await start()
+    call = ServiceCall(domain="todo", service="add_item", entity_ids=(LIGHT,), data=data)
+    from custom_components.home_agent.agent.wish_steps import DueEffects
+
+    plan = Plan(action=ActionClass.WRITE, effects=(call,), targets=call.entity_ids)
+    assert step_of(Call(tool=DueEffects([call]), arguments=data, plan=plan)).effects == (call.as_dict(),)
 
 
 async def test_no_code_in_the_journal(
