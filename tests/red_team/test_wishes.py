@@ -556,6 +556,23 @@ async def test_a_wish_of_someone_else(
     assert wishes_of(hass).get(locks.id) == locks
 
 
+@pytest.mark.parametrize("how", ["hidden", "not to be read"])
+@pytest.mark.parametrize("looks", ["at an event", "at a condition"])
+async def test_a_state_that_may_not_be_known_any_more(
+    hass: HomeAssistant, witness: Witness, start: SetUp, do: Do, how: str, looks: str
+) -> None:
+    await start()
+    may = {LIGHT: {"read": True, "control": True}} | ({DOOR: {"read": True}} if how == "hidden" else {})
+    mallory = person(hass, "Mallory", {"entities": {"entity_ids": may}})
+    if how == "hidden":
+        async_expose_entity(hass, ASSISTANT, DOOR, False)
+    watch, now = Watch(entity_ids=(DOOR,), states=(state_of(hass, DOOR),)), dt_util.utcnow()
+    event = {"event": watch, "of": (DOOR,)} if looks == "at an event" else {"conditions": (watch,)}
+    when = When(at=now, words="when the door is so", **event)
+    await do(mallory, kind=WishKind.TELL, text="the door is so", when=when, reason=DueReason.EVENT)
+    assert told(hass) == "Not done: “when the door is so”. Something that it needs is not there any more."
+
+
 # Secrets
 
 
