@@ -556,6 +556,23 @@ async def test_a_wish_of_someone_else(
     assert wishes_of(hass).get(locks.id) == locks
 
 
+@pytest.mark.parametrize("how", ["hidden", "not to be read"])
+@pytest.mark.parametrize("looks", ["at an event", "at a condition"])
+async def test_a_state_that_may_not_be_known_any_more(
+    hass: HomeAssistant, witness: Witness, start: SetUp, do: Do, how: str, looks: str
+) -> None:
+    await start()
+    may = {LIGHT: {"read": True, "control": True}} | ({DOOR: {"read": True}} if how == "hidden" else {})
+    mallory = person(hass, "Mallory", {"entities": {"entity_ids": may}})
+    if how == "hidden":
+        async_expose_entity(hass, ASSISTANT, DOOR, False)
+    watch, now = Watch(entity_ids=(DOOR,), states=(state_of(hass, DOOR),)), dt_util.utcnow()
+    event = {"event": watch, "of": (DOOR,)} if looks == "at an event" else {"conditions": (watch,)}
+    when = When(at=now, words="when the door is so", **event)
+    await do(mallory, kind=WishKind.TELL, text="the door is so", when=when, reason=DueReason.EVENT)
+    assert told(hass) == "Not done: “when the door is so”. Something that it needs is not there any more."
+
+
 # Secrets
 
 
@@ -564,6 +581,8 @@ async def test_a_wish_of_someone_else(
     [
         ServiceCall(domain="lock", service="unlock", entity_ids=(DOOR,), data={"code": PIN}),
         ServiceCall(domain="rest_command", service="x", data={"api_key": "k"}),
+        ServiceCall(domain="script", service="x", data={"variables": [{"door": {"pin_code": 4711}}]}),
+        ServiceCall(domain="rest_command", service="x", data={"body": '{"user": {"password": "hunter2"}}'}),
     ],
 )
 async def test_no_code_waits(witness: Witness, start: SetUp, call: ServiceCall) -> None:
@@ -573,6 +592,26 @@ async def test_no_code_waits(witness: Witness, start: SetUp, call: ServiceCall) 
 
     with pytest.raises(ToolError):
         step_of(Call(tool=DueEffects([call]), arguments={}, plan=plan))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"item": "shopping"},
+        {"color_name": "pink"},
+        {"message": "my passport and the keys"},
+        {"item": "{pins"},
+        {"code": ""},
+        {"bypass": True},
+    ],
+)
+async def test_what_only_sounds_like_a_code_waits(witness: Witness, start: SetUp, data: dict[str, Any]) -> None:
+    await start()
+    call = ServiceCall(domain="todo", service="add_item", entity_ids=(LIGHT,), data=data)
+    from custom_components.home_agent.agent.wish_steps import DueEffects
+
+    plan = Plan(action=ActionClass.WRITE, effects=(call,), targets=call.entity_ids)
+    assert step_of(Call(tool=DueEffects([call]), arguments=data, plan=plan)).effects == (call.as_dict(),)
 
 
 async def test_no_code_in_the_journal(

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components import conversation, persistent_notification
 from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
-from ..home.exposure import is_exposed
+from ..home.exposure import is_exposed, is_shared
 from ..languages.data import async_load
 from ..policy.channels import ALOUD, async_ask_aloud, async_put_outside, ways_to_ask
 from ..policy.confirmation import Confirmation, Resolution
@@ -196,6 +197,8 @@ class DueWish:
                 return await self._async_interrupted()
         if is_action and not self._is_same():
             return await self.async_fail(DueReason.GONE, await self.async_say("wish_gone"))
+        if self._is_hidden():  # neither its state nor what follows from it is told
+            return await self.async_fail(DueReason.GONE, await self.async_say("wish_gone"))
         if (unmet := self._unmet()) is not None:
             return await self._async_unmet(unmet)
         if is_action:
@@ -291,6 +294,15 @@ class DueWish:
         registry = er.async_get(self.hass)
         ids = self.wish.registered.items()
         return all((entry := registry.async_get(item)) is not None and entry.id == known for item, known in ids)
+
+    def _is_hidden(self) -> bool:
+        """Return whether the user may not read an entity that it looks at any more; one that is missing is not known instead."""
+        user = self.turn.user
+        with running(self.turn):
+            return any(
+                not is_shared(self.hass, item) or not (user is None or user.permissions.check_entity(item, POLICY_READ))
+                for item in self.wish.when.entity_ids
+            )
 
     def _unmet(self) -> DueReason | None:
         """Return why it is not done now, by its conditions; None if they are met."""
@@ -394,6 +406,8 @@ class DueWish:
 
     @property
     def _words(self) -> str:
+        if self.wish.kind is WishKind.TELL:  # its text says that it has happened
+            return f"“{cut(self.wish.when.words or self.wish.words)}”"
         return f"“{cut(self.wish.text or self.wish.words)}”"
 
     @property

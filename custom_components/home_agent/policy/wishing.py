@@ -1,6 +1,8 @@
 """Making, changing and cancelling wishes: what may wait, checked as if it were done now, and again when it is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+import json
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -20,11 +22,15 @@ from .effects.wish_change import CANCEL_WISH, CHANGE_WISH, MAKE_WISH, WishChange
 from .tool import PendingResult
 from .write import EffectTool, async_execute, async_plan_of
 
+_DEEPEST = 20
+"""Levels of lists and mappings in arguments."""
+_EMPTY: tuple[object, ...] = ("", [], {})
+
 
 def step_of(call: Call) -> Step:
     """Return a call in the form in which it waits. Raises `ToolError` for one that cannot wait, or that has a code in it."""
     tool, plan = call.tool, call.plan
-    if SECRET.search(f"{call.arguments}{plan.effects}"):
+    if has_code([call.arguments, *(effect.data for effect in plan.effects)]):
         raise ToolError("wish_code")
     if plan.effects and not plan.handled and tool.is_its_effects:
         return Step(effects=tuple(effect.as_dict() for effect in plan.effects), targets=plan.targets)
@@ -36,6 +42,28 @@ def step_of(call: Call) -> Step:
     if tool.stands_alone:
         raise ToolError("wish_unable")
     return Step(tool=tool.name, arguments=call.arguments, targets=plan.targets)
+
+
+def has_code(value: object, depth: int = 0) -> bool:
+    """Return whether a parameter among arguments is named like a secret and has a value; also in JSON that is written as text.
+
+    What is nested deeper than `_DEEPEST` levels counts as one. Values are not compared with the PINs: a refusal would tell them.
+    """
+    match value:
+        case Mapping() | list() | tuple() if depth > _DEEPEST:
+            return True
+        case Mapping():
+            return any(
+                (SECRET.search(str(key)) is not None and not (item is None or isinstance(item, bool) or item in _EMPTY))
+                or has_code(item, depth + 1)
+                for key, item in value.items()
+            )
+        case list() | tuple():
+            return any(has_code(item, depth + 1) for item in value)
+        case str() if value.lstrip().startswith(("{", "[")):
+            with suppress(ValueError, RecursionError):
+                return has_code(json.loads(value), depth + 1)
+    return False
 
 
 def asks_then(calls: Sequence[Call]) -> bool:
