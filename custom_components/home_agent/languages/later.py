@@ -17,7 +17,7 @@ _BLANK = "\N{SYMBOL FOR SPACE}"
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
 )
-"""Characters that nobody sees, and that split words for a pattern."""
+"""Characters that are not seen, and split words for a pattern."""
 
 
 class LaterKind(StrEnum):

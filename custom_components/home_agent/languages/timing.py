@@ -93,7 +93,7 @@ class Timed:
     words: str = ""
     """All words that say when, as they were said."""
     then: str = ""
-    """What of `rest` follows behind its end as something more: "for ten minutes, and then turn off the TV"."""
+    """The part of `rest` that follows behind its end as something more: "for ten minutes, and then turn off the TV"."""
 
 
 def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ()) -> Iterator[Timed]:
