@@ -20,7 +20,7 @@ from pytest_homeassistant_custom_component.common import (
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.wishes.wishes import wishes_of
-from tests.house import add_shopping_list, person, say, set_up, speech, state_of
+from tests.house import add_shopping_list, build_house, person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
 from tests.prompt.conftest import AddEntity
@@ -390,3 +390,19 @@ async def test_executed_event_has_the_house_s_words_and_ids(hass: HomeAssistant)
     assert event.data["parameters"] == {"name": "Bed Light"}
     assert event.data["result"] == '{"targets":["light.bed_light"]}'
     assert event.data["success"] is True
+
+
+@pytest.mark.parametrize(("sentence", "is_on"), [
+    ("turn off the kitchen lights and the bed light", False),
+    ("turn off the ceiling lights and the bed light", False),
+    ("turn off the kitchen lights and the bed light on", True),
+    ("turn off the kitchen lights and turn on the bed light", True),
+])  # fmt: skip
+async def test_a_second_name_is_what_the_verb_is_for(
+    hass: HomeAssistant, house: None, sentence: str, is_on: bool
+) -> None:
+    await build_house(hass)
+    await set_up(hass, model_first=False)
+    await say(hass, "turn on the bed light")
+    await say(hass, sentence)
+    assert (hass.states.get("light.bed_light").state == "on") is is_on  # type: ignore[union-attr]

@@ -107,7 +107,11 @@ def _several(
     score = 1.0
     for part in parts:
         found = read(part, () if waiting else targets)  # "the lamp also on" is not what was before
-        if not found.orders and orders:
+        # a name by itself turns on, and so does its "light"
+        is_name = bool(found.orders) and things.language.nouns.issuperset(
+            word for order in found.orders for word in order.said
+        )
+        if orders and (is_name or not found.orders):
             said = [word for word in orders[-1].said if not word[0].isdigit() or not re.search(r"\d", part)]
             found = read(f"{' '.join(said)} {part}", targets)
         if not found.orders:
