@@ -256,6 +256,14 @@ async def test_late_actions(
 
 
 @pytest.mark.usefixtures("lit")
+async def test_an_action_is_not_made_up_for_where_that_is_off(hass: HomeAssistant, alice: Context) -> None:
+    entry = await set_up(hass, profile={"wishes_late": 0})
+    at = dt_util.utcnow() - timedelta(minutes=10)
+    await run(hass, entry, wish_of(alice, OFF, when=When(at=at, words="then")), DueReason.MISSED, 10)
+    assert state_of(hass, LIGHT) == "on"
+
+
+@pytest.mark.usefixtures("lit")
 async def test_what_comes_too_late_is_asked_about(hass: HomeAssistant, alice: Context) -> None:
     entry = await set_up(hass)
     _, sent = add_phone(hass, alice)
