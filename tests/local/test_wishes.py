@@ -385,3 +385,34 @@ async def test_at_a_device_without_timers_it_is_the_devices(hass: HomeAssistant)
     device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "panel")})
     await say(hass, "set a timer for five minutes", device_id=device.id)
     assert (_only(hass).user_id, _only(hass).device_id) == (None, device.id)
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "don't wake me at nine"), ("en", "never wake me at seven"), ("en", "don't remind me to eat at nine"),
+    ("en", "do not set a timer for five minutes"), ("de", "stell den Wecker um sieben aus"), ("de", "stell keinen Wecker um sieben"),
+    ("en", "turn off the bed light and wake me at seven"), ("en", "wake me at seven and turn off the bed light"),
+    ("en", "lock the front door and remind me at nine to eat"), ("en", "turn off the bed light and set a timer for 5 minutes"),
+])  # fmt: skip
+async def test_a_reminder_is_made_of_a_whole_sentence_only(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    assert not wishes_of(hass).all()
+    assert state_of(hass, "light.bed_light") == before
+
+
+async def test_a_timer_is_set_beside_other_wishes(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    who = person(hass)
+    await say(hass, "remind me in 30 minutes to wash a car", context=who)
+    await say(hass, "set a timer for 5 minutes", context=who)
+    assert [wish.kind for wish in wishes_of(hass).all()] == [WishKind.REMINDER, WishKind.TIMER]
+
+
+async def test_all_timers_are_no_other_wishes(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    who = person(hass)
+    await say(hass, "remind me in 30 minutes to wash a car", context=who)
+    await say(hass, "set a timer for 5 minutes", context=who)
+    await say(hass, "cancel all timers", context=who)
+    assert [wish.kind for wish in wishes_of(hass).all()] == [WishKind.REMINDER]

@@ -31,6 +31,8 @@ class Reminder:
     """As it was said; of a timer its name. Empty where nothing is named."""
     is_said: bool = False
     """Whether the text is told as it is: "tell me that dinner is ready"; else it may be a question."""
+    left: str = ""
+    """Words of something else beside it: "lock the door and", "don't"; a reminder alone is not all that is wanted then."""
 
 
 def reminder_in(text: str, language: str) -> Reminder | None:
@@ -41,16 +43,26 @@ def reminder_in(text: str, language: str) -> Reminder | None:
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         for pattern in _timers(code):
             if (match := pattern.fullmatch(said)) is not None:
-                return Reminder(
-                    kind=ReminderKind.TIMER, text=timer_name(match.groupdict().get("name") or "", language, code)
-                )
+                name = match.groupdict().get("name") or ""
+                left = "" if _adding(code).isdisjoint(words_of(name)) else name
+                return Reminder(kind=ReminderKind.TIMER, text=timer_name(name, language, code), left=left)
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
-                found = _without_beside(after, code, kind) or _without_beside(before, code, kind)
+                behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind)
                 is_said = words_of(match[0])[-1:] in _declares(code)
-                return Reminder(kind=kind, text="" if kind is ReminderKind.WAKE else found, is_said=is_said)
+                if kind is ReminderKind.WAKE:
+                    return Reminder(kind=kind, left=f"{front} {behind}".strip())
+                return Reminder(kind=kind, text=behind or front, is_said=is_said, left=front if behind else "")
     return None
+
+
+@cache
+def _adding(code: str) -> frozenset[str]:
+    """Return words by which something else is wanted, or not wanted: "and", "not"."""
+    data = data_of(code)
+    listed = map(words_of, (*data.follow_ups.joins, *data.planning.keeps))
+    return frozenset(words[0] for words in listed if len(words) == 1)
 
 
 def names_timer(text: str, language: str) -> bool:

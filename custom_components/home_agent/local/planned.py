@@ -23,6 +23,7 @@ from ..languages.planning import (
     names_kind,
     planning_of,
 )
+from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..languages.timing import SaidMoment, moment_in
 from ..languages.vocabulary import keys_of
 from ..policy.confirmation import NeedsConfirmation
@@ -34,7 +35,7 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from ..wishes.spoken import async_moment, async_when
 from ..wishes.when import When
-from ..wishes.wish import Wish
+from ..wishes.wish import Wish, WishKind
 from ..wishes.wishes import wishes_of
 from .sentences import MAX_REMEMBERED, Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
 
@@ -122,6 +123,17 @@ async def answer_planned(sentence: Sentence) -> Result:
         return NotMine()
     if not waiting:
         return NotMine() if names else await async_told_of(sentence, "planned_nothing", ())
+    if planning.is_all and names_timer(turn.text, turn.language):
+        waiting = [wish for wish in waiting if wish.kind in (WishKind.TIMER, WishKind.WAKE)]
+    return await _async_cancelled(sentence, planning, names, waiting)
+
+
+async def _async_cancelled(
+    sentence: Sentence, planning: Planning, names: Sequence[str], waiting: Sequence[Wish]
+) -> Result:
+    """Cancel what is named of the wishes that may be meant, or ask which."""
+    if not waiting:
+        return await async_told_of(sentence, "planned_nothing", ())
     if planning.is_needless:
         meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
     else:
@@ -166,7 +178,10 @@ async def _async_changed(sentence: Sentence, waiting: Sequence[Wish], just: Sequ
         return NotMine()
     rest = " ".join(turn.text.replace(moment.words, " ").split())
     asked = asked_in(rest, code, PlanningKind.CHANGE)
-    if asked is None:
+    reminder = reminder_in(rest, code)
+    if reminder is not None and reminder.kind is ReminderKind.TIMER:  # what is set or changed is a timer
+        waiting = [wish for wish in waiting if wish.kind is WishKind.TIMER]
+    if asked is None or not waiting:
         return NotMine()
     kinds = names_kind(asked.words, code)
     if asked.words:

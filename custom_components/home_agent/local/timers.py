@@ -52,6 +52,8 @@ async def answer_timer(sentence: Sentence) -> Result:
         seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
         return await _async_lengthen(sentence, meant[0], seconds)
     if is_about and (reminder := reminder_in(rest, code)) is not None and reminder.kind is ReminderKind.TIMER:
+        if reminder.left:  # more than a timer is wanted
+            return NotMine()
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
     return NotMine()
 

@@ -15,7 +15,7 @@ from homeassistant.util.ulid import ulid_now
 from ..home.exposure import check_permission
 from ..languages.data import data_of
 from ..languages.later import later_in
-from ..languages.phrases import is_question
+from ..languages.phrases import is_question, is_remark
 from ..languages.reminders import (
     Reminder,
     ReminderKind,
@@ -242,6 +242,8 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
     """Return what is to be told, woken or timed."""
     turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
+    if reminder.left and not (is_remark(reminder.left, code) and await _async_is_nothing(sentence, reminder.left)):
+        raise _NotUnderstood(reminder.left)  # "lock the door and", "don't"
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise _NotUnderstood(timed.words)
     if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
@@ -260,6 +262,12 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
         if not text:
             raise _NotUnderstood(timed.rest)
     return _What(kind=kind, words=timed.rest, text=text)
+
+
+async def _async_is_nothing(sentence: Sentence, text: str) -> bool:
+    """Return whether nothing is wanted by a text: "I'm having a nap"."""
+    planned = await async_plan(sentence, text)
+    return not planned.is_known and planned.refused is None
 
 
 # When
