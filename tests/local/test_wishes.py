@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util import dt as dt_util
 import pytest
@@ -416,3 +417,33 @@ async def test_all_timers_are_no_other_wishes(hass: HomeAssistant) -> None:
     await say(hass, "set a timer for 5 minutes", context=who)
     await say(hass, "cancel all timers", context=who)
     assert [wish.kind for wish in wishes_of(hass).all()] == [WishKind.REMINDER]
+
+
+@pytest.mark.parametrize("said", [
+    "turn on the bed light tomorrow at nine until ten tonight",
+    "when Anna comes home after sunset turn off the bed light",
+])  # fmt: skip
+async def test_what_is_waited_for_has_to_be_clear(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, context=person(hass))
+    assert not wishes_of(hass).all()
+    assert state_of(hass, "light.bed_light") == before
+
+
+async def test_signs_that_are_not_seen_are_left_out(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "remind me at nine to eat \u202eekac\x1b[31m cake", context=person(hass))
+    assert _only(hass).text == "eat ekac [31m cake"
+
+
+async def test_what_tells_of_an_event_gets_no_time(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    who = person(hass)
+    await say(hass, "tell me when the bed light is on", context=who)
+    wish = _only(hass)
+    with pytest.raises(HomeAssistantError):
+        await hass.services.async_call(
+            "home_agent", "change_wish", {"id": wish.id, "in": {"seconds": 3}}, blocking=True, context=who
+        )
+    assert _only(hass) == wish

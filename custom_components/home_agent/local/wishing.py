@@ -297,8 +297,8 @@ async def _async_when_of(sentence: Sentence, timed: Timed) -> When:
             conditions.append(watch)
     if event is not None:
         return When(event=event, delay=delay, conditions=tuple(conditions), words=_within(sentence, timed.words))
-    if moment is None:
-        raise _NotUnderstood(timed.words)
+    if moment is None or (moment.sun and any(not (clause.is_if or clause.negated) for clause in clauses)):
+        raise _NotUnderstood(timed.words)  # of two things that happen, it is not known which is waited for
     when = _at(sentence, moment)
     return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
 
@@ -412,6 +412,8 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
             promise = await _async_end_promise(sentence, wish)
         elif begun.when.at is None and timed.back is not None and timed.back.seconds:
             raise _NotUnderstood(timed.back.words)
+        elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
+            raise _NotUnderstood(timed.words)  # it would end before it begins
         return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
     done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):

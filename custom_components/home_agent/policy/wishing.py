@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 import json
 from typing import Any, override
 
@@ -10,6 +11,7 @@ from homeassistant.helpers import entity_registry as er, llm
 import probatio
 
 from ..home.exposure import check_permission
+from ..support.encoding import one_line
 from ..support.errors import ToolError
 from ..support.masking import SECRET
 from ..turn.plan import ActionClass, Plan
@@ -141,7 +143,8 @@ class MakeWish(_WishTool):
 
     def __init__(self, wish: Wish) -> None:
         """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
-        self.wish = wish
+        when = replace(wish.when, words=one_line(wish.when.words))
+        self.wish = replace(wish, words=one_line(wish.words), text=one_line(wish.text), when=when)
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
@@ -187,5 +190,8 @@ class ChangeWish(_WishTool):
         """Return what changes it. Raises `ToolError` where it is gone, or may not be changed to this."""
         if self.wish.id not in {wish.id for wish in wishes_of(hass).known_to(turn)}:
             raise ToolError("wish_over")
+        known = wishes_of(hass).get(self.wish.id)
+        if known is not None and known.tells_event and self.wish.when.event != known.when.event:
+            raise ToolError("wish_waits")  # at another time it would tell what has not happened
         check_wish(hass, turn, self.wish)
         return await async_plan_of(hass, (WishChange.of(CHANGE_WISH, self.wish),))

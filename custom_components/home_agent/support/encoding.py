@@ -5,6 +5,7 @@ import html
 import json
 import re
 from typing import Any
+import unicodedata
 from urllib.parse import quote, unquote, urlencode
 
 from homeassistant.helpers.json import json_encoder_default
@@ -160,6 +161,15 @@ def _climbs(text: str) -> bool:
 def plain_text(text: str) -> str:
     """Return the text with question marks for halves of surrogate pairs, which crash ciso8601."""
     return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, without characters that are not seen: controls, and marks that turn the direction of writing.
+
+    The two joiners stay: scripts such as Persian and composed signs need them.
+    """
+    kept = (sign if sign in "\u200c\u200d" or unicodedata.category(sign) not in ("Cc", "Cf") else " " for sign in text)
+    return " ".join(plain_text("".join(kept)).split())
 
 
 def storable(value: Any, depth: int = MAX_NESTING) -> Any:

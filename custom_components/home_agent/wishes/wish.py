@@ -170,6 +170,12 @@ class Wish:
             "at": at.isoformat() if at is not None else None,
         }
 
+    @property
+    def tells_event(self) -> bool:
+        """Whether it tells that what it waits for has happened, and nothing else."""
+        is_told = self.kind is WishKind.TELL or (self.kind is WishKind.REMINDER and self.text in self.when.words)
+        return self.when.event is not None and is_told
+
     def is_same(self, other: Wish) -> bool:
         """Return whether another one wishes the same, at any time."""
         return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)
