@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
+from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util import dt as dt_util
 import pytest
@@ -442,7 +442,7 @@ async def test_what_tells_of_an_event_gets_no_time(hass: HomeAssistant) -> None:
     who = person(hass)
     await say(hass, "tell me when the bed light is on", context=who)
     wish = _only(hass)
-    with pytest.raises(HomeAssistantError):
+    with pytest.raises(ServiceValidationError):
         await hass.services.async_call(
             "home_agent", "change_wish", {"id": wish.id, "in": {"seconds": 3}}, blocking=True, context=who
         )

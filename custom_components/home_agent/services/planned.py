@@ -1,5 +1,7 @@
 """Actions of wishes: list what waits, make a reminder, change and cancel."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +12,7 @@ from homeassistant.util.json import JsonObjectType
 import probatio
 
 from ..agent.wishes_by_hand import async_cancel, async_move, async_remind, async_turn_by_hand, known_wish
+from ..support.errors import ToolError
 from ..wishes.wish import Wish
 from ..wishes.wishes import FARTHEST, MOST_OF_USER, wishes_of
 from .call import ServiceAction, async_stored, invalid, moment, runtime_of
@@ -62,11 +65,21 @@ def _at(call: ServiceCall) -> datetime:
     return at
 
 
+@contextmanager
+def _refusals() -> Generator[None]:
+    """Raise what stands against a change of wishes as wrong input: it is told to the caller, and not logged as an error."""
+    try:
+        yield
+    except ToolError as err:
+        raise invalid(err.translation_key or err.key, **dict(err.translation_placeholders or {})) from err
+
+
 async def _async_make_wish(call: ServiceCall) -> ServiceResponse:
     """Make a reminder for the caller; return it."""
     hass, runtime = call.hass, runtime_of(call.hass)
     turn = await async_turn_by_hand(hass, runtime, call.context)
-    wish = await async_remind(hass, runtime, turn, call.data["say"], _at(call))
+    with _refusals():
+        wish = await async_remind(hass, runtime, turn, call.data["say"], _at(call))
     return await async_stored(call, {"wish": _row(wish, turn.profile.name)}, wishes_of(hass))
 
 
@@ -74,7 +87,8 @@ async def _async_change_wish(call: ServiceCall) -> ServiceResponse:
     """Give a wish another time; return it."""
     hass, runtime = call.hass, runtime_of(call.hass)
     turn = await async_turn_by_hand(hass, runtime, call.context)
-    wish = await async_move(hass, runtime, turn, known_wish(hass, turn, call.data["id"]), _at(call))
+    with _refusals():
+        wish = await async_move(hass, runtime, turn, known_wish(hass, turn, call.data["id"]), _at(call))
     profile = runtime.profiles.get(wish.agent_id)
     return await async_stored(call, {"wish": _row(wish, profile.name if profile else None)}, wishes_of(hass))
 
@@ -83,8 +97,9 @@ async def _async_cancel_wish(call: ServiceCall) -> ServiceResponse:
     """Cancel wishes by their ids, all or none; return what was cancelled."""
     hass, runtime = call.hass, runtime_of(call.hass)
     turn = await async_turn_by_hand(hass, runtime, call.context)
-    wishes = [known_wish(hass, turn, wish_id) for wish_id in dict.fromkeys(call.data["id"])]
-    await async_cancel(runtime, turn, wishes)
+    with _refusals():
+        wishes = [known_wish(hass, turn, wish_id) for wish_id in dict.fromkeys(call.data["id"])]
+        await async_cancel(runtime, turn, wishes)
     agents = {key: profile.name for key, profile in runtime.profiles.items()}
     cancelled = [_row(wish, agents.get(wish.agent_id)) for wish in wishes]
     return await async_stored(call, {"cancelled": [*cancelled]}, wishes_of(hass))

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+import math
 import re
 from typing import Any, override
 
@@ -72,9 +73,12 @@ def _minutes(value: object) -> float | None:
     if isinstance(value, bool):
         raise probatio.Invalid("expected a number")
     try:
-        return float(str(value).strip())
+        number = float(str(value).strip())
     except ValueError as err:
         raise probatio.Invalid("expected a number") from err
+    if not math.isfinite(number):
+        raise probatio.Invalid("expected a number")
+    return number
 
 
 def _text(value: object) -> str:
@@ -227,12 +231,12 @@ def _at(said: str, now: datetime, language: str) -> When:
                 shown = shown.astimezone(zone).replace(tzinfo=None)
             elif _DATE.fullmatch(text):
                 raise ToolRefusal("Say the time of day, too: 2026-11-25T07:00. Ask the user if it was not said.")
-    except ValueError as err:
+        at = moment_of(shown.isoformat(), zone)
+    except (ValueError, OverflowError) as err:  # the last one in the first and last hours of the calendar
         if (when := _read(text, now, language)) is not None:
             return when
         raise ToolRefusal(f"'{plain_text(text[:40])}' is no time. Write 07:00 or 2026-11-25T07:00.") from err
     wall = shown.isoformat(timespec="seconds" if shown.second else "minutes")
-    at = moment_of(wall, zone)
     if at <= now:
         raise ToolRefusal(f"{wall} is past: it is {here:%Y-%m-%dT%H:%M} now. Nothing was planned.")
     if at > now + FARTHEST:

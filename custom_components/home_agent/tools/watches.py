@@ -1,6 +1,7 @@
 """What a model says that is to become so, or has to be so, in the home: an entity with a state, or with a bound of its number."""
 
 from collections.abc import Mapping
+import math
 import re
 from typing import Any
 
@@ -35,9 +36,12 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool):
         raise probatio.Invalid("expected a number")
     try:
-        return float(str(value).strip().rstrip("%°CF "))
+        number = float(str(value).strip().rstrip("%°CF "))
     except ValueError as err:
         raise probatio.Invalid("expected a number") from err
+    if not math.isfinite(number):
+        raise probatio.Invalid("expected a number")
+    return number
 
 
 def _state(value: object) -> str:
