@@ -8,7 +8,6 @@ from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
-from homeassistant.util.ulid import ulid_now
 
 from ..policy.wishing import CancelWishes, ChangeWish, MakeWish
 from ..support.const import DOMAIN
@@ -62,17 +61,7 @@ async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, te
         raise ToolError("wish_unable")
     if not said or len(said) > MAX_TEXT:
         raise ToolError("wish_too_long")
-    wish = Wish(
-        id=ulid_now(),
-        kind=WishKind.REMINDER,
-        words=said,
-        text=said,
-        when=_when(at),
-        made=dt_util.utcnow(),
-        user_id=turn.context.user_id,
-        agent_id=turn.profile.subentry_id,
-        language=turn.language,
-    )
+    wish = Wish.of(turn, WishKind.REMINDER, _when(at), said, said)
     await _async_do(runtime, turn, MakeWish(wish))
     return wish
 

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
-from homeassistant.util.ulid import ulid_now
 
 from ..home.exposure import check_permission
 from ..languages.data import data_of
@@ -344,24 +343,7 @@ def _wish(sentence: Sentence, what: _What, when: When, *, ends: bool = False) ->
 
 def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: When) -> Wish:
     """Return a wish of who speaks, without steps."""
-    turn = sentence.turn
-    wish = Wish(
-        id=ulid_now(),
-        kind=kind,
-        words=words,
-        text=text,
-        when=when,
-        made=dt_util.utcnow(),
-        user_id=turn.user.id if turn.user is not None else None,
-        device_id=turn.device_id,
-        satellite_id=turn.satellite_id,
-        area_id=turn.area_id,
-        agent_id=turn.profile.subentry_id,
-        language=turn.language,
-        conversation_id=turn.conversation_id,
-        message=message_number(sentence.chat_log),
-        within=turn.within,
-    )
+    wish = Wish.of(sentence.turn, kind, when, words, text, message=message_number(sentence.chat_log))
     return replace(wish, registered=registered(sentence.hass, wish))
 
 

@@ -14,7 +14,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
-from homeassistant.util.ulid import ulid_now
 import probatio
 
 from ..home.snapshot import Home
@@ -309,25 +308,8 @@ class MakeWishTool(WishTool):
             or await async_done(hass, turn.speaks, effects)
             or ", ".join(step.tool or step.intent for step in steps)
         )
-        wish = Wish(
-            id=ulid_now(),
-            kind=kind,
-            words=words[:MAX_TEXT],
-            text=text,
-            steps=steps,
-            when=when,
-            made=dt_util.utcnow(),
-            asks=check_asks(hass, turn, calls),
-            user_id=turn.user.id if turn.user is not None else None,
-            device_id=turn.device_id,
-            satellite_id=turn.satellite_id,
-            area_id=turn.area_id,
-            agent_id=turn.profile.subentry_id,
-            language=turn.language,
-            conversation_id=turn.conversation_id,
-            message=_message(),
-            within=turn.within,
-        )
+        asks, message = check_asks(hass, turn, calls), _message()
+        wish = Wish.of(turn, kind, when, words[:MAX_TEXT], text, steps=steps, asks=asks, message=message)
         return MakeWish(replace(wish, registered=registered(hass, wish)))
 
     async def _async_call(self, turn: Turn, action: dict[str, Any]) -> Call:

@@ -6,7 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
+from homeassistant.util.ulid import ulid_now
 
 from ..settings.profile import Narrowing
 from ..support.rows import as_row, from_row
@@ -141,6 +143,27 @@ class Wish:
     """Parts of the home that all entities have to be in, of the turn that made it."""
     registered: Mapping[str, str] = field(default_factory=dict)
     """By entity id, the id in the entity registry: it stays when the entity is renamed."""
+
+    @classmethod
+    def of(cls, turn: Turn, kind: WishKind, when: When, words: str, text: str = "", **details: Any) -> Self:
+        """Return a new wish of who speaks in a turn, where they speak; `details` are fields besides."""
+        return cls(
+            id=ulid_now(),
+            kind=kind,
+            words=words,
+            text=text,
+            when=when,
+            made=dt_util.utcnow(),
+            user_id=turn.context.user_id,
+            device_id=turn.device_id,
+            satellite_id=turn.satellite_id,
+            area_id=turn.area_id,
+            agent_id=turn.profile.subentry_id,
+            language=turn.language,
+            conversation_id=turn.conversation_id,
+            within=turn.within,
+            **details,
+        )
 
     @property
     def targets(self) -> tuple[str, ...]:
