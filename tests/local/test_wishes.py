@@ -447,3 +447,16 @@ async def test_what_tells_of_an_event_gets_no_time(hass: HomeAssistant) -> None:
             "home_agent", "change_wish", {"id": wish.id, "in": {"seconds": 3}}, blocking=True, context=who
         )
     assert _only(hass) == wish
+
+
+@pytest.mark.parametrize("first", ["turn off the bed light in ten minutes", "turn off the bed light in a bit"])
+@pytest.mark.parametrize("second", ["also the kitchen lights", "the kitchen lights too", "kitchen lights"])
+async def test_a_name_after_what_was_for_later_is_not_for_now(hass: HomeAssistant, first: str, second: str) -> None:
+    await set_up(hass)
+    who = person(hass)
+    await say(hass, "turn off the kitchen lights", context=who)
+    await say(hass, first, "talk", context=who)
+    await say(hass, second, "talk", context=who)
+    assert state_of(hass, "light.kitchen_lights") == "off"
+    await say(hass, "turn on the kitchen lights", "talk", context=who)
+    assert state_of(hass, "light.kitchen_lights") == "on"

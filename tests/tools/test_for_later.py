@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a day alone": ({"at": "2026-11-25"}, "Say the time of day"),
     "no clock time": ({"at": "25:70"}, "is no time"),
     "the first hours of the calendar": ({"at": "0001-01-01T00:00"}, "is "),
-    "no number": ({"in_minutes": "nan"}, "number"),
+    "no finite number": ({"in_minutes": "nan"}, "number"),
     "no number": ({"in_minutes": "soon"}, "expected a number"),
     "no event of the sun": ({"sun": "noon"}, "sunset or sunrise"),
     "no event": ({"event": "the washer"}, "entity_id = state"),

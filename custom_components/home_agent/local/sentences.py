@@ -159,6 +159,8 @@ class NotForNow:
     """Those that are not understood; empty where it is not known which."""
     is_forever: bool = False
     """Whether they say that it is to be done again and again."""
+    follows: bool = False
+    """Whether the sentence before says so, and this one only names something more: also a reader that knows times does not act."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +276,10 @@ class Reader:
         """Return whether it is asked about a sentence, after what the readers before made of it."""
         if sentence.stage not in self.stages or (sentence.is_hidden and not self.of_hidden):
             return False
-        if (sentence.is_talk and not self.of_talk) or (sentence.put_off is not None and not self.of_later):
+        put_off = sentence.put_off
+        if (sentence.is_talk and not self.of_talk) or (put_off is not None and not self.of_later):
+            return False
+        if put_off is not None and put_off.follows and self.plans:
             return False
         return not self.after_question or (sentence.before is not None and bool(sentence.before.candidates))
 

@@ -7,7 +7,9 @@ ordinary readers in a turn that only notes calls (`planning.py`), and clauses ar
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 
+from homeassistant.components.conversation import UserContent
 from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 
@@ -100,6 +102,8 @@ async def answer_wish(sentence: Sentence) -> Result:
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
     found = later_in(turn.text, code, named)
+    if not found and named and _goes_on(sentence):
+        return NotMine(put_off=NotForNow(follows=True))
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
@@ -116,6 +120,23 @@ async def answer_wish(sentence: Sentence) -> Result:
             continue
         return result
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
+
+
+def _goes_on(sentence: Sentence) -> bool:
+    """Return whether a sentence only names something, after one that was for later: "also the bed light" is not for now either."""
+    said = [content.content for content in sentence.chat_log.content if isinstance(content, UserContent)][-2:-1]
+    code, words = sentence.language.code, set(words_of(sentence.turn.text))
+    if not said or is_question(sentence.turn.text, code) or not later_in(said[0], code):
+        return False
+    return words.isdisjoint(_doing(code) - sentence.language.nouns)
+
+
+@cache
+def _doing(code: str) -> frozenset[str]:
+    """Return the words that say what is to be done, or how it is to be: "turn", "dim", "on"."""
+    data = data_of(code)
+    listed = (*data.verbs.values(), *data.clauses.states.values(), data.orders)
+    return frozenset(word for phrases in listed for phrase in phrases for word in words_of(phrase))
 
 
 async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
