@@ -207,7 +207,7 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
     await set_up(hass)
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "execute_tool", tool_name="rm")
-    tools = "ha_control, ha_query, ha_undo, store_memory, teach_name"
+    tools = "change_wish, ha_control, ha_query, ha_undo, make_wish, store_memory, teach_name"
     assert (error.value.translation_placeholders or {})["tools"] == tools
 
 
@@ -217,7 +217,7 @@ EVERYBODYS = {
         "forget_learned_phrase", "clear_history",
     ),
     *("list_memories", "search_memories", "add_memory", "update_memory", "delete_memory", "clear_memories"),
-    "export_memories",
+    "export_memories", *("list_wishes", "make_wish", "change_wish", "cancel_wish"),
 }  # fmt: skip
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {

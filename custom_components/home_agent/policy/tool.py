@@ -66,6 +66,8 @@ class HomeAgentTool(llm.Tool):
     """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
     is_its_effects = False
     """It does what its plan lists and no more: a wish may keep the effects instead of the call."""
+    is_of_person = False
+    """It works only in a turn of a person's own, not in one that was handed to an agent."""
     intent: str = ""
     """The intent of Home Assistant's that it stands for, with the arguments as slots."""
     asks_key: str = ""

@@ -151,6 +151,7 @@ class WishTool(EffectTool):
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     judges_calls = True
     is_its_effects = False
+    is_of_person = True
 
     def __init__(self, home: Home, policy: Callable[[], Policy]) -> None:
         """Take where the exposed home is read, and what judges calls."""

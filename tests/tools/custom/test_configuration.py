@@ -251,7 +251,7 @@ async def test_a_profile_chooses(
     await write_yaml(yaml(BASE + "handler: {type: template, template: a}"), profile=profile)
     data = runtime(hass)
     tools = await data.tools.async_tools(next(iter(data.profiles.values())), None)
-    ours = {"store_memory", "teach_name"}
+    ours = {"change_wish", "make_wish", "store_memory", "teach_name"}
     assert {tool.name for tool in tools if not tool.name.startswith("ha_")} - ours == offered
 
 

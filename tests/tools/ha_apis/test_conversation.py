@@ -50,7 +50,9 @@ async def test_nothing_is_offered_that_was_not_chosen(hass: HomeAssistant, llm_s
     await set_up(hass, llm_server)
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
-    assert offered(llm_server) == ["ha_control", "ha_query", "ha_undo", "store_memory", "teach_name"]
+    assert offered(llm_server) == [
+        *("change_wish", "ha_control", "ha_query", "ha_undo", "make_wish", "store_memory", "teach_name"),
+    ]
 
 
 async def test_an_intent_acts_and_its_result_is_enveloped(hass: HomeAssistant, llm_server: LLMServer) -> None:

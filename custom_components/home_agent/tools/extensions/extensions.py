@@ -506,7 +506,10 @@ class Extensions:
         if profile.delegation_level == BLOCKED:
             raise ExtensionError("extension_blocked", name=profile.name)
         domain, made = domain_of(profile.extension_name), dict[str, ExtensionTool]()
-        for tool in sorted(tools, key=lambda tool: tool.annotations.open_world):  # tools of servers get free names last
+        offered = (tool for tool in tools if not tool.is_of_person)
+        for tool in sorted(
+            offered, key=lambda tool: tool.annotations.open_world
+        ):  # tools of servers get free names last
             alias = alias_of(domain, tool, made)
             key = (ExtensionSource.PROFILE, profile.subentry_id, alias)
             known = self._made.get(key)
