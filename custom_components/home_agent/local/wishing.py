@@ -27,7 +27,8 @@ from ..languages.reminders import (
     restated,
     without_then,
 )
-from ..languages.timing import Clause, SaidMoment, Timed, timed_in
+from ..languages.said_moments import SaidMoment
+from ..languages.timing import Clause, Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
