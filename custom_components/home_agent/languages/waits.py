@@ -160,6 +160,22 @@ class WaitReader(PointReader):
                 return name, said[1]
         return None
 
+    def sky_at(self, at: int) -> ReadAt[bool]:
+        """Return whether it is light, where words at a place say that it is so, or that it is dark: "it is dark"."""
+        sun = self._sun_clause(at)
+        return (sun[0] == "sunrise", sun[1]) if sun is not None else None
+
+    def lasting_at(self, at: int) -> ReadAt[timedelta]:
+        """Return how long something is so, as a clause says it: "for ten minutes", "länger als zehn Minuten", "zehn Minuten lang"."""
+        said = self.text.says("stays_for", at)
+        length = self.length(said[1] if said else at)
+        if length is None or length[0][1]:
+            return None
+        if any(self.text.says(name, length[1]) for name in ("sides", "after_span", *_SIDES)):
+            return None  # "ten minutes past nine", "ten minutes after ..."
+        trail = self.text.says("trail", length[1])
+        return length[0][0], trail[1] if trail else length[1]
+
     def _sun_clause(self, at: int) -> ReadAt[str]:
         """Return what the sun does; not where a place follows: dark in here is not dark outside."""
         for name, event in (("sun_sets", "sunset"), ("sun_rises", "sunrise")):
