@@ -231,12 +231,12 @@ class _Sentence:
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         window: tuple[datetime, datetime] | None = None
-        if moment is not None and any(not one.until for one in clauses):
-            points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
-            if points and all(piece.point is None or piece.point.clock is None for piece in points):
-                moment = None  # "if it rains tomorrow" names no moment
-                window = moments.window(points) if is_awaited and self._are_of_clause(points, cuts) else None
-                left = left if window is not None else [*left, *points]
+        points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
+        is_only_day = bool(points) and all(piece.point is None or piece.point.clock is None for piece in points)
+        if is_only_day and any(not one.until for one in clauses):
+            moment, left = None, [piece for piece in left if piece not in points]  # "if it rains tomorrow" names no moment
+            window = moments.window(points) if is_awaited and self._are_of_clause(points, cuts) else None
+            left += points if window is None else []
         left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         ends = [piece.behind for piece in pieces if piece.ends or piece.kind is PieceKind.LASTING]
