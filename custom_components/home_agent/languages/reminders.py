@@ -73,9 +73,18 @@ def names_timer(text: str, language: str) -> bool:
 
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
+    return _instead(text, language, "stays")
+
+
+def ordered(text: str, language: str) -> Iterator[str]:
+    """Yield the order for what is said to be so then: "the lamp should go off" is to turn it off."""
+    return _instead(text, language, "wants")
+
+
+def _instead(text: str, language: str, section: str) -> Iterator[str]:
     if len(text) > MAX_TEXT:
         return
-    for pattern, instead in _replaced(code_of(language), "stays"):
+    for pattern, instead in _replaced(code_of(language), section):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
 
@@ -174,5 +183,5 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks}[section]
+    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants}[section]
     return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in listed.items())

@@ -12,6 +12,7 @@ from ..languages.reminders import (
     direct,
     names_timer,
     naming,
+    ordered,
     reminder_in,
     restated,
     without_then,
@@ -78,6 +79,10 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     planned = await async_plan(sentence, text)
     if not planned.is_known and text != timed.rest:
         planned = await async_plan(sentence, timed.rest)
+    if not planned.is_known:
+        for said in ordered(text, sentence.language.code):
+            if (known := await async_plan(sentence, said)).is_known:
+                return known
     if planned.is_known or not timed.clauses:
         return planned
     read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
