@@ -234,7 +234,10 @@ class _Sentence:
         points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
         is_only_day = bool(points) and all(piece.point is None or piece.point.clock is None for piece in points)
         if is_only_day and any(not one.until for one in clauses):
-            moment, left = None, [piece for piece in left if piece not in points]  # "if it rains tomorrow" names no moment
+            moment, left = (
+                None,
+                [piece for piece in left if piece not in points],
+            )  # "if it rains tomorrow" names no moment
             window = moments.window(points) if is_awaited and self._are_of_clause(points, cuts) else None
             left += points if window is None else []
         left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
@@ -329,9 +332,14 @@ class _Sentence:
         if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
             fronts.append("from_on")
         for name in fronts:
-            if any(
-                (said := text.says(name, spot)) and said[1] == first for spot in range(max(0, first - _NEAR), first)
-            ):
+            spots = [
+                spot
+                for spot in range(max(0, first - _NEAR), first)
+                if (said := text.says(name, spot)) and said[1] == first
+            ]
+            if name == "before" and self.reader.wakes:  # "de wekker voor zaterdag"
+                spots = [spot for spot in spots if not text.says("for_clock", spot)]
+            if spots:
                 return True
         if piece.kind is not PieceKind.LASTING or piece.is_marked:
             return False

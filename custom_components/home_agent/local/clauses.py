@@ -103,7 +103,7 @@ def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
     pointed, areas = reading.pointed(spots)
     vocabulary, used = reading.vocabulary, spots | pointed
     none = reading.none(used)
-    if key == _RINGS:  # it is always a person who rings
+    if reading.rest(used):  # "somebody opens the door"
         used |= reading.spots_of(words for who, words in vocabulary.who if who == "any")
     some, every = (reading.spots_of(words, used) for words in (vocabulary.any, vocabulary.all))
     negations = reading.negations(used | none)

@@ -92,8 +92,11 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
     """Return what comes of the first reading of a sentence of which a wish can be made, else what of it is not understood."""
     put_off = NotForNow()
     for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
-        if timed.forever or timed.unread:
-            return NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+        if timed.forever:
+            return NotForNow(words=timed.forever, is_forever=True)
+        if timed.unread:
+            put_off = NotForNow(words=put_off.words or timed.unread)
+            continue
         try:
             return await _async_from(sentence, timed)
         except NotUnderstood as err:
