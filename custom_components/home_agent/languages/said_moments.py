@@ -56,6 +56,13 @@ def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
     return made if not left else None
 
 
+def says_day(text: str, language: str, now: datetime) -> bool:
+    """Return whether a text names a day: "at six tomorrow morning"."""
+    reader = reader_of(text, code_of(language), now)
+    pieces = (reader.piece(at) for at in range(len(reader.text.words)))
+    return any(piece is not None and piece.point is not None and piece.point.day is not None for piece in pieces)
+
+
 def reader_of(said: str, code: str, now: datetime) -> WaitReader:
     """Return what reads the times of a text, by what else it speaks of: timers, reminders, waking."""
     words = words_of(said)
