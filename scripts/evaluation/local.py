@@ -32,7 +32,7 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, State, SupportsResponse, callback
 from homeassistant.exceptions import TemplateError
-from homeassistant.helpers import chat_session, device_registry as dr, intent
+from homeassistant.helpers import chat_session, device_registry as dr, frame, intent
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
@@ -345,6 +345,7 @@ async def async_house(
     with TemporaryDirectory() as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.skip_pip = True
+            frame.async_setup(hass)
             if async_place is not None:
                 await async_place(hass)
             server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
