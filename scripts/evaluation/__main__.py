@@ -74,8 +74,12 @@ def arguments() -> argparse.Namespace:
     )
     alone.add_argument("--processes", type=int, metavar="N", default=os.cpu_count() or 1, help="(%(default)s)")
     alone.add_argument("--failures", type=Path, metavar="FILE", help="write what was not right, a line each")
-    later = parser.add_argument_group("wishes, guard and plans", "as local, with --files, --languages, --limit and --processes")
-    later.add_argument("--model", action="store_true", help="guard: also agents with a model that does everything at once")
+    later = parser.add_argument_group(
+        "wishes, guard and plans", "as local, with --files, --languages, --limit and --processes"
+    )
+    later.add_argument(
+        "--model", action="store_true", help="guard: also agents with a model that does everything at once"
+    )
     chosen = parser.parse_args()
     if chosen.what not in ("claims", "memory") and chosen.data is None and not chosen.sentences:
         parser.error(f"{chosen.what} needs --data")

@@ -91,7 +91,8 @@ class Scene:
     states: Mapping[str, State]
     now: datetime
     zone: ZoneInfo
-    observer: astral.Observer
+    latitude: float
+    longitude: float
 
     def moment(self, local: str) -> datetime:
         """Return the moment at which the clock of the home shows a day and time."""
@@ -102,13 +103,14 @@ class Scene:
 
         An hour after sunset, said half an hour after it, is in half an hour; but it may be said of the next one too.
         """
-        offset, zero = timedelta(seconds=when.get("offset", 0)), timedelta()
+        event, offset = when["sun"], timedelta(seconds=when.get("offset", 0))
+        observer = astral.Observer(self.latitude, self.longitude, 0)
         if (day := when.get("day")) is not None:
             begin = datetime.combine(date.fromisoformat(day), datetime.min.time(), self.zone)
-            yield get_observer_astral_event_next(self.observer, when["sun"], begin, zero) + offset
+            yield get_observer_astral_event_next(observer, event, begin) + offset
             return
-        yield get_observer_astral_event_next(self.observer, when["sun"], self.now, zero) + offset
-        yield get_observer_astral_event_next(self.observer, when["sun"], self.now, offset)
+        yield get_observer_astral_event_next(observer, event, self.now) + offset
+        yield get_observer_astral_event_next(observer, event, self.now, offset)
 
 
 class _Imagined:
@@ -116,7 +118,11 @@ class _Imagined:
 
     def __init__(self, states: Mapping[str, State]) -> None:
         self._states = dict(states)
-        self.states: Self = self
+
+    @property
+    def states(self) -> Self:
+        """Itself, as it is what knows them."""
+        return self
 
     @property
     def hass(self) -> HomeAssistant:
@@ -183,7 +189,7 @@ def judge_plan(row: Row, before: int, wishes: Sequence[Wish], done: Done, last: 
     return Verdict(outcome=Outcome.UNDERSTOOD)
 
 
-def judge_guard(row: Row, done: Done, scene: Scene) -> Verdict:
+def judge_guard(row: Row, done: Done) -> Verdict:
     """Return whether what is for later was left alone, and what is for now was done."""
     if not row.get("now"):
         outcome = Outcome.ACTED if done else Outcome.LEFT_ALONE
@@ -230,7 +236,11 @@ def _waits_as(expected: Row, wishes: Sequence[Wish], scene: Scene) -> bool:
 def _fits(expected: Row, wish: Wish, scene: Scene) -> bool:
     """Return whether a wish may be a part of what is expected."""
     is_own = set(wish.targets) <= set(expected.get("targets", wish.targets))
-    return is_own and _kind_fits(expected["kind"], wish) is not None and _when_fits(expected["when"], wish.when, scene).fits
+    return (
+        is_own
+        and _kind_fits(expected["kind"], wish) is not None
+        and _when_fits(expected["when"], wish.when, scene).fits
+    )
 
 
 def _kind_fits(wanted: str, wish: Wish) -> str | None:
@@ -241,15 +251,19 @@ def _kind_fits(wanted: str, wish: Wish) -> str | None:
 
 
 def _service_fits(wanted: str, wishes: Iterable[Wish]) -> bool | None:
-    """Return whether the first action is the one that is wanted; None where that cannot be told."""
+    """Return whether the first action is among what is done; None where it is a value instead of on, as of a fan.
+
+    What is decided only then, as of an intent, may be anything.
+    """
     wanted = _name(wanted)
-    found = [service for wish in wishes for step in wish.steps for service in map(_service, step.effects)]
-    if not wanted or not found or wanted in found:
+    steps = [step for wish in wishes for step in wish.steps]
+    found = {service for step in steps for service in map(_service, step.effects)}
+    if not wanted or wanted in found or any(not step.effects for step in steps):
         return True
-    ways, way = {_direction(name) for name in found} - {0}, _direction(wanted)
-    if way and ways:
-        return way in ways
-    return None
+    if (way := _direction(wanted)) and any(_direction(name) == way for name in found):
+        return True
+    sets = wanted.startswith("set_") or any(name.startswith("set_") for name in found)
+    return None if sets and not any(_direction(name) < 0 for name in (wanted, *found)) else False
 
 
 def _service(effect: Mapping[str, Any]) -> str:

@@ -60,9 +60,7 @@ def _language(item: Said) -> str:
     return str(item.row["lang"])
 
 
-def _table(
-    title: str, outcomes: Sequence[Outcome], said: Sequence[Said], key: Key, order: Sequence[str] = ()
-) -> Table:
+def _table(title: str, outcomes: Sequence[Outcome], said: Sequence[Said], key: Key, order: Sequence[str] = ()) -> Table:
     groups: dict[str, list[Said]] = defaultdict(list)
     for item in said:
         groups[key(item)].append(item)

@@ -22,18 +22,18 @@ from homeassistant.components import conversation
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, SupportsResponse, callback
-from homeassistant.helpers.sun import get_astral_observer
 from pytest_homeassistant_custom_component import patch_time
 
 from custom_components.home_agent.support.const import LLM_NONE
 from custom_components.home_agent.wishes.wish import Wish
 from custom_components.home_agent.wishes.wishes import wishes_of
-from tests.llm_server import JSON, LLMServer, Reply, text, tool_call
+from tests.llm_replies import JSON
+from tests.llm_server import LLMServer, Reply, text, tool_call
 
 from .. import dataset
 from ..house import put_state
 from ..local import PROFILE, House, async_house, changes
-from .judge import Outcome, Row, Scene, Verdict, judge, judge_guard, judge_plan
+from .judge import Row, Scene, Verdict, judge, judge_guard, judge_plan
 
 WISHES, GUARD, PLANS = "wishes", "guard", "plans"
 KINDS = (WISHES, GUARD, PLANS)
@@ -161,7 +161,8 @@ class _Conversations:
             states={state.entity_id: state for state in hass.states.async_all()},
             now=NOW,
             zone=ZONE,
-            observer=get_astral_observer(hass),
+            latitude=LATITUDE,
+            longitude=LONGITUDE,
         )
         before = house.snapshot()
         self._called.clear()
@@ -194,7 +195,7 @@ class _Conversations:
         elif kind == PLANS:
             verdict = judge_plan(row, waited, wishes, done, answers[-1], scene)
         else:
-            verdict = judge_guard(row, done, scene)
+            verdict = judge_guard(row, done)
         waits = tuple(_described(wish) for wish in wishes)
         wishes_of(hass).drop(wishes)
         wishes_of(hass).cancelled.clear()
@@ -305,7 +306,7 @@ async def async_measure(task: Task) -> list[Said]:
         conversations = _Conversations(house, server)
         for row in task.rows:
             for agent in task.agents:
-                said.append(await conversations.async_say(task.kind, row, agent))
+                said += [await conversations.async_say(task.kind, row, agent)]
     return said
 
 
