@@ -14,7 +14,7 @@ import pytest
 from custom_components.home_agent.wishes.when import SunEvent, Watch, When
 from custom_components.home_agent.wishes.wish import Step, Wish, WishKind
 from scripts.evaluation.wishes import Outcome, judge, judge_guard, judge_plan
-from scripts.evaluation.wishes.judge import Scene
+from scripts.evaluation.wishes.judge import Scene, Turn
 from scripts.evaluation.wishes.run import LATITUDE, LONGITUDE, NOW, ZONE
 
 ROOT = Path(__file__).parents[1]
@@ -152,20 +152,31 @@ def test_kind_targets_and_what_was_done_are_compared(
     assert judge({**expected, "when": WHEN}, wishes, done, SCENE).outcome is outcome
 
 
-@pytest.mark.parametrize(("wishes", "outcome"), [
-    pytest.param([wish(THEN)], Outcome.UNDERSTOOD, id="as it should be"),
-    pytest.param([wish(at("2026-11-24T20:00"))], Outcome.WRONG_TIME, id="another time"),
-    pytest.param([wish(THEN), wish(THEN, WishKind.TIMER)], Outcome.LEFT_OVER, id="one more"),
-    pytest.param([], Outcome.MISSING, id="none"),
+@pytest.mark.parametrize(("wishes", "declined", "outcome"), [
+    pytest.param([wish(THEN)], False, Outcome.UNDERSTOOD, id="as it should be"),
+    pytest.param([wish(at("2026-11-24T20:00"))], False, Outcome.WRONG_TIME, id="another time"),
+    pytest.param([wish(at("2026-11-24T20:00"))], True, Outcome.NOT_UNDERSTOOD, id="another time, and that was said"),
+    pytest.param([wish(THEN), wish(THEN, WishKind.TIMER)], False, Outcome.LEFT_OVER, id="one more"),
+    pytest.param([], False, Outcome.MISSING, id="none"),
 ])  # fmt: skip
-def test_after_several_turns_just_that_waits(wishes: Sequence[Wish], outcome: Outcome) -> None:
-    row = {"turns": ["a", "b"], "after": [{**OFF, "when": WHEN}]}
-    assert judge_plan(row, 3, wishes, {}, "All right.", SCENE).outcome is outcome
+def test_after_several_turns_just_that_waits(wishes: Sequence[Wish], declined: bool, outcome: Outcome) -> None:
+    turns = [Turn(answer="All right.", declined=False), Turn(answer="I can't do that.", declined=declined)]
+    assert judge_plan({"after": [{**OFF, "when": WHEN}]}, wishes, {}, turns, SCENE).outcome is outcome
+
+
+@pytest.mark.parametrize(("ended", "outcome"), [
+    pytest.param(("light.mirror",), Outcome.UNDERSTOOD, id="for a while"), pytest.param((), Outcome.ACTED, id="at once"),
+])  # fmt: skip
+def test_in_several_turns_something_may_be_done_for_a_while(ended: Sequence[str], outcome: Outcome) -> None:
+    turn = Turn(answer="Turned on the light.", declined=False, ended=ended)
+    row = {"after": [{**OFF, "when": WHEN}]}
+    assert judge_plan(row, [wish(THEN)], {"light.mirror": ["turn_on"]}, [turn], SCENE).outcome is outcome
 
 
 def test_a_question_back_may_be_wanted() -> None:
-    row = {"turns": ["a", "b"], "after": [], "asks": True}
-    outcomes = [judge_plan(row, 1, [], {}, said, SCENE).outcome for said in ("Which one?", "All right.")]
+    row = {"after": [], "asks": True}
+    turns = [Turn(answer=answer, declined=False) for answer in ("Which one? The lamp, the pump.", "All right.")]
+    outcomes = [judge_plan(row, [], {}, [turn], SCENE).outcome for turn in turns]
     assert outcomes == [Outcome.UNDERSTOOD, Outcome.NOT_ASKED]
 
 

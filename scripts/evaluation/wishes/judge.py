@@ -39,7 +39,7 @@ class Outcome(StrEnum):
     ACTED = "acted"
     """Something was done at once that is for later."""
     NOT_UNDERSTOOD = "not understood"
-    """Nothing waits, nothing was done."""
+    """Nothing waits, nothing was done; of a plan: one of the turns was declined."""
     MISSING = "missing"
     """Of a plan: fewer wishes wait than should."""
     LEFT_OVER = "left over"
@@ -82,6 +82,17 @@ class Verdict:
 
     outcome: Outcome
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One of several turns."""
+
+    answer: str
+    declined: bool
+    """Whether the answer was an error or a question, and the same waits as before."""
+    ended: Collection[str] = ()
+    """Entities for which an end waits then: something was done to them for a while."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,12 +175,28 @@ def judge(expected: Row, wishes: Sequence[Wish], done: Done, scene: Scene) -> Ve
     return verdict
 
 
-def judge_plan(row: Row, before: int, wishes: Sequence[Wish], done: Done, last: str, scene: Scene) -> Verdict:
-    """Return what became of several turns; `before` wishes waited ahead of the last one, `last` is the last answer."""
-    if surplus := sorted(done.keys() - set(row.get("now") or ())):
+def judge_plan(row: Row, wishes: Sequence[Wish], done: Done, turns: Sequence[Turn], scene: Scene) -> Verdict:
+    """Return what became of several turns.
+
+    Where one of them was declined, the person knows that what waits is not as it was meant.
+    """
+    allowed = {*(row.get("now") or ()), *(target for turn in turns for target in turn.ended)}
+    if surplus := sorted(done.keys() - allowed):
         return Verdict(outcome=Outcome.ACTED, why=f"at once: {', '.join(surplus)}")
+    verdict = _judge_all(row["after"], wishes, scene)
+    if verdict.outcome is Outcome.UNDERSTOOD:
+        is_asked = not row.get("asks") or "?" in turns[-1].answer
+        return verdict if is_asked else Verdict(outcome=Outcome.NOT_ASKED)
+    if declined := [str(number) for number, turn in enumerate(turns, 1) if turn.declined]:
+        why = f"turn {', '.join(declined)} declined; {verdict.outcome}: {verdict.why}"
+        return Verdict(outcome=Outcome.NOT_UNDERSTOOD, why=why)
+    return verdict
+
+
+def _judge_all(after: Sequence[Row], wishes: Sequence[Wish], scene: Scene) -> Verdict:
+    """Return whether just these wait."""
     left, unmet = list(wishes), list[Row]()
-    for expected in row["after"]:
+    for expected in after:
         fitting = [wish for wish in left if _waits_as(expected, [wish], scene)]
         parts = [wish for wish in left if not fitting and _fits(expected, wish, scene)]
         taken = fitting[:1] or (parts if _waits_as(expected, parts, scene) else [])
@@ -179,13 +206,9 @@ def judge_plan(row: Row, before: int, wishes: Sequence[Wish], done: Done, last: 
     if unmet and left:
         return _judge_waiting(unmet[0], left, scene)
     if unmet:
-        is_same = len(wishes) == before
-        return Verdict(outcome=Outcome.NOT_UNDERSTOOD if is_same else Outcome.MISSING, why=f"{len(unmet)} do not wait")
+        return Verdict(outcome=Outcome.MISSING, why=f"{len(unmet)} less")
     if left:
-        is_same = len(wishes) == before
-        return Verdict(outcome=Outcome.NOT_UNDERSTOOD if is_same else Outcome.LEFT_OVER, why=f"{len(left)} more wait")
-    if row.get("asks") and not last.rstrip().endswith("?"):
-        return Verdict(outcome=Outcome.NOT_ASKED)
+        return Verdict(outcome=Outcome.LEFT_OVER, why=f"{len(left)} more")
     return Verdict(outcome=Outcome.UNDERSTOOD)
 
 

@@ -22,6 +22,7 @@ from homeassistant.components import conversation
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, SupportsResponse, callback
+from homeassistant.helpers import intent
 from pytest_homeassistant_custom_component import patch_time
 
 from custom_components.home_agent.support.const import LLM_NONE
@@ -33,7 +34,7 @@ from tests.llm_server import LLMServer, Reply, text, tool_call
 from .. import dataset
 from ..house import put_state
 from ..local import PROFILE, House, async_house, changes
-from .judge import Row, Scene, Verdict, judge, judge_guard, judge_plan
+from .judge import Row, Scene, Turn, Verdict, judge, judge_guard, judge_plan
 
 WISHES, GUARD, PLANS = "wishes", "guard", "plans"
 KINDS = (WISHES, GUARD, PLANS)
@@ -170,9 +171,9 @@ class _Conversations:
         if self._server is not None:
             self._server.requests.clear()
             self._server.respond(_calls(row) if kind == GUARD else lambda _: text("Good."))
-        answers, conversation_id, waited = list[str](), None, 0
+        held, conversation_id = list[Turn](), None
         for number, turn in enumerate(turns):
-            waited = len(wishes_of(hass).all())
+            waited = wishes_of(hass).all()
             if kind == GUARD and number + 1 == len(turns):  # what was said before is not what is measured
                 before = house.snapshot()
                 self._called.clear()
@@ -185,15 +186,20 @@ class _Conversations:
                 agent_id=AGENTS[agent],
             )
             conversation_id = result.conversation_id
-            answers.append(str(result.response.speech.get("plain", {}).get("speech") or ""))
             await hass.async_block_till_done()
+            failed = result.response.response_type is intent.IntentResponseType.ERROR
+            answer = str(result.response.speech.get("plain", {}).get("speech") or "")
+            waits_now = wishes_of(hass).all()
+            ended = frozenset(target for wish in waits_now if wish.ends for target in wish.targets)
+            declined = (failed or "?" in answer) and waited == waits_now
+            held.append(Turn(answer=answer, declined=declined, ended=ended))
         touched = changes(before, house.snapshot()) | self._called.keys()
         done = {entity_id: tuple(self._called.get(entity_id, ())) for entity_id in sorted(touched)}
         wishes = wishes_of(hass).all()
         if kind == WISHES:
             verdict = judge(row["expected"], wishes, done, scene)
         elif kind == PLANS:
-            verdict = judge_plan(row, waited, wishes, done, answers[-1], scene)
+            verdict = judge_plan(row, wishes, done, held, scene)
         else:
             verdict = judge_guard(row, done)
         waits = tuple(_described(wish) for wish in wishes)
@@ -202,7 +208,13 @@ class _Conversations:
         house.forget()
         await hass.async_block_till_done()
         return Said(
-            row=row, agent=agent, group=group_of(row), verdict=verdict, answers=tuple(answers), waits=waits, done=done
+            row=row,
+            agent=agent,
+            group=group_of(row),
+            verdict=verdict,
+            answers=tuple(turn.answer for turn in held),
+            waits=waits,
+            done=done,
         )
 
 
