@@ -233,10 +233,11 @@ def _calls(row: Row) -> Callable[[JSON], Reply]:
 
 def _described(wish: Wish) -> dict[str, Any]:
     """Return a wish in the form of what is expected, for people."""
-    when, watches = wish.when, []
-    for watch in when.watches:
-        found = {key: value for key, value in watch.as_dict().items() if value not in ((), [], None, "", False)}
-        watches.append(found)
+    when = wish.when
+    watches = [
+        {key: value for key, value in watch.as_dict().items() if value or isinstance(value, float)}
+        for watch in when.watches
+    ]
     described: dict[str, Any] = {"kind": wish.kind.value, "words": when.words}
     if when.at is not None:
         described["at"] = when.at.astimezone(ZONE).strftime("%Y-%m-%dT%H:%M:%S")
