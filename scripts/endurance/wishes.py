@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any
 
-from .wishing import STATES, WITNESS, lamp, sensor
+from .witness import STATES, WITNESS, lamp, sensor
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORTEST, LONGEST = 0.2, 5.0  # seconds from the start of the home, or of its process, to the kill

@@ -36,19 +36,11 @@ from scripts.benchmark.instance import boot
 from tests.e2e.process import http_settings
 from tests.ports import free_port
 
+from .witness import STATES, WITNESS, lamp, sensor
+
 CONFIGURATION = "homeassistant:\n  name: Wishes\nlogger:\n  default: warning\n"
 SLOW = 0.5  # seconds
-STATES, WITNESS, CODE = "states.json", "witness.log", Path(__file__).resolve().parents[2] / "custom_components"
-
-
-def lamp(number: int) -> str:
-    """Return the lamp of a wish."""
-    return f"light.lamp_{number}"
-
-
-def sensor(number: int) -> str:
-    """Return what a wish waits for, or looks at."""
-    return f"binary_sensor.sensor_{number}"
+CODE = Path(__file__).resolve().parents[2] / "custom_components"
 
 
 class Wished:
