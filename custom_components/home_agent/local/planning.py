@@ -76,10 +76,16 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):
-        found = [await _async_plan(sentence, part) for part in said]
-        if all(one.steps for one in found) and not any(_is_bare(sentence, one, first) for one in found[1:]):
+        read = [await _async_plan(sentence, part) for part in said]
+        if not all(one.steps for one in read) or any(_is_bare(sentence, one, first) for one in read[1:]):
+            continue
+        found = found or read
+        if (
+            said is parts or len({frozenset(_kinds(one)) for one in read}) == 1
+        ):  # one verb does the same to all, if it can
+            found = read
             break
-    else:
+    if not found:
         return replace(whole, calls=(), steps=())
     calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
     return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
