@@ -90,7 +90,7 @@ async def answer_wish(sentence: Sentence) -> Result:
 
 
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
-    """Return what comes of the first reading of a sentence of which a wish can be made, else what of it is not understood."""
+    """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
     for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
         if timed.forever:
