@@ -61,6 +61,41 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
     assert state_of(hass, "light.bed_light") == before
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "¿me apagas Bed Light a las diez?"), ("es", "a las diez apágame Bed Light, porfa"), ("es", "quiero que a las diez se apague Bed Light"),
+    ("es", "¿podrías apagarme Bed Light a las diez?"), ("es", "hay que apagar Bed Light a las diez"),
+    ("es", "no te olvides de apagar Bed Light a las diez"), ("it", "mi spegni Bed Light alle dieci?"),
+    ("it", "alle dieci spegnimi Bed Light"), ("it", "vorrei che alle dieci si spegnesse Bed Light"),
+    ("it", "puoi spegnermi Bed Light alle dieci"), ("it", "fammi il favore di spegnere Bed Light alle dieci"),
+    ("it", "ricordati di spegnere Bed Light alle dieci"), ("pl", "niech Bed Light się wyłączy o dziesiątej"),
+    ("pl", "chciałbym, żeby o dziesiątej Bed Light się wyłączyło"), ("pl", "wyłączysz mi Bed Light o dziesiątej?"),
+    ("pl", "trzeba wyłączyć Bed Light o dziesiątej"), ("pl", "wylacz Bed Light o dziesiatej"), ("pl", "pamiętaj, żeby wyłączyć Bed Light o dziesiątej"),
+])  # fmt: skip
+async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (_done(wish), wish.when.wall) == ([LIGHT], "2026-11-24T22:00")
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize("said", ["a las diez no apagues Bed Light", "que no se apague Bed Light a las diez", "se apaga Bed Light a las diez"])
+async def test_what_is_denied_or_told_in_another_form_is_no_order(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language="es", context=person(hass))
+    assert not wishes_of(hass).all()
+    assert state_of(hass, "light.bed_light") == before
+
+
+async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_entity: AddEntity) -> None:
+    add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
+    await set_up(hass)
+    await say(hass, "alle dieci spegni la TV", language="it", context=person(hass))
+    assert _done(_only(hass)) == [("turn_off", ("media_player.tv",))]
+
+
 @pytest.mark.parametrize(("language", "said", "what"), [
     ("en", "remind me tomorrow at nine to call mum", "call mum"), ("de", "erinnere mich morgen um neun an den Zahnarzt", "Zahnarzt"),
     ("fr", "rappelle-moi demain à neuf heures d'appeler maman", "appeler maman"),

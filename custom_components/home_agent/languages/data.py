@@ -165,6 +165,7 @@ class LaterWords:
     repeated: Sequence[str] = ()
     events: Sequence[str] = ()
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unmarked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,7 @@ class PlanningWords:
     thens: Sequence[str] = ()
     enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    plain: Mapping[str, str] = field(default_factory=dict)
     asks: Mapping[str, str] = field(default_factory=dict)
 
 

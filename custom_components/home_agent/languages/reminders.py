@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, fold, words_of
+from ..support.text import MAX_TEXT, fold, unmarked, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
 
@@ -78,6 +78,14 @@ def restated(text: str, language: str) -> Iterator[str]:
     for pattern, instead in _replaced(code_of(language), "stays"):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
+
+
+def plainly(text: str, language: str) -> str:
+    """Return an order as it is said plainly, where it is said in another form: "apágame la luz", "niech się zgasi"."""
+    if len(text) <= MAX_TEXT:
+        for pattern, instead in _replaced(code_of(language), "plain"):
+            text = pattern.sub(instead, text)
+    return " ".join(text.split())
 
 
 def direct(text: str, language: str) -> Iterator[str]:
@@ -155,7 +163,7 @@ def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
     words = data_of(code).planning
     listed = {ReminderKind.REMINDER: words.reminds, ReminderKind.WAKE: words.wakes, ReminderKind.TELL: words.tells}
     return tuple(
-        (kind, re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE))
+        (kind, _compiled(code, rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)"))
         for kind, patterns in listed.items()
         if patterns
     )
@@ -168,11 +176,15 @@ def _declares(code: str) -> frozenset[tuple[str, ...]]:
 
 @cache
 def _timers(code: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in data_of(code).planning.timers)
+    return tuple(_compiled(code, pattern) for pattern in data_of(code).planning.timers)
 
 
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks}[section]
-    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in listed.items())
+    listed = {"stays": words.stays, "asks": words.asks, "plain": words.plain}[section]
+    return tuple((_compiled(code, rf"(?<!\w)(?:{pattern})(?!\w)"), instead) for pattern, instead in listed.items())
+
+
+def _compiled(code: str, pattern: str) -> re.Pattern[str]:
+    return re.compile(unmarked(pattern, data_of(code).later.unmarked), re.IGNORECASE)

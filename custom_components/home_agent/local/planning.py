@@ -9,7 +9,7 @@ from homeassistant.helpers import intent
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
-from ..languages.reminders import naming, without_words
+from ..languages.reminders import naming, plainly, without_words
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -66,13 +66,22 @@ class Planned:
 
 
 async def async_plan(sentence: Sentence, text: str) -> Planned:
-    """Return what a text wants done, as a whole, else each of its parts. Nothing is done, asked or remembered."""
+    """Return what a text wants done, as it is or as it is said plainly. Nothing is done, asked or remembered."""
+    planned, plain = await _async_plan_of(sentence, text), plainly(text, sentence.language.code)
+    if planned.is_known or plain == text:
+        return planned
+    other = await _async_plan_of(sentence, plain)
+    return other if other.is_known else planned
+
+
+async def _async_plan_of(sentence: Sentence, text: str) -> Planned:
+    """Return what a text wants done as a whole, else each of its parts."""
     whole = await _async_plan(sentence, text)
     parts = parts_of(text, sorted(data_of(sentence.language.code).follow_ups.joins, key=len, reverse=True))
     if not 1 < len(parts) <= MOST_PARTS or whole.candidates or whole.is_answer:
         return whole
     first, last = [await _async_plan(sentence, part) for part in (parts[0], parts[-1])]
-    if whole.steps and not _is_bare(sentence, last, first):
+    if whole.steps and (len(_kinds(whole)) == 1 or not _is_bare(sentence, last, first)):
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):

@@ -15,10 +15,10 @@ from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
 from ..languages.data import data_of
-from ..languages.later import LaterKind, later_in
-from ..languages.phrases import is_question
+from ..languages.later import LaterKind, later_in, without_times
+from ..languages.phrases import is_order, is_question
 from ..languages.reasons import introduced_in
-from ..languages.reminders import reminder_in
+from ..languages.reminders import plainly, reminder_in
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
@@ -78,7 +78,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
+    if _only_asks(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
     for said in [sentence, *await _async_without_remarks(sentence)]:
         result = await _async_read(said, named)
@@ -86,6 +86,13 @@ async def answer_wish(sentence: Sentence) -> Result:
             return result
         put_off = result if not put_off.words else put_off
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
+
+
+def _only_asks(text: str, code: str) -> bool:
+    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form."""
+    if not is_question(plainly(text, code), code):
+        return False
+    return not is_order(plainly(without_times(text, code).strip(" ?¿,"), code), code)
 
 
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
