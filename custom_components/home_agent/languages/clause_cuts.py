@@ -1,6 +1,6 @@
 """Where conditions and events begin in a sentence, and where they may end: "when the washer is done turn on the light"."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -46,6 +46,16 @@ def articles_of(code: str) -> frozenset[str]:
 def joins_of(code: str) -> frozenset[tuple[str, ...]]:
     """Return the words that join something more to what is to be done: "and", "and then"; folded."""
     return frozenset(words_of(phrase) for phrase in data_of(code).follow_ups.joins) - {()}
+
+
+def halves_of(text: str, code: str) -> Iterator[tuple[str, str]]:
+    """Yield two clauses that one may be, without the word that joins them: "Anna comes home and nobody is there"."""
+    words = text.split()
+    said = [fold(word.casefold().strip(",")) for word in words]
+    for join in sorted(joins_of(code), key=len, reverse=True):
+        for at in range(1, len(words) - len(join)):
+            if tuple(said[at : at + len(join)]) == join:
+                yield " ".join(words[:at]).strip(" ,"), " ".join(words[at + len(join) :])
 
 
 @cache

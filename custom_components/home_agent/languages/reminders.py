@@ -73,9 +73,18 @@ def names_timer(text: str, language: str) -> bool:
 
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
+    return _instead(text, language, "stays")
+
+
+def ordered(text: str, language: str) -> Iterator[str]:
+    """Yield the order for what is said to be so then: "the lamp should go off" is to turn it off."""
+    return _instead(text, language, "wants")
+
+
+def _instead(text: str, language: str, section: str) -> Iterator[str]:
     if len(text) > MAX_TEXT:
         return
-    for pattern, instead in _replaced(code_of(language), "stays"):
+    for pattern, instead in _replaced(code_of(language), section):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
 
@@ -182,7 +191,7 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks, "plain": words.plain}[section]
+    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants, "plain": words.plain}[section]
     return tuple((_compiled(code, rf"(?<!\w)(?:{pattern})(?!\w)"), instead) for pattern, instead in listed.items())
 
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from ..support.text import MAX_TEXT, words_of
 from .clause_cuts import has_phrase, marks_of
 from .data import code_of
-from .moments import Calendar
+from .moments import HALF_DAY, PARTS, Calendar
 from .spoken_numbers import NumberReader, time_words, unelided, words_in
 from .waits import DayTime, Piece, PieceKind, WaitReader
 
 _FAR = 2  # words
+_DAWN = 6  # the first hour of a day, after its night
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +102,24 @@ class Moments:
         if at is None:
             return None, left + used
         return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
+
+    def window(self, pieces: Iterable[Piece]) -> tuple[datetime, datetime] | None:
+        """Return from when and until when a day or a part of it lasts; None for more than one, or one that is over."""
+        calendar, point = self._reader.calendar, DayTime()
+        for piece in pieces:
+            if piece.point is None or (joined := point.joined(piece.point)) is None:
+                return None
+            point = joined
+        day, is_night = point.day or calendar.today, point.part in ("night", "tonight")
+        if is_night and day == calendar.today and self._now.hour < _DAWN:
+            day -= timedelta(days=1)
+        if point.part == "tonight":
+            start, end = calendar.at(day, PARTS["evening"][0]), calendar.at(day, PARTS["night"][1])
+        elif point.part:
+            start, end = calendar.part(day, point.part)
+        else:
+            start, end = calendar.at(day), calendar.at(day, 2 * HALF_DAY)
+        return (start, end) if end > self._now else None
 
     def _is_far(self, used: Sequence[Piece], piece: Piece) -> bool:
         """Return whether a day belongs to what is to be remembered rather than to a time in front of it: "... that tomorrow ..."."""

@@ -99,8 +99,11 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
     """Return what comes of the first reading of a sentence of which a wish can be made, else what of it is not understood."""
     put_off = NotForNow()
     for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
-        if timed.forever or timed.unread:
-            return NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+        if timed.forever:
+            return NotForNow(words=timed.forever, is_forever=True)
+        if timed.unread:
+            put_off = NotForNow(words=put_off.words or timed.unread)
+            continue
         try:
             return await _async_from(sentence, timed)
         except NotUnderstood as err:
@@ -160,7 +163,8 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
     """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
     try:
-        what, when = await async_wished(sentence, timed), await async_when_of(sentence, timed)
+        what = await async_wished(sentence, timed)
+        when = await async_when_of(sentence, replace(timed, clauses=()) if what.is_whether else timed)
     except NotUnderstood as err:
         raise ToolError("local_not_for_later", when=str(err) or timed.words) from err
     if what.planned is not None and what.planned.refused is not None:
@@ -174,6 +178,8 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
         return await async_told(sentence, "local_not_for_later", when=timed.words)
     what = await async_wished(sentence, timed)
     what = await async_with_then(sentence, timed, what)
+    if what.is_whether:
+        timed = replace(timed, clauses=())
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
@@ -323,9 +329,20 @@ async def async_promise(sentence: Sentence, wish: Wish) -> str:
     if wish.kind is WishKind.TIMER and wish.text:
         key, what = "wish_made_timer_named", f"“{wish.text}”"
     said = await async_text(hass, language, key, when=when, what=what)
-    if wish.asks:
-        said = f"{said} {await async_text(hass, language, 'planned_asks')}"
-    return said
+    return await _async_with_more(sentence, wish, said)
+
+
+async def _async_with_more(sentence: Sentence, wish: Wish, said: str) -> str:
+    """Return a promise with what the speaker has to know of it: that it is asked about, or that it waits for the next time."""
+    keys = ("planned_asks", wish.asks), ("wish_so_already", _is_so_already(sentence, wish))
+    more = [await async_text(sentence.hass, sentence.turn.language, key) for key, is_so in keys if is_so]
+    return " ".join((said, *more))
+
+
+def _is_so_already(sentence: Sentence, wish: Wish) -> bool:
+    """Return whether what is waited for is so now, so that it has to end before it can happen."""
+    event = wish.when.event
+    return event is not None and not (event.each or wish.when.stays) and event.is_so(sentence.hass) is True
 
 
 async def _async_end_promise(sentence: Sentence, wish: Wish) -> str:
@@ -333,7 +350,7 @@ async def _async_end_promise(sentence: Sentence, wish: Wish) -> str:
     when, effects = await async_when(hass, language, wish.when), effects_of(wish.steps)
     what = await async_done(hass, language, effects)
     said = await async_text(hass, language, "wish_made_end", when=when, what=what)
-    return f"{said} {await async_text(hass, language, 'planned_asks')}" if wish.asks else said
+    return await _async_with_more(sentence, wish, said)
 
 
 async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:
