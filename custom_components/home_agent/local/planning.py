@@ -81,7 +81,8 @@ async def _async_plan_of(sentence: Sentence, text: str) -> Planned:
     if not 1 < len(parts) <= MOST_PARTS or whole.candidates or whole.is_answer:
         return whole
     first, last = [await _async_plan(sentence, part) for part in (parts[0], parts[-1])]
-    if whole.steps and (len(_kinds(whole)) == 1 or not _is_bare(sentence, last, first)):
+    is_of_all = len(_kinds(whole)) == 1 and len(whole.targets) >= len(parts)
+    if whole.steps and (is_of_all or not _is_bare(sentence, last, first)):
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):
@@ -129,12 +130,20 @@ def _kinds(planned: Planned) -> set[str]:
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
-    """Yield two parts with the verb of the first and the noun of the second in both: "close the living room and kitchen blinds"."""
+    """Yield parts with what they share: two with the verb of the first and the noun of the second in both ("close the living room and
+    kitchen blinds"), several with the verb of one in front of them.
+    """
     first, second = parts[0].split(), parts[-1].split()
     if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
         yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
         yield parts[0], f"{first[0]} {parts[-1]}"
         yield parts[0], f"{first[0]} {first[1]} {parts[-1]}"  # "turn off"
+    for count in (1, 2) if len(parts) > 2 and len(first) > 2 else ():
+        verb, said = first[:count], list[str]()
+        for part in parts:
+            verb = part.split()[:count] if is_order(part, code) else verb
+            said.append(part if is_order(part, code) or not said else " ".join((*verb, part)))
+        yield said
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:
