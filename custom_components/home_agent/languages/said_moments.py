@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from ..support.text import MAX_TEXT, words_of
 from .clause_cuts import has_phrase, marks_of
 from .data import code_of
+from .later import without_times
 from .moments import HALF_DAY, PARTS, Calendar
+from .reminders import says_wake
 from .spoken_numbers import NumberReader, time_words, unelided, words_in
 from .waits import DayTime, Piece, PieceKind, WaitReader
 
@@ -56,17 +58,24 @@ def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
     return made if not left else None
 
 
+def says_day(text: str, language: str, now: datetime) -> bool:
+    """Return whether a text names a day: "at six tomorrow morning"."""
+    reader = reader_of(text, code_of(language), now)
+    pieces = (reader.piece(at) for at in range(len(reader.text.words)))
+    return any(piece is not None and piece.point is not None and piece.point.day is not None for piece in pieces)
+
+
 def reader_of(said: str, code: str, now: datetime) -> WaitReader:
     """Return what reads the times of a text, by what else it speaks of: timers, reminders, waking."""
     words = words_of(said)
-    text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
-    marks = marks_of(code)
+    reader, marks = NumberReader(words_in(unelided(said)), time_words(code, apart=True)), marks_of(code)
     timers, wakes = marks.get("timers", ()), has_phrase(words, marks.get("wakes", ()))
+    wakes = wakes or any(says_wake(text, code) for text in (said, without_times(said, code)))
     is_timer = has_phrase(words, timers) or any(
         word.endswith(one) for (one, *more) in timers if not more for word in words
     )
     is_set = is_timer or wakes or has_phrase(words, marks.get("reminders", ()))
-    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
+    return WaitReader(reader, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
 
 
 class Moments:

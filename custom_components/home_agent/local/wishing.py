@@ -16,10 +16,11 @@ from homeassistant.util import dt as dt_util
 from ..home.exposure import check_permission
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in, without_times
+from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_order, is_question
 from ..languages.reasons import introduced_in
 from ..languages.reminders import plainly, reminder_in
-from ..languages.said_moments import SaidMoment
+from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
@@ -121,15 +122,16 @@ async def _async_without_remarks(sentence: Sentence) -> list[Sentence]:
         return []
     aside = {one.kind for part in found.told for one in later_in(part, code)} - {LaterKind.VAGUE}
     own = {one.kind for one in later_in(found.wanted, code)}
-    moments = {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}
     if not own or not aside <= {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.DAY, LaterKind.LASTING}:
         return []
-    if (aside and own.isdisjoint(moments)) or (
-        LaterKind.DAY in aside and own.isdisjoint({LaterKind.DAY, LaterKind.SPAN})
-    ):
+    if aside and own.isdisjoint({LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}):
+        return []
+    if LaterKind.DAY in aside and LaterKind.SPAN not in own and not says_day(found.wanted, code, dt_util.now()):
         return []
     for part in found.told:
-        if not await async_is_nothing(sentence, part):
+        mood = mood_of(part, code)
+        is_mood = mood is not None and mood.kind is not MoodKind.WISH  # "I'm cold": what helps is said
+        if not is_mood and not await async_is_nothing(sentence, part):
             return []
     return [sentence.saying(found.wanted)]
 
