@@ -201,6 +201,8 @@ class PlanningWords:
     enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     plain: Mapping[str, str] = field(default_factory=dict)
+    waits: Mapping[str, str] = field(default_factory=dict)
+    retold: Mapping[str, str] = field(default_factory=dict)
     wants: Mapping[str, str] = field(default_factory=dict)
     asks: Mapping[str, str] = field(default_factory=dict)
 

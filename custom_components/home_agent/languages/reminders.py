@@ -66,8 +66,17 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
                 is_said = words_of(match[0])[-1:] in _declares(code)
                 if kind is ReminderKind.WAKE:
                     return Reminder(kind=kind, left=f"{front} {behind}".strip())
-                return Reminder(kind=kind, text=behind or front, is_said=is_said, left=front if behind else "")
+                text = _retold(behind or front, code)
+                return Reminder(kind=kind, text=text, is_said=is_said, left=front if behind else "")
     return None
+
+
+def _retold(text: str, code: str) -> str:
+    """Return what one is to be reminded of as it is told then."""
+    for pattern, instead in _replaced(code, "retold"):
+        if (match := pattern.match(text)) is not None:
+            return (match.expand(instead) + text[match.end() :]).strip()
+    return text
 
 
 @cache
@@ -114,6 +123,11 @@ def plainly(text: str, language: str) -> str:
         for pattern, instead in _replaced(code_of(language), "plain"):
             text = pattern.sub(instead, text)
     return " ".join(text.split())
+
+
+def awaited(text: str, language: str) -> str:
+    """Return an order to wait and then do something with the time after which it is done: "wait five minutes and turn it off"."""
+    return next(_instead(text, language, "waits"), text)
 
 
 def direct(text: str, language: str) -> Iterator[str]:
@@ -210,7 +224,7 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants, "plain": words.plain}[section]
+    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants, "plain": words.plain, "waits": words.waits, "retold": words.retold}[section]
     return tuple((_compiled(code, rf"(?<!\w)(?:{pattern})(?!\w)"), instead) for pattern, instead in listed.items())
 
 

@@ -19,7 +19,7 @@ from ..languages.later import LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_order, is_question
 from ..languages.reasons import introduced_in
-from ..languages.reminders import plainly, reminder_in
+from ..languages.reminders import awaited, plainly, reminder_in
 from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
@@ -81,6 +81,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     put_off = NotForNow()
     if _only_asks(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
+    sentence = sentence.saying(awaited(turn.text, code))
     for said in [sentence, *await _async_without_remarks(sentence)]:
         result = await _async_read(said, named)
         if not isinstance(result, NotForNow):
