@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from custom_components.home_agent.languages.later import later_in
-from custom_components.home_agent.languages.timing import SaidMoment, Timed, moment_in, timed_in
+from custom_components.home_agent.languages.said_moments import SaidMoment, moment_in
+from custom_components.home_agent.languages.timing import Timed, timed_in
 
 FOLDER = Path(__file__).parent
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -209,6 +209,8 @@ class ReasonWords:
     joins: Sequence[str] = ()
     begins: Sequence[str] = ()
     keeps: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    hence: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

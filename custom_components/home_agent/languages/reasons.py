@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+import itertools
 import re
 
 from ..support.text import MAX_TEXT
 from .data import code_of, data_of
-from .phrases import is_asking, is_order
+from .phrases import is_asking, is_order, is_remark
 
 _SIGNS = r"[,;:]\s+|[.!]\s+|\s[-–—]\s"
 
@@ -50,3 +51,70 @@ def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[s
 def _any_of(phrases: Iterable[str]) -> str:
     listed = sorted((re.escape(phrase).replace("'", "['’]") for phrase in phrases), key=len, reverse=True)
     return "|".join(listed) or "(?!)"
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """What is wanted, and what was only told in front of it or behind it."""
+
+    wanted: str
+    told: tuple[str, ...]
+
+
+def introduced_in(text: str, language: str) -> Introduced | None:
+    """Return what a text wants without what its first and last parts only tell: "I'm having a nap, wake me in forty minutes".
+
+    What excepts, corrects, adds, asks or orders tells nothing. None where no part does, or where all do.
+    """
+    code = code_of(language)
+    if not data_of(code).reasons.begins or len(text) > MAX_TEXT:
+        return None
+    cuts = [0, *(found.start() for found in _cuts(code).finditer(text)), len(text)]
+    parts = [text[begin:end] for begin, end in itertools.pairwise(cuts)]
+    first, last = 0, len(parts)
+    while first < last - 1 and tells(parts[first], code):
+        first += 1
+    while last - 1 > first and tells(parts[last - 1], code):
+        last -= 1
+    told = tuple(_bare(part) for part in (*parts[:first], *parts[last:]))
+    if not told:
+        return None
+    wanted = _bare("".join(parts[first:last]))
+    return Introduced(_hence(code).sub("", wanted) if first else wanted, told)
+
+
+def _bare(part: str) -> str:
+    return part.strip(" ,;:.!–—-").strip()
+
+
+def tells(part: str, code: str) -> bool:
+    """Return whether a part of a text only tells something, and wants nothing."""
+    told, words = _bare(part), data_of(code).reasons
+    said = told.casefold()
+    if not said or is_asking(told, code) or is_order(told, code):
+        return False
+    _, begins, keeps = _patterns(code)
+    if _remarks(code).fullmatch(said):
+        return True
+    join = next((one for one in words.joins if said.startswith(f"{one} ")), "")
+    if join:
+        return keeps.search(said) is None and not is_order(told[len(join) :], code)
+    return (begins.match(said) is not None or is_remark(said, code)) and keeps.search(said) is None
+
+
+@cache
+def _remarks(code: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in data_of(code).reasons.remarks) or "(?!)")
+
+
+@cache
+def _cuts(code: str) -> re.Pattern[str]:
+    """Return the places where a part of a text may begin: behind a sign, and before "because" and "so"."""
+    words = data_of(code).reasons
+    joins = _any_of((*words.joins, *words.hence))
+    return re.compile(rf"(?<=[,;:.!…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{joins})(?!\w))", re.IGNORECASE)
+
+
+@cache
+def _hence(code: str) -> re.Pattern[str]:
+    return re.compile(rf"^(?:{_any_of(data_of(code).reasons.hence)})(?!\w)[\s,]*", re.IGNORECASE)

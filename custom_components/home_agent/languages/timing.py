@@ -5,19 +5,16 @@ What `later_in` finds is never lost: what is no moment, no end and no event here
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice, product
 
-from ..support.text import MAX_TEXT, words_of
-from .clause_cuts import ClauseReader, Opener, articles_of, has_phrase, marks_of
+from .clause_cuts import ClauseReader, Opener, articles_of
 from .data import code_of
 from .later import Later, LaterKind, later_in, unnamed
-from .moments import Calendar
-from .spoken_numbers import NumberReader, time_words, unelided, words_in
-from .waits import DayTime, Piece, PieceKind, WaitReader
+from .said_moments import Moments, SaidMoment, reader_of
+from .waits import Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
-_FAR = 2  # words
 _NEAR = 3  # words
 _LEAST_AFTER = 2  # words of what happens first
 _NO_NAME = "x"
@@ -37,24 +34,6 @@ _TIMELY = (
 )
 _CUT = ("half_to", "half_past", "quarter", "quarter_to", "quarter_of", "three_quarters_to")
 _SIGNS = frozenset(",;:.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidMoment:
-    """A moment that a sentence names."""
-
-    at: datetime
-    """Aware. Of the sun: from when on the next sunset or sunrise counts, that is now, or the first moment of a day."""
-    wall: str = ""
-    """Of a day and a time on the clock, as the clock shows it: "2026-11-25T07:00"."""
-    sun: str = ""
-    """"sunset" or "sunrise"."""
-    offset: int = 0
-    """Seconds after that; negative: before it."""
-    seconds: int = 0
-    """How long from then on, where a length was said: "in ten minutes", "for ten minutes"."""
-    words: str = ""
-    """As it was said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,143 +94,6 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
         yield sentence.unread()
 
 
-def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
-    """Return the moment that words name which are known to say when: "nine", "in ten minutes", "tomorrow at six".
-
-    Bare hours and lengths are read as well. None where nothing is named, or more than one moment.
-    """
-    if len(text) > MAX_TEXT:
-        return None
-    said = text
-    reader = _reader(said, code_of(language), now)
-    pieces, at = list[Piece](), 0
-    while at < len(reader.text.words):
-        piece = reader.piece(at)
-        if piece is None and (point := reader.point(at, told=True)) is not None:
-            piece = Piece(kind=PieceKind.POINT, first=at, behind=point[1], point=point[0])
-        if piece is not None:
-            pieces.append(
-                replace(piece, ends=False, kind=PieceKind.SPAN if piece.kind is PieceKind.LASTING else piece.kind)
-            )
-        at = piece.behind if piece is not None else at + 1
-    made, left = _Moments(reader, text, pieces).moment()
-    return made if not left else None
-
-
-def _reader(said: str, code: str, now: datetime) -> WaitReader:
-    words = words_of(said)
-    text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
-    marks = marks_of(code)
-    timers, wakes = marks.get("timers", ()), has_phrase(words, marks.get("wakes", ()))
-    is_timer = has_phrase(words, timers) or any(
-        word.endswith(one) for (one, *more) in timers if not more for word in words
-    )
-    is_set = is_timer or wakes or has_phrase(words, marks.get("reminders", ()))
-    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
-
-
-class _Moments:
-    """What pieces of one sentence say together."""
-
-    def __init__(self, reader: WaitReader, text: str, pieces: Sequence[Piece]) -> None:
-        self._reader, self._text, self._pieces = reader, text, pieces
-        self._now = reader.calendar.now
-
-    def moment(self) -> tuple[SaidMoment | None, list[Piece]]:
-        """Return when something is to be done, and the pieces that do not go with it."""
-        pieces = [piece for piece in self._pieces if not piece.ends and piece.kind is not PieceKind.LASTING]
-        point, used, left = DayTime(), list[Piece](), list[Piece]()
-        for piece in pieces:
-            is_point = piece.kind is PieceKind.POINT
-            joined = point.joined(piece.point) if piece.point is not None and is_point else None
-            if joined is not None and not self._is_far(used, piece):
-                point = joined
-                used.append(piece)
-            elif piece.kind is PieceKind.POINT:
-                left.append(piece)
-        others = [piece for piece in pieces if piece.kind is not PieceKind.POINT]
-        left += others[1:]
-        if others and (point.clock is not None or others[0].kind is PieceKind.SPAN):
-            left += others[:1] if point.clock is not None else used
-            others, used = ([], used) if point.clock is not None else (others, [])
-        if others:
-            return self._other(others[0], point, [*used, others[0]]), left
-        if not used:
-            return None, left
-        at = self._reader.moment_of(point, self._now)
-        if at is None:
-            return None, left + used
-        return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
-
-    def _is_far(self, used: Sequence[Piece], piece: Piece) -> bool:
-        """Return whether a day belongs to what is to be remembered rather than to a time in front of it: "... that tomorrow ..."."""
-        is_day = piece.point is not None and piece.point.clock is None
-        return bool(used) and self._reader.is_set and is_day and piece.first - used[-1].behind >= _FAR
-
-    def _other(self, piece: Piece, point: DayTime, used: Sequence[Piece]) -> SaidMoment:
-        words, point = self._words(used), piece.point or point
-        if piece.kind is PieceKind.SUN:
-            calendar = self._reader.calendar
-            start = calendar.at(point.day) if point.day is not None and not point.is_today else self._now
-            return SaidMoment(at=start, sun=piece.sun, offset=piece.offset, words=words)
-        at = self._after(piece, self._now)
-        return SaidMoment(at=at, seconds=round((at - self._now).total_seconds()), words=words)
-
-    def _after(self, piece: Piece, start: datetime) -> datetime:
-        """Return the moment behind a length: hours as they pass, days and more by the calendar."""
-        calendar, span = self._reader.calendar, piece.span or timedelta()
-        if piece.months:
-            months = start.year * 12 + start.month - 1 + piece.months
-            year, month = divmod(months, 12)
-            day = min(
-                start.day,
-                (
-                    calendar.at(start.date().replace(year=year + (month == 11), month=(month + 1) % 12 + 1, day=1))
-                    - timedelta(days=1)
-                ).day,
-            )
-            return _real(start.replace(year=year, month=month + 1, day=day))
-        if span.seconds == 0 and span.days:
-            return _real((start.replace(tzinfo=None) + span).replace(tzinfo=start.tzinfo))
-        return (start.astimezone(UTC) + span).astimezone(start.tzinfo)
-
-    def back(self, moment: SaidMoment | None) -> tuple[SaidMoment | None, list[Piece]]:
-        """Return when it is to be taken back, and the pieces that do not go with it."""
-        pieces = [piece for piece in self._pieces if piece.ends or piece.kind is PieceKind.LASTING]
-        if not pieces:
-            return None, []
-        piece, left = pieces[0], pieces[1:]
-        start, words = moment.at if moment is not None else self._now, self._words([piece])
-        if piece.kind is PieceKind.LASTING:
-            seconds = round(piece.span.total_seconds()) if piece.span is not None else 0
-            at = (start.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(start.tzinfo)
-            return SaidMoment(at=at, seconds=seconds, words=words), left
-        if piece.kind is PieceKind.SUN:
-            return SaidMoment(at=start, sun=piece.sun, offset=piece.offset, words=words), left
-        end = self._reader.moment_of(piece.point or DayTime(), start)
-        return (SaidMoment(at=end, wall=_wall(end), words=words), left) if end is not None else (None, pieces)
-
-    def _words(self, pieces: Sequence[Piece]) -> str:
-        return " ".join(_slice(self._reader, self._text, piece.first, piece.behind) for piece in _sorted(pieces))
-
-
-def _sorted(pieces: Iterable[Piece]) -> list[Piece]:
-    return sorted(pieces, key=lambda piece: piece.first)
-
-
-def _wall(at: datetime) -> str:
-    return at.replace(tzinfo=None).isoformat(timespec="minutes")
-
-
-def _real(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).astimezone(moment.tzinfo)
-
-
-def _slice(reader: WaitReader, text: str, first: int, behind: int) -> str:
-    words = reader.text.words
-    return text[words[first].start : words[behind - 1].end] if first < behind else ""
-
-
 @dataclass(slots=True)
 class _Sentence:
     """A sentence that is not for now, and what was found in it."""
@@ -270,7 +112,7 @@ class _Sentence:
     def __post_init__(self) -> None:
         """Look through the sentence once."""
         said = unnamed(self.text, self.code, self.named, _NO_NAME)
-        self.reader = _reader(said, self.code, self.now)
+        self.reader = reader_of(said, self.code, self.now)
         self.clauses = ClauseReader(self.reader, self.code)
         self.ranges = [(one, self._range(one)) for one in self.found]
         forever = {spot for one, spots in self.ranges if one.kind is LaterKind.REPEATED for spot in spots}
@@ -361,7 +203,7 @@ class _Sentence:
             ))  # fmt: skip
             timely |= spots
         pieces = [piece for piece in self.pieces if piece.first not in inside or piece in lifted]
-        moments = _Moments(reader, self.text, pieces)
+        moments = Moments(reader, self.text, pieces)
         moment, left = moments.moment()
         back, more = moments.back(moment)
         if moment is not None and back is not None and back.wall and back.at <= moment.at:

@@ -24,7 +24,7 @@ from ..languages.planning import (
     planning_of,
 )
 from ..languages.reminders import ReminderKind, names_timer, reminder_in
-from ..languages.timing import SaidMoment, moment_in
+from ..languages.said_moments import SaidMoment, moment_in
 from ..languages.vocabulary import keys_of
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import Recognised

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
 from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
-from ..languages.timing import SaidMoment, moment_in
+from ..languages.said_moments import SaidMoment, moment_in
 from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of

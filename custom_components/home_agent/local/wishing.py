@@ -5,7 +5,7 @@ ordinary readers in a turn that only notes calls (`planning.py`), and clauses ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
@@ -15,19 +15,12 @@ from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
 from ..languages.data import data_of
-from ..languages.later import later_in
-from ..languages.phrases import is_question, is_remark
-from ..languages.reminders import (
-    Reminder,
-    ReminderKind,
-    direct,
-    names_timer,
-    naming,
-    reminder_in,
-    restated,
-    without_then,
-)
-from ..languages.timing import Clause, SaidMoment, Timed, timed_in
+from ..languages.later import LaterKind, later_in
+from ..languages.phrases import is_question
+from ..languages.reasons import introduced_in
+from ..languages.reminders import reminder_in
+from ..languages.said_moments import SaidMoment
+from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
@@ -38,14 +31,12 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from ..turn.turn import Answer, Understanding
 from ..wishes.spoken import async_when
-from ..wishes.when import SunEvent, Watch, When
+from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
-from .clauses import async_read_clause
-from .intent_policy import has_timers
 from .later import is_value_of, named_in
-from .planning import Planned, async_does, async_plan, effects_of
+from .planning import Planned, async_plan, effects_of
 from .refusals import explain_fields
-from .returning import is_torn, steps_back
+from .returning import steps_back
 from .sentences import (
     Done,
     Note,
@@ -61,18 +52,12 @@ from .sentences import (
     speech_of,
     spoken,
 )
+from .when_due import NotUnderstood, async_watch, async_when_of, at_moment, end_of, within
+from .wished import Wished, async_is_nothing, async_wished, async_with_then
 
 SCRIPT = "script."
 MAKES = "make_wish"
 """What the understanding of a sentence calls it that a wish came of it."""
-_KINDS = {
-    ReminderKind.REMINDER: WishKind.REMINDER,
-    ReminderKind.WAKE: WishKind.WAKE,
-    ReminderKind.TELL: WishKind.TELL,
-    ReminderKind.TIMER: WishKind.TIMER,
-}
-
-
 _PROMISES = {
     WishKind.ACTION: "wish_made_action",
     WishKind.REMINDER: "wish_made_reminder",
@@ -81,20 +66,6 @@ _PROMISES = {
     WishKind.QUESTION: "wish_made_question",
     WishKind.TIMER: "wish_made_timer",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _What:
-    """What a wish is for."""
-
-    kind: WishKind
-    words: str
-    text: str = ""
-    planned: Planned | None = None
-
-
-class _NotUnderstood(Exception):
-    """A reading of a sentence that makes no wish; the words that are not understood."""
 
 
 async def answer_wish(sentence: Sentence) -> Result:
@@ -109,17 +80,48 @@ async def answer_wish(sentence: Sentence) -> Result:
     put_off = NotForNow()
     if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
-    for timed in timed_in(turn.text, code, dt_util.now(), named):
-        if timed.forever or timed.unread:
-            put_off = NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
-            break
-        try:
-            result = await _async_from(sentence, timed)
-        except _NotUnderstood as err:
-            put_off = NotForNow(words=put_off.words or str(err))
-            continue
-        return result
+    for said in [sentence, *await _async_without_remarks(sentence)]:
+        result = await _async_read(said, named)
+        if not isinstance(result, NotForNow):
+            return result
+        put_off = result if not put_off.words else put_off
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
+
+
+async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
+    """Return what comes of the first reading of a sentence of which a wish can be made, else what of it is not understood."""
+    put_off = NotForNow()
+    for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
+        if timed.forever or timed.unread:
+            return NotForNow(words=timed.forever or timed.unread, is_forever=bool(timed.forever))
+        try:
+            return await _async_from(sentence, timed)
+        except NotUnderstood as err:
+            put_off = NotForNow(words=put_off.words or str(err))
+    return put_off
+
+
+async def _async_without_remarks(sentence: Sentence) -> list[Sentence]:
+    """Return a sentence without what its first and last parts only tell, if they do: "I'm having a nap, wake me in forty minutes".
+
+    A time or a day among these has to be said again in what is wanted: it may be meant there as well.
+    """
+    code = sentence.language.code
+    if (found := introduced_in(sentence.turn.text, code)) is None:
+        return []
+    aside = {one.kind for part in found.told for one in later_in(part, code)} - {LaterKind.VAGUE}
+    own = {one.kind for one in later_in(found.wanted, code)}
+    moments = {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}
+    if not own or not aside <= {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.DAY, LaterKind.LASTING}:
+        return []
+    if (aside and own.isdisjoint(moments)) or (
+        LaterKind.DAY in aside and own.isdisjoint({LaterKind.DAY, LaterKind.SPAN})
+    ):
+        return []
+    for part in found.told:
+        if not await async_is_nothing(sentence, part):
+            return []
+    return [sentence.saying(found.wanted)]
 
 
 def _goes_on(sentence: Sentence) -> bool:
@@ -144,15 +146,15 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
     moment = SaidMoment(at=dt_util.now() + timedelta(seconds=seconds), seconds=seconds, words=sentence.turn.text)
     try:
         return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
-    except _NotUnderstood:
+    except NotUnderstood:
         return NotMine(put_off=NotForNow(words=sentence.turn.text))
 
 
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
     """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
     try:
-        what, when = await _async_what(sentence, timed), await _async_when_of(sentence, timed)
-    except _NotUnderstood as err:
+        what, when = await async_wished(sentence, timed), await async_when_of(sentence, timed)
+    except NotUnderstood as err:
         raise ToolError("local_not_for_later", when=str(err) or timed.words) from err
     if what.planned is not None and what.planned.refused is not None:
         raise what.planned.refused.error
@@ -160,11 +162,11 @@ async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
 
 
 async def _async_from(sentence: Sentence, timed: Timed) -> Result:
-    """Return what comes of one reading. Raises `_NotUnderstood`."""
+    """Return what comes of one reading. Raises `NotUnderstood`."""
     if not sentence.turn.profile.wishes:
         return await async_told(sentence, "local_not_for_later", when=timed.words)
-    what = await _async_what(sentence, timed)
-    what = await _async_with_then(sentence, timed, what)
+    what = await async_wished(sentence, timed)
+    what = await async_with_then(sentence, timed, what)
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):
@@ -175,34 +177,13 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
-    when = await _async_when_of(sentence, timed)
+    when = await async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
     try:
         check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     return await async_made(sentence, [wish], await async_promise(sentence, wish))
-
-
-async def _async_with_then(sentence: Sentence, timed: Timed, what: _What) -> _What:
-    """Return what is to be done with what is said behind its end; that it ends is said by the end already.
-
-    Raises `_NotUnderstood` where something else is to be done after that.
-    """
-    if not timed.then or what.planned is None:
-        if timed.then:
-            raise _NotUnderstood(timed.then)
-        return what
-    back = steps_back(sentence.hass, what.planned.calls)
-    if await async_does(sentence, timed.then, back):
-        return what
-    if (await async_plan(sentence, timed.then)).is_known:
-        raise _NotUnderstood(timed.then)
-    joins = data_of(sentence.language.code).follow_ups.joins
-    whole = await async_plan(sentence, f"{what.planned.text} {joins[0]} {timed.then}")
-    if not whole.steps or any(item not in whole.targets for item in what.planned.targets):
-        raise _NotUnderstood(timed.then)
-    return replace(what, words=whole.text, planned=whole)
 
 
 async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned) -> bool:
@@ -213,147 +194,10 @@ async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned)
     return bool((await async_plan(sentence, sentence.turn.text)).steps)
 
 
-# What
-
-
-async def _async_what(sentence: Sentence, timed: Timed) -> _What:
-    """Return what is to be done or told. Raises `_NotUnderstood`."""
-    code = sentence.language.code
-    reminder = reminder_in(timed.rest, code)
-    if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
-        planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
-        if planned.is_known:
-            return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
-        if names_timer(timed.rest, code):
-            raise _NotUnderstood(timed.rest)
-    if reminder is not None:
-        return await _async_told_what(sentence, timed, reminder)
-    if not timed.rest.strip():
-        raise _NotUnderstood(timed.words)
-    planned = await _async_plan_of(sentence, timed)
-    if not planned.is_known and (timed.back is not None or _end(timed) is not None):
-        for text in restated(timed.rest, code):
-            planned = await async_plan(sentence, text)
-            if planned.is_known:
-                break
-    if not planned.is_known or is_torn(planned.calls):
-        raise _NotUnderstood(timed.rest if timed.moment is not None else timed.words)
-    return _What(kind=WishKind.ACTION, words=timed.rest, planned=planned)
-
-
-async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
-    """Return what is to be done; "it" is what a clause of the sentence is about."""
-    text = without_then(timed.rest, sentence.language.code)
-    planned = await async_plan(sentence, text)
-    if not planned.is_known and text != timed.rest:
-        planned = await async_plan(sentence, timed.rest)
-    if planned.is_known or not timed.clauses:
-        return planned
-    read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
-    if read is None:
-        return planned
-    state = sentence.hass.states.get(read.watch.entity_ids[0]) if len(read.watch.entity_ids) == 1 else None
-    for said in naming(text, state.name, sentence.language.code) if state is not None else ():
-        if (named := await async_plan(sentence, said)).steps:
-            return named
-    return planned
-
-
-async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> _What:
-    """Return what is to be told, woken or timed."""
-    turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
-    if reminder.left and not (is_remark(reminder.left, code) and await _async_is_nothing(sentence, reminder.left)):
-        raise _NotUnderstood(reminder.left)  # "lock the door and", "don't"
-    if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
-        raise _NotUnderstood(timed.words)
-    if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
-        for asked in direct(text, code):
-            if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
-                return _What(kind=WishKind.QUESTION, words=timed.rest, text=asked)
-        raise _NotUnderstood(text)
-    if kind is WishKind.TELL and not text:
-        text = ", ".join(clause.text for clause in timed.clauses)
-        if not text:
-            raise _NotUnderstood(timed.rest)
-    if kind is WishKind.TELL and text and timed.moment is not None and not timed.clauses:
-        kind = WishKind.REMINDER
-    if kind is WishKind.REMINDER and not text:
-        text = ", ".join(clause.text for clause in timed.clauses)
-        if not text:
-            raise _NotUnderstood(timed.rest)
-    return _What(kind=kind, words=timed.rest, text=text)
-
-
-async def _async_is_nothing(sentence: Sentence, text: str) -> bool:
-    """Return whether nothing is wanted by a text: "I'm having a nap"."""
-    planned = await async_plan(sentence, text)
-    return not planned.is_known and planned.refused is None
-
-
-# When
-
-
-def _end(timed: Timed) -> Clause | None:
-    return next((clause for clause in timed.clauses if clause.until), None)
-
-
-async def _async_when_of(sentence: Sentence, timed: Timed) -> When:
-    """Return when a reading is due, with its conditions. Raises `_NotUnderstood` with the clause that is not understood."""
-    moment = timed.moment or (timed.back if timed.back is not None and timed.back.seconds else None)
-    clauses = [clause for clause in timed.clauses if not clause.until]
-    event: Watch | None = None
-    delay = 0
-    conditions: list[Watch] = []
-    words: list[str] = []
-    for clause in clauses:
-        is_event = timed.moment is None and event is None and not clause.negated and not _follows_event(clause, clauses)
-        if clause.delay and not is_event:
-            raise _NotUnderstood(clause.words)
-        watch = await _async_watch(sentence, clause, is_event=is_event)
-        words.append(_within(sentence, clause.words))
-        if is_event:
-            event, delay = watch, clause.delay
-        else:
-            conditions.append(watch)
-    if event is not None:
-        return When(event=event, delay=delay, conditions=tuple(conditions), words=_within(sentence, timed.words))
-    if moment is None or (moment.sun and any(not (clause.is_if or clause.negated) for clause in clauses)):
-        raise _NotUnderstood(timed.words)  # of two things that happen, it is not known which is waited for
-    when = _at(sentence, moment)
-    return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
-
-
-def _within(sentence: Sentence, words: str) -> str:
-    """Return words as they stand within a sentence: without the capital letter of its first word."""
-    is_first = sentence.turn.text.strip().startswith(words.split(maxsplit=1)[0]) if words else False
-    return words[:1].lower() + words[1:] if is_first and len(words_of(words)) > 1 else words
-
-
-def _follows_event(clause: Clause, clauses: Sequence[Clause]) -> bool:
-    """Return whether a condition stands beside something that happens: "when Anna arrives, if it is dark"."""
-    return clause.is_if and any(not other.is_if for other in clauses)
-
-
-async def _async_watch(sentence: Sentence, clause: Clause, *, is_event: bool) -> Watch:
-    read = await async_read_clause(sentence, clause.text, is_event=is_event)
-    if read is None:
-        raise _NotUnderstood(clause.words)
-    return replace(read.watch, negated=read.watch.negated is not clause.negated)
-
-
-def _at(sentence: Sentence, moment: SaidMoment) -> When:
-    """Return when a moment is."""
-    if not moment.sun:
-        return When(at=dt_util.as_utc(moment.at), wall=moment.wall, words=moment.words)
-    when = When(sun=SunEvent(moment.sun), offset=moment.offset, words=_within(sentence, moment.words))
-    after = max(dt_util.as_utc(moment.at), dt_util.utcnow())
-    return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
-
-
 # Making
 
 
-def _wish(sentence: Sentence, what: _What, when: When, *, ends: bool = False) -> Wish:
+def _wish(sentence: Sentence, what: Wished, when: When, *, ends: bool = False) -> Wish:
     planned = what.planned
     wish = new_wish(sentence, what.kind, what.words, what.text, when)
     if planned is None:
@@ -387,13 +231,13 @@ async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> R
     return Done(said=spoken(turn, said), note=note)
 
 
-async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> Result:
-    """Do something now, or at its time, and wish for its end. Raises `_NotUnderstood`."""
+async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> Result:
+    """Do something now, or at its time, and wish for its end. Raises `NotUnderstood`."""
     hass, turn, planned = sentence.hass, sentence.turn, what.planned
     assert planned is not None
     back = steps_back(hass, planned.calls) if not any(step.command for step in planned.steps) else ()
     if not back:
-        raise _NotUnderstood(timed.words)
+        raise NotUnderstood(timed.words)
     end = await _async_end_of(sentence, timed)
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
     ended = replace(ended, words=await async_done(hass, turn.language, effects_of(back)))
@@ -408,15 +252,15 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: _What) -> R
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     promise = await _async_end_promise(sentence, wish)
     if is_later:
-        begun = _wish(sentence, what, await _async_when_of(sentence, replace(timed, back=None)))
+        begun = _wish(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
             wish = replace(wish, when=replace(end, at=at, wall=""))
             promise = await _async_end_promise(sentence, wish)
         elif begun.when.at is None and timed.back is not None and timed.back.seconds:
-            raise _NotUnderstood(timed.back.words)
+            raise NotUnderstood(timed.back.words)
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
-            raise _NotUnderstood(timed.words)  # it would end before it begins
+            raise NotUnderstood(timed.words)  # it would end before it begins
         return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
     done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
@@ -451,11 +295,11 @@ async def _async_ending(sentence: Sentence, wish: Wish) -> Call:
 async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
     """Return when what is done for a while ends."""
     if timed.back is not None:
-        return _at(sentence, timed.back)
-    clause = _end(timed)
+        return at_moment(sentence, timed.back)
+    clause = end_of(timed)
     assert clause is not None
-    watch = await _async_watch(sentence, clause, is_event=True)
-    return When(event=watch, delay=clause.delay, words=_within(sentence, clause.words))
+    watch = await async_watch(sentence, clause, is_event=True)
+    return When(event=watch, delay=clause.delay, words=within(sentence, clause.words))
 
 
 # Words

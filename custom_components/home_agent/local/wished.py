@@ -1,0 +1,148 @@
+"""What a wish is for, as a sentence without its times says it: something to do, to tell or to ask."""
+
+from dataclasses import dataclass, replace
+
+from ..languages.data import data_of
+from ..languages.later import later_in
+from ..languages.phrases import is_remark
+from ..languages.reasons import tells
+from ..languages.reminders import (
+    Reminder,
+    ReminderKind,
+    direct,
+    names_timer,
+    naming,
+    reminder_in,
+    restated,
+    without_then,
+)
+from ..languages.timing import Timed
+from ..wishes.wish import WishKind
+from .clauses import async_read_clause
+from .intent_policy import has_timers
+from .planning import Planned, async_does, async_plan
+from .returning import is_torn, steps_back
+from .sentences import Sentence, Stage
+from .when_due import NotUnderstood, end_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wished:
+    """What a wish is for."""
+
+    kind: WishKind
+    words: str
+    text: str = ""
+    planned: Planned | None = None
+
+
+_KINDS = {
+    ReminderKind.REMINDER: WishKind.REMINDER,
+    ReminderKind.WAKE: WishKind.WAKE,
+    ReminderKind.TELL: WishKind.TELL,
+    ReminderKind.TIMER: WishKind.TIMER,
+}
+
+
+async def async_wished(sentence: Sentence, timed: Timed) -> Wished:
+    """Return what is to be done or told. Raises `NotUnderstood`."""
+    code = sentence.language.code
+    reminder = reminder_in(timed.rest, code)
+    if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
+        planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
+        if planned.is_known:
+            return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+        if names_timer(timed.rest, code):
+            raise NotUnderstood(timed.rest)
+    if reminder is not None:
+        return await _async_told_what(sentence, timed, reminder)
+    if not timed.rest.strip():
+        raise NotUnderstood(timed.words)
+    planned = await _async_plan_of(sentence, timed)
+    if not planned.is_known and (timed.back is not None or end_of(timed) is not None):
+        for text in restated(timed.rest, code):
+            planned = await async_plan(sentence, text)
+            if planned.is_known:
+                break
+    if not planned.is_known or is_torn(planned.calls):
+        raise NotUnderstood(timed.rest if timed.moment is not None else timed.words)
+    return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+
+
+async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
+    """Return what is to be done; "it" is what a clause of the sentence is about."""
+    text = without_then(timed.rest, sentence.language.code)
+    planned = await async_plan(sentence, text)
+    if not planned.is_known and text != timed.rest:
+        planned = await async_plan(sentence, timed.rest)
+    if planned.is_known or not timed.clauses:
+        return planned
+    read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
+    if read is None:
+        return planned
+    state = sentence.hass.states.get(read.watch.entity_ids[0]) if len(read.watch.entity_ids) == 1 else None
+    for said in naming(text, state.name, sentence.language.code) if state is not None else ():
+        if (named := await async_plan(sentence, said)).steps:
+            return named
+    return planned
+
+
+async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> Wished:
+    """Return what is to be told, woken or timed."""
+    turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
+    if reminder.left and not await _async_is_aside(sentence, reminder.left):
+        raise NotUnderstood(reminder.left)  # "lock the door and", "don't"
+    if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
+        raise NotUnderstood(timed.words)
+    if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
+        for asked in direct(text, code):
+            if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
+                return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked)
+        raise NotUnderstood(text)
+    if kind is WishKind.TELL and not text:
+        text = ", ".join(clause.text for clause in timed.clauses)
+        if not text:
+            raise NotUnderstood(timed.rest)
+    if kind is WishKind.TELL and text and timed.moment is not None and not timed.clauses:
+        kind = WishKind.REMINDER
+    if kind is WishKind.REMINDER and not text:
+        text = ", ".join(clause.text for clause in timed.clauses)
+        if not text:
+            raise NotUnderstood(timed.rest)
+    return Wished(kind=kind, words=timed.rest, text=text)
+
+
+async def _async_is_aside(sentence: Sentence, left: str) -> bool:
+    """Return whether words in front of a reminder only tell something, and no time stands among them."""
+    text, code = sentence.turn.text, sentence.language.code
+    behind = text.casefold().find(left.rsplit(maxsplit=1)[-1].casefold()) + 1
+    if any(one.begin < behind for one in later_in(text, code)):
+        return False
+    return (is_remark(left, code) or tells(left, code)) and await async_is_nothing(sentence, left)
+
+
+async def async_is_nothing(sentence: Sentence, text: str) -> bool:
+    """Return whether nothing is wanted by a text: "I'm having a nap"."""
+    planned = await async_plan(sentence, text)
+    return not planned.is_known and planned.refused is None
+
+
+async def async_with_then(sentence: Sentence, timed: Timed, what: Wished) -> Wished:
+    """Return what is to be done with what is said behind its end; that it ends is said by the end already.
+
+    Raises `NotUnderstood` where something else is to be done after that.
+    """
+    if not timed.then or what.planned is None:
+        if timed.then:
+            raise NotUnderstood(timed.then)
+        return what
+    back = steps_back(sentence.hass, what.planned.calls)
+    if await async_does(sentence, timed.then, back):
+        return what
+    if (await async_plan(sentence, timed.then)).is_known:
+        raise NotUnderstood(timed.then)
+    joins = data_of(sentence.language.code).follow_ups.joins
+    whole = await async_plan(sentence, f"{what.planned.text} {joins[0]} {timed.then}")
+    if not whole.steps or any(item not in whole.targets for item in what.planned.targets):
+        raise NotUnderstood(timed.then)
+    return replace(what, words=whole.text, planned=whole)
