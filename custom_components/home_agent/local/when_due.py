@@ -12,9 +12,24 @@ from ..wishes.when import SunEvent, Watch, When
 from .clauses import async_read_clause
 from .sentences import Sentence
 
+NOT_WHEN = "planned_not_when"
+NOT_WHAT = "planned_not_what"
+NOT_KNOWN = "planned_not_known"
+SEVERAL = "planned_several"
+TWO_WHENS = "planned_two_whens"
+NO_END = "planned_no_end"
+ENDS_FIRST = "planned_ends_first"
+"""Sentences that say why no wish is made, and what would help."""
+
 
 class NotUnderstood(Exception):
-    """A reading of a sentence that makes no wish; the words that are not understood."""
+    """A reading of a sentence that makes no wish: the words that are not understood, and the sentence that says why."""
+
+    def __init__(self, words: str, why: str = NOT_WHAT) -> None:
+        """Take both."""
+        super().__init__(words)
+        self.words = words
+        self.why = why
 
 
 def end_of(timed: Timed) -> Clause | None:
@@ -33,7 +48,7 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
     for clause in clauses:
         is_event = timed.moment is None and event is None and not clause.negated and not _follows_event(clause, clauses)
         if clause.delay and not is_event:
-            raise NotUnderstood(clause.words)
+            raise NotUnderstood(clause.words, TWO_WHENS)
         watch = await async_watch(sentence, clause, is_event=is_event)
         words.append(within(sentence, clause.words))
         if is_event:
@@ -43,7 +58,7 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
     if event is not None:
         return When(event=event, delay=delay, conditions=tuple(conditions), words=within(sentence, timed.words))
     if moment is None or (moment.sun and any(not (clause.is_if or clause.negated) for clause in clauses)):
-        raise NotUnderstood(timed.words)  # of two things that happen, it is not known which is waited for
+        raise NotUnderstood(timed.words, TWO_WHENS)  # it is not known which is waited for
     when = at_moment(sentence, moment)
     return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
 
@@ -63,7 +78,7 @@ async def async_watch(sentence: Sentence, clause: Clause, *, is_event: bool) -> 
     """Return what a clause waits for or looks at. Raises `NotUnderstood`."""
     read = await async_read_clause(sentence, clause.text, is_event=is_event)
     if read is None:
-        raise NotUnderstood(clause.words)
+        raise NotUnderstood(clause.words, NOT_KNOWN)
     return replace(read.watch, negated=read.watch.negated is not clause.negated)
 
 
