@@ -76,7 +76,7 @@ async def test_a_reminder_keeps_its_words(hass: HomeAssistant, language: str, sa
     answer = speech(await say(hass, said, language=language, context=person(hass)))
     [wish] = wishes_of(hass).all()
     assert wish.text == text
-    assert answer.endswith(f": {text}.") or answer.endswith(f"\u00a0: {text}.")
+    assert answer.endswith(f": {text}.")
 
 
 async def test_what_waits_is_called_by_what_it_does(hass: HomeAssistant) -> None:
@@ -180,4 +180,22 @@ async def test_an_hour_of_no_clock_is_no_length(hass: HomeAssistant, language: s
     await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
     await say(hass, said, language=language, context=person(hass))
     assert state_of(hass, "light.bed_light") == "on"
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "remind me to call mum"), ("en", "could you remind me to call mum?"), ("en", "wake me up"), ("de", "erinnere mich an die Wäsche"),
+    ("de", "weck mich"), ("fr", "rappelle-moi d'appeler maman"), ("nl", "herinner me aan de tandarts"),
+])  # fmt: skip
+async def test_a_reminder_without_a_time_is_asked_for_it(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, said, language=language, context=person(hass)))
+    assert {"en": "Please say when", "de": "Bitte sag", "fr": "Dites quand", "nl": "Zeg wanneer"}[language] in answer
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize("said", ["did you remind me to call mum?", "don't remind me of that", "don't remind me of that at nine", "remind me"])
+async def test_what_is_no_whole_reminder_is_not(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    assert "Please say when" not in speech(await say(hass, said, context=person(hass)))
     assert not wishes_of(hass).all()

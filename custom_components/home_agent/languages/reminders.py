@@ -57,6 +57,8 @@ def reminder_in(text: str, language: str) -> Reminder | None:
                     behind = f"{match[0].rsplit(maxsplit=1)[-1]} {behind}"
                 if kind is ReminderKind.WAKE:
                     return Reminder(kind=kind, left=f"{front} {behind}".strip())
+                if not behind and not _adding(code).isdisjoint(words_of(front)[-1:]):  # "don't remind me of that"
+                    return Reminder(kind=kind, left=front)
                 return Reminder(kind=kind, text=behind or front, is_said=is_said, left=front if behind else "")
     return None
 

@@ -15,7 +15,7 @@ from homeassistant.helpers.intent import IntentResponseErrorCode
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
-from ..languages.reminders import reminder_in
+from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.localize import async_text
@@ -101,6 +101,8 @@ async def answer_when(sentence: Sentence) -> Result:
     """Say which words of a command are not understood as a time that can be waited for; ask when, where it is only for later."""
     turn, code = sentence.turn, sentence.language.code
     found, put_off = later_in(turn.text, code, named_in(sentence)), sentence.put_off
+    if not found and put_off is None and turn.profile.wishes and _lacks_time(turn.text, code):
+        return await _async_said(sentence, "wish_no_time", "")
     if not found or put_off is None:
         return NotMine()
     if put_off.is_forever and put_off.words:
@@ -118,6 +120,14 @@ async def answer_when(sentence: Sentence) -> Result:
     if speaks_of_home(turn.text, code):
         return await _async_told(sentence, found, put_off, _longest(turn.text, code, found))
     return NotMine()
+
+
+def _lacks_time(text: str, code: str) -> bool:
+    """Return whether a text is a whole reminder, or wants its user to be woken, without a time."""
+    reminder = reminder_in(text, code)
+    if reminder is None or reminder.left or names_timer(text, code):
+        return False
+    return reminder.kind is ReminderKind.WAKE or (reminder.kind is ReminderKind.REMINDER and bool(reminder.text))
 
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotForNow, words: str) -> Done:
