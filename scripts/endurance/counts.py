@@ -15,11 +15,13 @@ per reload or turn."""
 MAX_GROWTH = 10.0
 """Megabytes that the second half may add: 4 kB for each of 2,500 turns. What a model is asked in a turn has about 25 kB."""
 _MESSAGES = MAX_CONVERSATIONS * MAX_MESSAGES
+_AGENTS = 5
+"""Each has the states that a model is told first; around midnight those of two days, until the sessions of the day before are over."""
 KEPT = {
     "home.domain.Snapshot": MAX_KEPT, "policy.journal.JournalEntry": MAX_ACTIONS, "turn.plan.ServiceCall": MAX_KEPT,
     "transcript.conversations.Conversation": MAX_CONVERSATIONS, "turn.turn.Owner": MAX_CONVERSATIONS + MAX_ACTIONS,
     "transcript.conversations.StoredCall": _MESSAGES, "transcript.conversations.StoredMessage": _MESSAGES,
-    "local.reading.Said": MAX_REMEMBERED,
+    "local.reading.Said": MAX_REMEMBERED, "transcript.turn_part.KnownState": 2 * _AGENTS * SIZE,
 }  # fmt: skip
 """Classes of what is kept on purpose, in the journal, the stored history and what was said last, and the most there may be of each."""
 

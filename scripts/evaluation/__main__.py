@@ -13,7 +13,7 @@ import platform
 import sys
 from typing import Any
 
-from . import claims, local, local_report, meaning, memory, sentences
+from . import claims, local, local_report, meaning, memory, sentences, wishes
 from .dataset import AS_IT_IS, FLAVOURS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
@@ -38,10 +38,11 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/eval",
         description="Measures what the home answers by itself (local), how well requests find what they mean (retrieval), whether "
-        "false answers are noticed (claims), and what is worth remembering and found again (memory).",
+        "false answers are noticed (claims), what is worth remembering and found again (memory), and what waits that is said for later "
+        "(wishes, guard, plans).",
     )
-    parser.add_argument("what", choices=["local", "retrieval", "meaning", "claims", "memory"])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for local, retrieval and meaning")
+    parser.add_argument("what", choices=["local", "retrieval", "meaning", "claims", "memory", *wishes.KINDS])
+    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for all but claims and memory")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
     parser.add_argument("--embedding-model", metavar="NAME", default="text-embedding-3-small")
@@ -50,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
     alone = parser.add_argument_group("local")
     alone.add_argument(
-        "--files", nargs="+", metavar="NAME", default=local.Choice().files, help="of requests (%(default)s)"
+        "--files", nargs="+", metavar="NAME", default=(), help=f"of requests ({' '.join(local.Choice().files)})"
     )
     alone.add_argument(
         "--sizes",
@@ -73,6 +74,12 @@ def arguments() -> argparse.Namespace:
     )
     alone.add_argument("--processes", type=int, metavar="N", default=os.cpu_count() or 1, help="(%(default)s)")
     alone.add_argument("--failures", type=Path, metavar="FILE", help="write what was not right, a line each")
+    later = parser.add_argument_group(
+        "wishes, guard and plans", "as local, with --files, --languages, --limit and --processes"
+    )
+    later.add_argument(
+        "--model", action="store_true", help="guard: also agents with a model that does everything at once"
+    )
     chosen = parser.parse_args()
     if chosen.what not in ("claims", "memory") and chosen.data is None and not chosen.sentences:
         parser.error(f"{chosen.what} needs --data")
@@ -169,7 +176,7 @@ def main_local(chosen: argparse.Namespace) -> None:
             chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
         return
     choice = local.Choice(
-        files=chosen.files,
+        files=chosen.files or local.Choice().files,
         sizes=[AS_IT_IS if size == "own" else size for size in chosen.sizes],
         homes=chosen.homes,
         categories=chosen.category,
@@ -189,6 +196,30 @@ def main_local(chosen: argparse.Namespace) -> None:
         chosen.json.write_text(json.dumps(local_report.as_json(facts, asked), indent=2, ensure_ascii=False) + "\n")
     if chosen.failures:
         lines = (json.dumps(item, ensure_ascii=False) + "\n" for item in local_report.failures(asked))
+        chosen.failures.write_text("".join(lines))
+
+
+def main_wishes(chosen: argparse.Namespace) -> None:
+    """Say what is for later, and report."""
+    choice = wishes.Choice(
+        kind=chosen.what,
+        files=chosen.files,
+        languages=chosen.languages,
+        limit=chosen.limit,
+        model=chosen.model and chosen.what == wishes.GUARD,
+        processes=chosen.processes,
+    )
+    said = wishes.run(chosen.data, choice, say)
+    if not said:
+        sys.exit("Nothing to say.")
+    facts = {key: value for key, value in about(chosen).items() if key not in ("embedding", "quick")}
+    print(f"Taken {facts['taken']} on {facts['machine']}, Home Assistant {facts['homeassistant']}.\n")
+    print(wishes.render(chosen.what, said))
+    if chosen.json:
+        found = wishes.as_json(facts, chosen.what, said)
+        chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    if chosen.failures:
+        lines = (json.dumps(item, ensure_ascii=False) + "\n" for item in wishes.failures(said))
         chosen.failures.write_text("".join(lines))
 
 
@@ -220,6 +251,9 @@ def main() -> None:
         return
     if chosen.what == "local":
         main_local(chosen)
+        return
+    if chosen.what in wishes.KINDS:
+        main_wishes(chosen)
         return
     if chosen.what == "memory":
         asyncio.run(async_memory(chosen))

@@ -6,7 +6,7 @@ it in the state that its own `setup` says. The same requests go to Home Assistan
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, State, SupportsResponse, callback
 from homeassistant.exceptions import TemplateError
-from homeassistant.helpers import chat_session, device_registry as dr, intent
+from homeassistant.helpers import chat_session, device_registry as dr, frame, intent
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
@@ -78,6 +78,11 @@ MESSAGES = 25
 
 _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 """Whether a session knows its user, from Home Assistant 2026.11 on."""
+
+PROFILE = ConfigSubentryDataWithId(
+    subentry_type="profile", data={}, title="Home Agent", unique_id=None, subentry_id="profile"
+)
+"""An agent without a model, with default settings."""
 
 type Row = Mapping[str, Any]
 """A request as it stands in the folder."""
@@ -168,10 +173,13 @@ class Choice:
 class House:
     """A home that works, and what is asked in it."""
 
-    def __init__(self, hass: HomeAssistant, home: dataset.Home) -> None:
-        """Begin with an empty Home Assistant."""
+    def __init__(
+        self, hass: HomeAssistant, home: dataset.Home, profiles: Sequence[ConfigSubentryDataWithId] = (PROFILE,)
+    ) -> None:
+        """Begin with an empty Home Assistant; `profiles` are the agents, with what they need."""
         self.hass = hass
         self.home = home
+        self._profiles = profiles
         self.rows = {row["entity_id"]: row for row in home["entities"]}
         self.devices: Mapping[str, Device] = {}
         self.called: set[str] = set()
@@ -195,7 +203,10 @@ class House:
         self._entry.add_to_hass(hass)
         self._areas = build(hass, self._entry, home, living=KINDS)
         self.devices = await async_add(hass, self._entry, home["entities"])
-        self._ours = _profile(hass)
+        self._ours = MockConfigEntry(
+            domain=DOMAIN, title="Home Agent", data={}, options={}, subentries_data=[*self._profiles]
+        )
+        self._ours.add_to_hass(hass)
         await hass.config_entries.async_setup(self._ours.entry_id)
         await hass.async_block_till_done()
         hass.bus.async_listen(EVENT_CALL_SERVICE, self._note)
@@ -325,14 +336,21 @@ class House:
 
 
 @asynccontextmanager
-async def async_house(home: dataset.Home) -> AsyncIterator[House]:
-    """Return a home that works; it is gone afterwards."""
+async def async_house(
+    home: dataset.Home,
+    profiles: Sequence[ConfigSubentryDataWithId] = (PROFILE,),
+    async_place: Callable[[HomeAssistant], Awaitable[None]] | None = None,
+) -> AsyncIterator[House]:
+    """Return a home that works; it is gone afterwards. `async_place` says before all else where it is."""
     with TemporaryDirectory() as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.skip_pip = True
+            frame.async_setup(hass)
+            if async_place is not None:
+                await async_place(hass)
             server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
             await async_setup_component(hass, "http", {"http": server})
-            house = House(hass, home)
+            house = House(hass, home, profiles)
             try:
                 await house.async_begin()
                 gc.collect()
@@ -496,15 +514,6 @@ def _says(answer: str, wanted: Sequence[str]) -> bool:
 
 def _intents(content: Sequence[Any]) -> list[str]:
     return [call.tool_name for item in content for call in getattr(item, "tool_calls", None) or ()]
-
-
-def _profile(hass: HomeAssistant) -> MockConfigEntry:
-    profile = ConfigSubentryDataWithId(
-        subentry_type="profile", data={}, title="Home Agent", unique_id=None, subentry_id="profile"
-    )
-    entry = MockConfigEntry(domain=DOMAIN, title="Home Agent", data={}, options={}, subentries_data=[profile])
-    entry.add_to_hass(hass)
-    return entry
 
 
 def tasks(data: dataset.Dataset, choice: Choice) -> list[Task]:

@@ -387,27 +387,68 @@ async def until_passed(between: GoBetween, number: int, text: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetween) -> None:
-    await add_model(home, between.url, max_tokens=80)
+def called(name: str, properties: dict[str, Any]) -> Rewrite:
+    """Return what leaves the model nothing but a call of a tool with these arguments."""
 
-    def call_the_tool(body: dict[str, Any]) -> None:
-        [tool] = [tool for tool in body["tools"] if tool["function"]["name"] == "ha_control"]
-        only = {"action": {"enum": ["turn_on"]}, "entity_id": {"enum": [KITCHEN]}}
-        schema = {"type": "object", "properties": only, "required": list(only), "additionalProperties": False}
+    def rewrite(body: dict[str, Any]) -> None:
+        [tool] = [tool for tool in body["tools"] if tool["function"]["name"] == name]
+        schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
         body["tools"] = [{"type": "function", "function": {**tool["function"], "parameters": schema}}]
         # the grammar lets it talk first; from the first brace on it can write nothing but this call
         body |= {"tool_choice": "required", "parallel_tool_calls": False, "logit_bias": [["{", 100]]}
 
-    def only_words(body: dict[str, Any]) -> None:  # it would repeat the result, which is no call
-        del body["tools"]
-        body["max_tokens"] = 12
+    return rewrite
 
-    between.rewrites += [call_the_tool, only_words]
+
+def only_words(body: dict[str, Any]) -> None:
+    """Let the model say a few words: it would repeat the result, which is no call."""
+    del body["tools"]
+    body["max_tokens"] = 12
+
+
+TURN_ON = {"action": {"enum": ["turn_on"]}, "entity_id": {"enum": [KITCHEN]}}
+
+
+async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url, max_tokens=80)
+    between.rewrites += [called("ha_control", TURN_ON), only_words]
     answer = await home.say("I can see nothing in the kitchen", agent=await agent_of(home), patience=PATIENCE)
     assert answer.speech
     assert await home.state(KITCHEN) == "on"
-    result = json.loads(between.chats[1].body["messages"][-1]["content"])
-    assert result["success"] is True
+    assert result_of(between)["success"] is True
+
+
+async def test_model_makes_a_wish_and_does_nothing_now(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url, max_tokens=120)
+    step = {"type": "object", "properties": TURN_ON, "required": [*TURN_ON], "additionalProperties": False}
+    actions = {"type": "array", "items": step, "minItems": 1, "maxItems": 1}
+    between.rewrites += [called("make_wish", {"actions": actions, "at": {"enum": ["in 20 min"]}}), only_words]
+    answer = await home.say(
+        "It should be bright in the kitchen, in 20 minutes", agent=await agent_of(home), patience=PATIENCE
+    )
+    assert answer.speech
+    assert result_of(between)["success"] is True
+    [wish] = (await home.call_for_response("home_agent.list_wishes"))["wishes"]
+    assert wish["entity_ids"] == [KITCHEN]
+    assert await home.state(KITCHEN) == "off"
+    await home.call("home_agent.cancel_wish", id=wish["id"])
+
+
+async def test_model_that_acts_at_once_on_a_time_is_stopped(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url, max_tokens=80)
+    between.rewrites += [called("ha_control", TURN_ON), only_words]
+    answer = await home.say(
+        "It should be bright in the kitchen, in 20 minutes", agent=await agent_of(home), patience=PATIENCE
+    )
+    assert answer.speech
+    assert "make_wish" in json.dumps(result_of(between))
+    assert await home.state(KITCHEN) == "off"
+
+
+def result_of(between: GoBetween) -> dict[str, Any]:
+    """Return the result of the tool that the second request has."""
+    found: dict[str, Any] = json.loads(between.chats[1].body["messages"][-1]["content"])
+    return found
 
 
 async def test_small_model_comes_to_an_end_and_nothing_false_is_left(home: Hass, tmp_path: Path) -> None:

@@ -308,7 +308,8 @@ class DueWish:
         """Return why it is not done now, by its conditions; None if they are met."""
         if self.due.reason in (DueReason.UNMET, DueReason.UNKNOWN):
             return DueReason(self.due.reason)
-        found = [watch.is_so(self.hass) for watch in self.wish.when.conditions]
+        when = self.wish.when
+        found = [when.has_light(self.hass), *(watch.is_so(self.hass) for watch in when.conditions)]
         return DueReason.UNMET if False in found else DueReason.UNKNOWN if None in found else None
 
     async def _async_unmet(self, why: DueReason) -> bool:

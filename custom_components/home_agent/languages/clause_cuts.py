@@ -1,6 +1,6 @@
 """Where conditions and events begin in a sentence, and where they may end: "when the washer is done turn on the light"."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -48,6 +48,32 @@ def joins_of(code: str) -> frozenset[tuple[str, ...]]:
     return frozenset(words_of(phrase) for phrase in data_of(code).follow_ups.joins) - {()}
 
 
+def halves_of(text: str, code: str) -> Iterator[tuple[str, str]]:
+    """Yield two clauses that one may be, without the word that joins them: "Anna comes home and nobody is there"."""
+    words = text.split()
+    said = [fold(word.casefold().strip(",")) for word in words]
+    for join in sorted(joins_of(code), key=len, reverse=True):
+        for at in range(1, len(words) - len(join)):
+            if tuple(said[at : at + len(join)]) == join:
+                yield " ".join(words[:at]).strip(" ,"), " ".join(words[at + len(join) :])
+
+
+@cache
+def _happenings(code: str) -> frozenset[str]:
+    """Return the first words of what becomes of things: "Öffnen", "fin"."""
+    return frozenset(
+        words[0] for listed in data_of(code).clauses.states.values() for one in listed if (words := words_of(one))
+    )
+
+
+@cache
+def _leads(code: str) -> frozenset[str]:
+    """Return the single words with which no clause ends: "in", "of"."""
+    data = data_of(code)
+    listed = map(words_of, data.clauses.leads)
+    return frozenset(words[0] for words in listed if len(words) == 1)
+
+
 @cache
 def orders_of(code: str) -> frozenset[str]:
     """Return the words that a command may begin with."""
@@ -76,12 +102,22 @@ class ClauseReader:
             behind = max(found, key=lambda one: one[0])[0]
             name = next(name for end, name in found if end == behind)
             return Opener(name=name, first=at, behind=behind)
-        if (length := self.reader.length(at)) is not None and (after := text.says("after_when", length[1])):
+        if (length := self.reader.length(at)) is not None and (behind := self._behind_after(length[1])):
             delay = round(length[0][0].total_seconds())
-            return Opener(name="when", first=at, behind=after[1], delay=delay, is_after=True)
-        if after := text.says("after_when", at):
-            return Opener(name="when", first=at, behind=after[1], is_after=True)
+            return Opener(name="when", first=at, behind=behind, delay=delay, is_after=True)
+        if behind := self._behind_after(at):
+            return Opener(name="when", first=at, behind=behind, is_after=True)
         return None
+
+    def _behind_after(self, at: int) -> int:
+        """Return the place behind "after" where a clause follows, or what happens as a noun: "nach dem Öffnen"; 0 without it."""
+        text = self.reader.text
+        if after := text.says("after_when", at):
+            return after[1]
+        after = text.says("after_noun", at)
+        if after is None or after[1] >= len(text.words):
+            return 0
+        return after[1] if text.words[text.skip("articles", after[1])].word in _happenings(self.code) else 0
 
     def is_delay(self, piece: Piece) -> bool:
         """Return whether a length is how long after something: "ten minutes after the washer is done"."""
@@ -118,6 +154,8 @@ class ClauseReader:
         text, marks, words = self.reader.text, marks_of(self.code), self.reader.text.words
         word, last, ends = words[spot].word, words[spot - 1].word, marks.get("clause_ends", ())
         is_article, is_behind_verb = word in articles_of(self.code), (last,) in ends
+        if word in articles_of(self.code) and last in _leads(self.code):  # "in the hall" is one
+            return _NEVER
         if text.says("joins", spot) or (spot + 1 < len(words) and (words[spot + 1].word,) in ends):
             return _NEVER
         if is_behind_verb and (particle := text.says("particles", spot)) and particle[1] == len(words):

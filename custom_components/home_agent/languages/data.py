@@ -200,6 +200,7 @@ class PlanningWords:
     thens: Sequence[str] = ()
     enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    wants: Mapping[str, str] = field(default_factory=dict)
     asks: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -28,6 +28,9 @@ _EARLY = 5  # the last hour of a night
 _BEFORE_HOUR = {"half_to": -30, "three_quarters_to": -15, "quarter_to": -15, "quarter_of": -45, "half_past": 30}
 """Minutes by which an hour is shifted by what stands in front of it, by the name of its list."""
 _CENTURY = 2000
+_AFTER_DAY = ("at", "at_clock", "at_named", "parts", "part_glue", "halves", "moments")
+"""What follows the number of a day that is said without its month."""
+_MONTHS_AHEAD = 3  # two months in a row have all days up to the 30th, or the third one has the 31st
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:.]([0-5]\d)(?::([0-5]\d))?")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.(\d{4}|\d{2}))?")
 
@@ -290,7 +293,24 @@ class PointReader:
                 return self.calendar.weekday(day[0], ahead=is_next, today=name == "this"), day[1]
         if day := self.text.says("weekdays", at):
             return self.calendar.weekday(day[0], ahead=self.calendar.ahead), day[1]
-        return self.written_date(at)
+        return self.written_date(at) or self._day_of_month(at)
+
+    def _day_of_month(self, at: int) -> ReadAt[date]:
+        """Return the next day with a number that is written, where a time or nothing follows it: "on the 27th at eight"."""
+        words, said = self.text.words, self.text.says("on_day", at)
+        if said is None or not self.calendar.ahead or said[1] >= len(words) or not words[said[1]].word[0].isdigit():
+            return None
+        if (day := self.text.ordinal(said[1])) is None:
+            return None
+        is_last = day[1] == len(words)
+        if not is_last and not any(self.text.says(name, day[1]) for name in _AFTER_DAY):
+            return None
+        for month in range(_MONTHS_AHEAD):
+            first = _month(self.calendar.today, month)
+            found = first + timedelta(days=day[0] - 1)
+            if found >= self.calendar.today and found.month == first.month:
+                return found, day[1]
+        return None
 
     def written_date(self, at: int) -> ReadAt[date]:
         """Return a day with its month: "3 May", "May 3rd", "3.5.", "3.5.2026", "2026-05-03"."""

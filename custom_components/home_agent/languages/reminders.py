@@ -1,6 +1,6 @@
 """What a sentence wants to be told at some time, read without the words that say when: reminded of, woken, told, called, timed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -42,12 +42,25 @@ def reminder_in(text: str, language: str) -> Reminder | None:
     if len(text) > MAX_TEXT:
         return None
     said = " ".join(text.split()).strip(" ,.!?¿¡")
-    for code in dict.fromkeys((code_of(language), ENGLISH)):
+    codes = [*dict.fromkeys((code_of(language), ENGLISH))]
+    return _reminder_in(said, codes) or _reminder_in(_without_courtesy(said, code_of(language)), codes)
+
+
+def _without_courtesy(said: str, code: str) -> str:
+    """Return a text without what makes it polite at its end: "alarm, please"."""
+    for courtesy in sorted(data_of(code).courtesies, key=len, reverse=True):
+        if said.casefold().endswith(f" {courtesy}"):
+            return said[: -len(courtesy)].strip(" ,.!?")
+    return said
+
+
+def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
+    for code in codes:
         for pattern in _timers(code):
             if (match := pattern.fullmatch(said)) is not None:
                 name = match.groupdict().get("name") or ""
                 left = "" if _adding(code).isdisjoint(words_of(name)) else name
-                return Reminder(kind=ReminderKind.TIMER, text=timer_name(name, language, code), left=left)
+                return Reminder(kind=ReminderKind.TIMER, text=timer_name(name, codes[0], code), left=left)
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
@@ -77,11 +90,26 @@ def names_timer(text: str, language: str) -> bool:
     return bool(kinds) and any(word.endswith(kinds) for word in words_of(text))
 
 
+def says_wake(text: str, language: str) -> bool:
+    """Return whether a text speaks of waking, also where it has times in it."""
+    found = (pattern for kind, pattern in _phrases(code_of(language)) if kind is ReminderKind.WAKE)
+    return len(text) <= MAX_TEXT and any(pattern.search(text) for pattern in found)
+
+
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
+    return _instead(text, language, "stays")
+
+
+def ordered(text: str, language: str) -> Iterator[str]:
+    """Yield the order for what is said to be so then: "the lamp should go off" is to turn it off."""
+    return _instead(text, language, "wants")
+
+
+def _instead(text: str, language: str, section: str) -> Iterator[str]:
     if len(text) > MAX_TEXT:
         return
-    for pattern, instead in _replaced(code_of(language), "stays"):
+    for pattern, instead in _replaced(code_of(language), section):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
 
@@ -199,5 +227,5 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks}[section]
+    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants}[section]
     return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in listed.items())

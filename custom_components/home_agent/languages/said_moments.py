@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 from ..support.text import MAX_TEXT, words_of
 from .clause_cuts import has_phrase, marks_of
 from .data import code_of
-from .moments import Calendar
+from .later import without_times
+from .moments import HALF_DAY, PARTS, Calendar
+from .reminders import says_wake
 from .spoken_numbers import NumberReader, time_words, unelided, words_in
 from .waits import DayTime, Piece, PieceKind, WaitReader
 
 _FAR = 2  # words
+_DAWN = 6  # the first hour of a day, after its night
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +58,24 @@ def moment_in(text: str, language: str, now: datetime) -> SaidMoment | None:
     return made if not left else None
 
 
+def says_day(text: str, language: str, now: datetime) -> bool:
+    """Return whether a text names a day: "at six tomorrow morning"."""
+    reader = reader_of(text, code_of(language), now)
+    pieces = (reader.piece(at) for at in range(len(reader.text.words)))
+    return any(piece is not None and piece.point is not None and piece.point.day is not None for piece in pieces)
+
+
 def reader_of(said: str, code: str, now: datetime) -> WaitReader:
     """Return what reads the times of a text, by what else it speaks of: timers, reminders, waking."""
     words = words_of(said)
-    text = NumberReader(words_in(unelided(said)), time_words(code, apart=True))
-    marks = marks_of(code)
+    reader, marks = NumberReader(words_in(unelided(said)), time_words(code, apart=True)), marks_of(code)
     timers, wakes = marks.get("timers", ()), has_phrase(words, marks.get("wakes", ()))
+    wakes = wakes or any(says_wake(text, code) for text in (said, without_times(said, code)))
     is_timer = has_phrase(words, timers) or any(
         word.endswith(one) for (one, *more) in timers if not more for word in words
     )
     is_set = is_timer or wakes or has_phrase(words, marks.get("reminders", ()))
-    return WaitReader(text, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
+    return WaitReader(reader, Calendar(now, ahead=True), is_timer=is_timer, is_set=is_set, wakes=wakes)
 
 
 class Moments:
@@ -101,6 +111,24 @@ class Moments:
         if at is None:
             return None, left + used
         return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
+
+    def window(self, pieces: Iterable[Piece]) -> tuple[datetime, datetime] | None:
+        """Return from when and until when a day or a part of it lasts; None for more than one, or one that is over."""
+        calendar, point = self._reader.calendar, DayTime()
+        for piece in pieces:
+            if piece.point is None or (joined := point.joined(piece.point)) is None:
+                return None
+            point = joined
+        day, is_night = point.day or calendar.today, point.part in ("night", "tonight")
+        if is_night and day == calendar.today and self._now.hour < _DAWN:
+            day -= timedelta(days=1)
+        if point.part == "tonight":
+            start, end = calendar.at(day, PARTS["evening"][0]), calendar.at(day, PARTS["night"][1])
+        elif point.part:
+            start, end = calendar.part(day, point.part)
+        else:
+            start, end = calendar.at(day), calendar.at(day, 2 * HALF_DAY)
+        return (start, end) if end > self._now else None
 
     def _is_far(self, used: Sequence[Piece], piece: Piece) -> bool:
         """Return whether a day belongs to what is to be remembered rather than to a time in front of it: "... that tomorrow ..."."""

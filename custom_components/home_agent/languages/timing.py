@@ -3,7 +3,7 @@
 What `later_in` finds is never lost: what is no moment, no end and no event here is `unread`, or says "always".
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice, product
@@ -36,6 +36,8 @@ _CUT = ("half_to", "half_past", "quarter", "quarter_to", "quarter_of", "three_qu
 _SIGNS = frozenset(",;:.")
 _OPENS, _CLOSES, _UNITS = '([{„“"«€$£#@', ')]}”“"»…%°€$£', "%°€$£"
 """Signs in front of a word that belong to it, behind one, and those behind one also after a blank."""
+_BESIDE = ("if", "when", "after", "after_when")
+"""What stands in front of the sun where it is a condition: "if it is dark", "after sunset"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class Clause:
     """Whether it is not to be so."""
     delay: int = 0
     """Seconds after it."""
+    lasting: int = 0
+    """Seconds for which it has to stay so: "the door has been open for ten minutes"."""
     until: bool = False
     """Whether it ends what is done: "until the washer is done"."""
 
@@ -67,6 +71,10 @@ class Timed:
     back: SaidMoment | None = None
     """When it is to be taken back."""
     clauses: tuple[Clause, ...] = ()
+    window: tuple[datetime, datetime] | None = None
+    """From when and until when something that happens counts: "when Anna comes home tonight"."""
+    daylight: bool | None = None
+    """Whether it has to be light then, or dark: "when Anna comes home, if it is dark"."""
     unread: str = ""
     """Words that put it off and say nothing that can be waited for."""
     forever: str = ""
@@ -109,6 +117,8 @@ class _Sentence:
     clauses: ClauseReader = field(init=False)
     pieces: list[Piece] = field(init=False, default_factory=list)
     openers: list[Opener] = field(init=False, default_factory=list)
+    skies: list[tuple[range, bool]] = field(init=False, default_factory=list)
+    """Where it is said beside something else that it has to be light then, or dark."""
     ranges: list[tuple[Later, range]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +142,9 @@ class _Sentence:
             elif (opener := self.clauses.opener(at)) is not None and self._is_found(at, opener.behind):
                 self.openers.append(opener)
                 behind = opener.behind
+            elif self.openers and (join := self.clauses.join_at(at)) > at and (sky := self.reader.sky_at(join)):
+                self.skies.append((range(at, sky[1]), sky[0]))
+                behind = sky[1]
             at = behind
 
     def _front(self, at: int) -> int:
@@ -188,7 +201,9 @@ class _Sentence:
             timely |= self._then(cut)
             lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
-            text = self._said([spot for spot in range(opener.behind, cut) if spot not in times])
+            times = times.union(*(sky for sky, _ in self.skies))
+            lasting, lasts = self._lasting(opener, cut, times)
+            text = self._said([spot for spot in range(opener.behind, cut) if spot not in times | lasts])
             if not text:
                 return None
             inside |= spots
@@ -201,10 +216,15 @@ class _Sentence:
                 is_if=opener.name in ("if", "unless"),
                 negated=opener.name == "unless",
                 delay=opener.delay,
+                lasting=lasting,
                 until=opener.name == "until_when",
             ))  # fmt: skip
             timely |= spots
         pieces = [piece for piece in self.pieces if piece.first not in inside or piece in lifted]
+        is_awaited = any(not (one.until or one.negated) for one in clauses)
+        skies = dict(self.skies) | self._skies(pieces, is_awaited=is_awaited)
+        pieces = [piece for piece in pieces if range(piece.first, piece.behind) not in skies]
+        timely = timely.union(*skies)
         moments = Moments(reader, self.text, pieces)
         moment, left = moments.moment()
         back, more = moments.back(moment)
@@ -212,16 +232,26 @@ class _Sentence:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
-        if moment is not None and any(not one.until for one in clauses):
-            points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
-            if points and all(piece.point is None or piece.point.clock is None for piece in points):
-                moment, left = None, [*left, *points]  # "if it rains tomorrow" names no moment
+        window: tuple[datetime, datetime] | None = None
+        points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
+        is_only_day = bool(points) and all(piece.point is None or piece.point.clock is None for piece in points)
+        if is_only_day and any(not one.until for one in clauses):
+            moment, left = (
+                None,
+                [piece for piece in left if piece not in points],
+            )  # "if it rains tomorrow" names no moment
+            window = moments.window(points) if is_awaited and self._are_of_clause(points, cuts) else None
+            left += points if window is None else []
         left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
         unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
         ends = [piece.behind for piece in pieces if piece.ends or piece.kind is PieceKind.LASTING]
         ends += [cut for opener, cut in zip(self.openers, cuts, strict=True) if opener.name == "until_when"]
         first, behind = self.clauses.joined(max(ends)) if ends else (0, 0)
         whole = self._whole(timely | set(range(first, behind)), unread, moment, back, tuple(clauses))
+        daylight = set(skies.values())
+        if len(daylight) > 1:
+            return None
+        whole = replace(whole, window=window, daylight=daylight.pop() if daylight else None)
         if not behind:
             return whole
         places = range(behind, len(reader.text.words))
@@ -230,6 +260,36 @@ class _Sentence:
             whole,
             rest=self._said([spot for spot in range(first) if spot not in taken]),
             then=self._said([spot for spot in places if spot not in taken]),
+        )
+
+    def _lasting(self, opener: Opener, cut: int, times: AbstractSet[int]) -> tuple[int, set[int]]:
+        """Return how many seconds something has to stay so in a clause, and the places of the words that say it."""
+        if opener.name not in ("when", "if") or opener.is_after:
+            return 0, set()
+        for at in range(opener.behind, cut):
+            found = self.reader.lasting_at(at) if at not in times else None
+            if found is not None and found[1] <= cut and times.isdisjoint(range(at, found[1])):
+                return round(found[0].total_seconds()), set(range(at, found[1]))
+        return 0, set()
+
+    def _skies(self, pieces: Collection[Piece], *, is_awaited: bool) -> dict[range, bool]:
+        """Return where the sun is no moment but a condition, as there is another moment, or something that happens."""
+        is_timed = any(piece.point is not None and piece.point.clock and not piece.ends for piece in pieces)
+        if not (is_awaited or is_timed):
+            return {}
+        text, suns = self.reader.text, [piece for piece in pieces if piece.kind is PieceKind.SUN and not piece.ends]
+        return {
+            range(piece.first, piece.behind): piece.sun == "sunrise"
+            for piece in suns
+            if not piece.offset and piece.point is None and any(text.says(name, piece.first) for name in _BESIDE)
+        }
+
+    def _are_of_clause(self, points: Iterable[Piece], cuts: Sequence[int]) -> bool:
+        """Return whether days stand within what has to happen, or right in front of it: "tonight, when Anna comes home"."""
+        found = [(opener, cut) for opener, cut in zip(self.openers, cuts, strict=True) if opener.name in ("when", "if")]
+        return all(
+            any(opener.first <= piece.first < cut or piece.behind == opener.first for opener, cut in found)
+            for piece in points
         )
 
     def _is_second(self, piece: Piece, timely: Collection[int]) -> bool:
@@ -276,9 +336,14 @@ class _Sentence:
         if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
             fronts.append("from_on")
         for name in fronts:
-            if any(
-                (said := text.says(name, spot)) and said[1] == first for spot in range(max(0, first - _NEAR), first)
-            ):
+            spots = [
+                spot
+                for spot in range(max(0, first - _NEAR), first)
+                if (said := text.says(name, spot)) and said[1] == first
+            ]
+            if name == "before" and self.reader.wakes:  # "de wekker voor zaterdag"
+                spots = [spot for spot in spots if not text.says("for_clock", spot)]
+            if spots:
                 return True
         if piece.kind is not PieceKind.LASTING or piece.is_marked:
             return False

@@ -20,6 +20,7 @@ _HOUR_SIGNS = frozenset({"h", "u"})
 _LONG_MONTHS = 1_200
 _LONG = timedelta(days=36_600)
 """Longer ones are no lengths; one of some years is told to be too long."""
+_LONGEST_SUN = 8  # words
 
 
 class PieceKind(StrEnum):
@@ -153,6 +154,23 @@ class WaitReader(PointReader):
             if day is not None and day[0] >= self.calendar.today and (sun := self._sun_clause(day[1])):
                 point = DayTime(day=day[0], is_today=day[0] == self.calendar.today)  # "wenn morgen die Sonne untergeht"
                 return Piece(kind=PieceKind.SUN, first=at, behind=sun[1], sun=sun[0], point=point)
+            if (around := self._sun_around(said[1])) is not None:
+                return replace(around, first=at)
+        return None
+
+    def _sun_around(self, at: int) -> Piece | None:
+        """Return what the sun does with a day between the words for it: "als de zon morgen ondergaat"."""
+        words, lists = [word.word for word in self.text.words[at : at + _LONGEST_SUN]], self.text.language.lists
+        for name, event in (("sun_sets", "sunset"), ("sun_rises", "sunrise")):
+            for phrase, _ in lists.get(name, {}).get(words[0], ()) if words else ():
+                for cut in range(1, len(phrase)):
+                    day = self.day_at(at + cut) if tuple(words[:cut]) == phrase[:cut] else None
+                    if day is None or day[0] < self.calendar.today:
+                        continue
+                    behind = day[1] + len(phrase) - cut
+                    if tuple(word.word for word in self.text.words[day[1] : behind]) == phrase[cut:]:
+                        point = DayTime(day=day[0], is_today=day[0] == self.calendar.today)
+                        return Piece(kind=PieceKind.SUN, first=at, behind=behind, sun=event, point=point)
         return None
 
     def _sun_name(self, at: int) -> ReadAt[str]:
@@ -161,6 +179,22 @@ class WaitReader(PointReader):
             if said := self.text.says(name, place):
                 return name, said[1]
         return None
+
+    def sky_at(self, at: int) -> ReadAt[bool]:
+        """Return whether it is light, where words at a place say that it is so, or that it is dark: "it is dark"."""
+        sun = self._sun_clause(at)
+        return (sun[0] == "sunrise", sun[1]) if sun is not None else None
+
+    def lasting_at(self, at: int) -> ReadAt[timedelta]:
+        """Return how long something is so, as a clause says it: "for ten minutes", "länger als zehn Minuten", "zehn Minuten lang"."""
+        said = self.text.says("stays_for", at)
+        length = self.length(said[1] if said else at)
+        if length is None or length[0][1]:
+            return None
+        if any(self.text.says(name, length[1]) for name in ("sides", "after_span", *_SIDES)):
+            return None  # "ten minutes past nine", "ten minutes after ..."
+        trail = self.text.says("trail", length[1])
+        return length[0][0], trail[1] if trail else length[1]
 
     def _sun_clause(self, at: int) -> ReadAt[str]:
         """Return what the sun does; not where a place follows: dark in here is not dark outside."""
@@ -309,7 +343,7 @@ class WaitReader(PointReader):
             said, is_told = also, told or is_hour or self.text.says("hours", also[1]) is not None
         place = self._about(said[1] if said else at)
         found = self.clock_time(place, told=is_told)
-        if found is None or self.text.says("values", found[1]):
+        if found is None or self.text.says("values", found[1]) or self.text.says("months", found[1]):
             return None
         clock, behind = found
         words = self.text.words[place:behind]

@@ -15,6 +15,10 @@ DETECTED = frozenset({
 DANGERS = frozenset({"smoke", "gas", "carbon_monoxide", "moisture"})
 """Those that matter wherever they are."""
 
+DOORBELL = "doorbell"
+"""The class of event entities that are bells."""
+_RING = "ring"
+_SCREENS = ("tv", "projector", "receiver")
 _ON, _OFF = ("on",), ("off",)
 _RAINY = ("rainy", "pouring", "lightning-rainy", "snowy-rainy")
 _PLAIN = (None, "running", "power", "light", "moving", "plug", "sound")
@@ -27,8 +31,8 @@ _UNDER_WAY = (
     "running", "run", "in_use", "active", "in_progress", "on", "program_running", "washing", "drying", "rinsing", "spinning",
     "wash", "rinse", "spin",
 )  # fmt: skip
-_PROGRAM, _REST, _PLUG, _POWER = 2, 3, 4, 9
-"""Ranks: a state that is the end, a state of rest, what is switched off, what is drawn."""
+_EVENT, _PROGRAM, _REST, _PLUG, _POWER = -1, 2, 3, 4, 9
+"""Ranks: what only tells events, a state that is the end, a state of rest, what is switched off, what is drawn."""
 _LITTLE = 5.0  # watts: what a machine draws that does nothing
 
 
@@ -42,6 +46,8 @@ class Meant:
     """Whether all but these are meant."""
     rank: int = 0
     """The smaller, the better it tells: what a machine draws says less than its own program."""
+    is_new: bool = False
+    """Whether its state is the moment of the last event, and a new one is meant: those in `states`, or any."""
     is_vague: bool = False
     """Whether it is only sure of a thing whose whole name was said: a sensor without a class may be about a part of it."""
 
@@ -54,9 +60,13 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
     domain = state.domain
     if domain == "binary_sensor":
         return _of_binary(key, state.attributes.get("device_class"))
+    if domain == "event":
+        return _of_event(state) if key == "rings" else None
     if domain == "sensor" or domain.endswith("select"):
         return _of_stated(state, key, said)
     record = DOMAINS.get(domain, UNKNOWN)
+    if domain == "media_player" and key == "running" and state.attributes.get("device_class") in _SCREENS:
+        key = "on"  # a film that is paused runs as well
     if (known := record.becomes.get(key)) is not None:
         return Meant(states=known)
     if domain == "weather" and key in ("rain", "dry"):
@@ -65,6 +75,14 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
     if switched not in ("on", "off") or switched not in record.told_as:
         return None
     return Meant(states=(switched,), rank=_PLUG if switched != key else 0)
+
+
+def _of_event(state: State) -> Meant | None:
+    """Return what it means that an event entity rings; what has other events besides rings with its own one."""
+    if state.attributes.get("device_class") not in (None, DOORBELL):
+        return None
+    types = state.attributes.get("event_types") or ()
+    return Meant(states=(_RING,) if _RING in types else (), is_new=True, rank=_EVENT)
 
 
 def _of_binary(key: str, class_: object) -> Meant | None:

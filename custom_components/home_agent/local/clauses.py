@@ -7,13 +7,16 @@ What may mean two things is not understood, nor is what the user may not know of
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from homeassistant.components.event import ATTR_EVENT_TYPE
+from homeassistant.util import dt as dt_util
+
 from ..languages.vocabulary import Kinds
 from ..support.text import MAX_TEXT
 from ..wishes.when import Watch
 from .clause_numbers import compared, lit
 from .clause_people import presence
 from .clause_reading import ClauseContext, ClauseReading
-from .clause_states import DANGERS, DETECTED, Meant, states_meant
+from .clause_states import DANGERS, DETECTED, DOORBELL, Meant, states_meant
 from .reading import MAX_WORDS
 from .sentences import Sentence
 from .things import StateOf, Things, sure_kinds
@@ -24,7 +27,8 @@ _RESTING = frozenset({"off", "closed", "down", "locked", "done", "docked", "stop
 _MOVING = frozenset({"motion", "occupancy", "moving"})
 _OCCUPIED = frozenset({"occupancy", "presence"})
 _BELL = "doorbell"
-_SAID_OF: Mapping[str, str] = {"rings": _BELL, "arrived": "mail"}
+_RINGS = "rings"
+_SAID_OF: Mapping[str, str] = {_RINGS: _BELL, "arrived": "mail"}
 """What is said of nothing else, by what it is called in `clauses.things`."""
 
 
@@ -99,6 +103,8 @@ def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
     pointed, areas = reading.pointed(spots)
     vocabulary, used = reading.vocabulary, spots | pointed
     none = reading.none(used)
+    if reading.rest(used):  # "somebody opens the door"
+        used |= reading.spots_of(words for who, words in vocabulary.who if who == "any")
     some, every = (reading.spots_of(words, used) for words in (vocabulary.any, vocabulary.all))
     negations = reading.negations(used | none)
     is_negated = _negated(reading, negations, is_none=bool(none))
@@ -124,6 +130,7 @@ class _Subject:
         self.meant = _telling(reading, key)
         if (called := _SAID_OF.get(key)) is not None:
             own = reading.called_any(reading.names_of(called))
+            own |= reading.things.by_sort.get(("event", DOORBELL), set()) if key == _RINGS else set()
             self.meant = {number: meant for number, meant in self.meant.items() if number in own}
         """The things of the home that tell such a thing, with how."""
 
@@ -156,7 +163,7 @@ class _Subject:
     def _implied(self) -> set[int]:
         """Return what is meant where nothing is named: the bell that rings, or what the rest of the sentence is about."""
         reading = self._reading
-        if self._key == "rings":
+        if self._key == _RINGS:
             return {*self.meant}
         if self._key in ("rain", "dry"):
             named = reading.called_any(reading.names_of("rain")) & self.meant.keys()
@@ -173,23 +180,27 @@ class _Subject:
 
     def may_be_several(self, *, is_quantified: bool) -> bool:
         """Return whether several things may be meant: "a window", "all doors", "the lights"."""
-        return is_quantified or self._reading.says_several(self._rest)
+        return is_quantified or self._key == _RINGS or self._reading.says_several(self._rest)
 
 
 def _telling(reading: ClauseReading, key: str) -> dict[int, Meant]:
     said = {words[0] for name, words in reading.vocabulary.states if name == key and len(words) == 1}
     states = ((number, reading.state(number)) for number in range(len(reading.things.things)))
     found = ((n, states_meant(state, key, said)) for n, state in states if state is not None)
-    return {number: meant for number, meant in found if meant is not None}
+    is_event = reading.context.is_event
+    return {number: meant for number, meant in found if meant is not None and (is_event or not meant.is_new)}
 
 
 def _watch_of(meant: Mapping[str, Meant], *, every: bool, negated: bool) -> Watch | None:
     """Return the watch on some entities; None where they do not tell it in one way."""
     rows = [*meant.values()]
-    if len({(row.below, row.negated) for row in rows}) > 1:
+    if len({(row.below, row.negated, row.is_new) for row in rows}) > 1:
         return None
     states = tuple(dict.fromkeys(state for row in rows for state in row.states))
     negated = negated is not rows[0].negated
+    if rows[0].is_new:
+        since = None if negated else dt_util.utcnow()
+        return Watch(entity_ids=tuple(meant), states=states, attribute=ATTR_EVENT_TYPE, after=since) if since else None
     return Watch(entity_ids=tuple(meant), states=states, below=rows[0].below, every=every, negated=negated)
 
 
@@ -205,6 +216,8 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             continue
         rest = reading.rest(used | negations | none | some)
         found = reading.named_by(rest, _sensing(reading, classes))
+        if not found and classes == _OCCUPIED and reading.place_spans:  # who is there moves
+            found = reading.named_by(rest, _sensing(reading, _MOVING))
         if areas is not None:
             found = reading.within(found, areas)
         elif not rest and classes.isdisjoint(DANGERS) and (len(found) > 1 or classes == _OCCUPIED):

@@ -76,10 +76,16 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):
-        found = [await _async_plan(sentence, part) for part in said]
-        if all(one.steps for one in found) and not any(_is_bare(sentence, one, first) for one in found[1:]):
+        read = [await _async_plan(sentence, part) for part in said]
+        if not all(one.steps for one in read) or any(_is_bare(sentence, one, first) for one in read[1:]):
+            continue
+        found = found or read
+        if (
+            said is parts or len({frozenset(_kinds(one)) for one in read}) == 1
+        ):  # one verb does the same to all, if it can
+            found = read
             break
-    else:
+    if not found:
         return replace(whole, calls=(), steps=())
     calls, steps = (call for one in found for call in one.calls), (step for one in found for step in one.steps)
     return Planned(text=text, calls=tuple(calls), steps=tuple(steps))
@@ -120,12 +126,15 @@ def _kinds(planned: Planned) -> set[str]:
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
-    """Yield two parts with the verb of the first and the noun of the second in both: "close the living room and kitchen blinds"."""
-    first, second = parts[0].split(), parts[-1].split()
-    if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
-        yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
-        yield parts[0], f"{first[0]} {parts[-1]}"
-        yield parts[0], f"{first[0]} {first[1]} {parts[-1]}"  # "turn off"
+    """Yield parts with the verb of the first and the last word of the last in all: "close the living room and kitchen blinds"."""
+    first, last = parts[0].split(), parts[-1].split()
+    if len(first) < 2 or not last or any(is_order(part, code) for part in parts[1:]):
+        return
+    ended = [*(f"{part} {last[-1]}" for part in parts[:-1]), parts[-1]]
+    yield [ended[0], *(f"{first[0]} {part}" for part in ended[1:])]
+    yield [parts[0], *(f"{first[0]} {part}" for part in parts[1:])]
+    yield [parts[0], *(f"{first[0]} {first[1]} {part}" for part in parts[1:])]  # "turn off"
+    yield ended  # "den Fernseher, das Radio und die Lampe ausschalten"
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:

@@ -49,14 +49,14 @@ async def async_promise(hass: HomeAssistant, turn: Turn, wish: Wish) -> str:
         what = quoted(what, language)
     elif kind is WishKind.TIMER and what:
         key, what = "wish_made_timer_named", quoted(what, language)
-    return await _async_asked_then(hass, language, wish, await async_text(hass, language, key, when=when, what=what))
+    return await _async_with_more(hass, language, wish, await async_text(hass, language, key, when=when, what=what))
 
 
 async def async_end_promise(hass: HomeAssistant, turn: Turn, wish: Wish) -> str:
     """Return when and how what is done for a while ends."""
     when, what = await async_when(hass, turn.language, wish.when), await _async_deeds(hass, turn, wish)
     said = await async_text(hass, turn.language, "wish_made_end", when=when, what=what)
-    return await _async_asked_then(hass, turn.language, wish, said)
+    return await _async_with_more(hass, turn.language, wish, said)
 
 
 async def async_called(hass: HomeAssistant, turn: Turn, wish: Wish) -> str:
@@ -76,5 +76,13 @@ async def _async_deeds(hass: HomeAssistant, turn: Turn, wish: Wish) -> str:
     return await async_done(hass, turn.language, effects) if effects and known else quoted(wish.words, turn.language)
 
 
-async def _async_asked_then(hass: HomeAssistant, language: str, wish: Wish, said: str) -> str:
-    return f"{said} {await async_text(hass, language, 'planned_asks')}" if wish.asks else said
+async def _async_with_more(hass: HomeAssistant, language: str, wish: Wish, said: str) -> str:
+    """Return a promise with what the speaker has to know of it: that it is asked about, or that it waits for the next time."""
+    keys = ("planned_asks", wish.asks), ("wish_so_already", _is_so_already(hass, wish))
+    return " ".join((said, *[await async_text(hass, language, key) for key, is_so in keys if is_so]))
+
+
+def _is_so_already(hass: HomeAssistant, wish: Wish) -> bool:
+    """Return whether what is waited for is so now, so that it has to end before it can happen."""
+    event = wish.when.event
+    return event is not None and not (event.each or wish.when.stays) and event.is_so(hass) is True

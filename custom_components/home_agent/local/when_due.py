@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.clause_cuts import halves_of
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Clause, Timed
 from ..support.text import words_of
@@ -42,25 +44,62 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
     moment = timed.moment or (timed.back if timed.back is not None and timed.back.seconds else None)
     clauses = [clause for clause in timed.clauses if not clause.until]
     event: Watch | None = None
-    delay = 0
+    delay, stays = 0, False
     conditions: list[Watch] = []
     words: list[str] = []
     for clause in clauses:
         is_event = timed.moment is None and event is None and not clause.negated and not _follows_event(clause, clauses)
-        if clause.delay and not is_event:
+        if (clause.delay or clause.lasting) and (not is_event or (clause.delay and clause.lasting)):
             raise NotUnderstood(clause.words, TWO_WHENS)
-        watch = await async_watch(sentence, clause, is_event=is_event)
         words.append(within(sentence, clause.words))
         if is_event:
-            event, delay = watch, clause.delay
+            event, more = await _async_event(sentence, clause)
+            conditions += more
+            delay, stays = clause.delay or clause.lasting, bool(clause.lasting)
         else:
-            conditions.append(watch)
+            conditions += await _async_conditions(sentence, clause)
     if event is not None:
-        return When(event=event, delay=delay, conditions=tuple(conditions), words=within(sentence, timed.words))
-    if moment is None or (moment.sun and any(not (clause.is_if or clause.negated) for clause in clauses)):
+        when = When(event=event, delay=delay, stays=stays, daylight=timed.daylight, conditions=tuple(conditions))
+        return replace(_in_window(when, timed.window), words=within(sentence, timed.words))
+    if moment is None or timed.window or (moment.sun and any(not (one.is_if or one.negated) for one in clauses)):
         raise NotUnderstood(timed.words, TWO_WHENS)  # it is not known which is waited for
     when = at_moment(sentence, moment)
-    return replace(when, conditions=tuple(conditions), words=", ".join(words) if words else when.words)
+    words = words or ([within(sentence, timed.words)] if timed.daylight is not None else [])
+    said = ", ".join(words) if words else when.words
+    return replace(when, daylight=timed.daylight, conditions=tuple(conditions), words=said)
+
+
+def _in_window(when: When, window: tuple[datetime, datetime] | None) -> When:
+    """Return when it is due if what happens counts in some time only."""
+    if window is None:
+        return when
+    since, until = map(dt_util.as_utc, window)
+    return replace(when, since=since if since > dt_util.utcnow() else None, until=until)
+
+
+async def _async_event(sentence: Sentence, clause: Clause) -> tuple[Watch, list[Watch]]:
+    """Return what is waited for, and what has to be so then: "Anna comes home and nobody else is there". Raises `NotUnderstood`."""
+    if (read := await async_read_clause(sentence, clause.text, is_event=True)) is not None:
+        return read.watch, []
+    if not clause.is_if:
+        for first, second in halves_of(clause.text, sentence.language.code):
+            event = await async_read_clause(sentence, first, is_event=True)
+            condition = await async_read_clause(sentence, second, is_event=False) if event is not None else None
+            if event is not None and condition is not None:
+                return event.watch, [condition.watch]
+    raise NotUnderstood(clause.words, NOT_KNOWN)
+
+
+async def _async_conditions(sentence: Sentence, clause: Clause) -> list[Watch]:
+    """Return what has to be so, of a clause or of each of its halves. Raises `NotUnderstood`."""
+    try:
+        return [await async_watch(sentence, clause, is_event=False)]
+    except NotUnderstood:
+        for halves in halves_of(clause.text, sentence.language.code) if not clause.negated else ():
+            found = [await async_read_clause(sentence, half, is_event=False) for half in halves]
+            if all(found):
+                return [read.watch for read in found if read is not None]
+        raise
 
 
 def within(sentence: Sentence, words: str) -> str:

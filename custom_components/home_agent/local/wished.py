@@ -13,12 +13,14 @@ from ..languages.reminders import (
     direct,
     names_timer,
     naming,
+    ordered,
     reminder_in,
     restated,
     without_then,
 )
 from ..languages.timing import Timed
 from ..policy.effects.wording import MAX_NAMES, async_more
+from ..support.text import words_of
 from ..wishes.wish import WishKind
 from .clauses import async_read_clause
 from .intent_policy import has_timers
@@ -36,6 +38,8 @@ class Wished:
     words: str
     text: str = ""
     planned: Planned | None = None
+    is_whether: bool = False
+    """Whether the clauses of the sentence are what is asked: "tell me at ten if the window is open"."""
 
 
 _KINDS = {
@@ -85,6 +89,10 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     planned = await async_plan(sentence, text)
     if not planned.is_known and text != timed.rest:
         planned = await async_plan(sentence, timed.rest)
+    if not planned.is_known:
+        for said in ordered(text, sentence.language.code):
+            if (known := await async_plan(sentence, said)).is_known:
+                return known
     if planned.is_known or not timed.clauses:
         return planned
     read = await async_read_clause(sentence, timed.clauses[0].text, is_event=timed.moment is None)
@@ -109,6 +117,8 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
             if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
                 return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked)
         raise NotUnderstood(text)
+    if kind is WishKind.TELL and not text and (asked := await _async_whether(sentence, timed)):
+        return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked, is_whether=True)
     if kind is WishKind.TELL and not text:
         text = ", ".join(clause.text for clause in timed.clauses)
         if not text:
@@ -120,6 +130,25 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
         if not text:
             raise NotUnderstood(timed.rest)
     return Wished(kind=kind, words=timed.rest, text=text)
+
+
+async def _async_whether(sentence: Sentence, timed: Timed) -> str:
+    """Return the question that is to be answered at a moment: "tell me at ten if the window is open"; empty for a condition.
+
+    A condition stands in front of "tell me", or says that something is still so.
+    """
+    text, code = sentence.turn.text, sentence.language.code
+    if timed.moment is None or timed.moment.sun or len(timed.clauses) != 1 or timed.daylight is not None:
+        return ""
+    [clause] = timed.clauses
+    is_behind = text.find(clause.words) > text.find(timed.rest.split(maxsplit=1)[0])
+    still = {word for phrase in data_of(code).still for word in words_of(phrase)}
+    if not is_behind or not clause.is_if or clause.negated or not still.isdisjoint(words_of(clause.text)):
+        return ""
+    for asked in direct(clause.words, code):
+        if (await async_plan(sentence, asked)).is_answer:
+            return asked
+    return ""
 
 
 async def _async_is_aside(sentence: Sentence, left: str) -> bool:

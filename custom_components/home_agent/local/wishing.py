@@ -16,10 +16,11 @@ from homeassistant.util import dt as dt_util
 from ..home.exposure import check_permission
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
+from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_question
 from ..languages.reasons import introduced_in
 from ..languages.reminders import reminder_in
-from ..languages.said_moments import SaidMoment
+from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.effects.wording import quoted
@@ -96,8 +97,11 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
     """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
     for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
-        if timed.forever or timed.unread:
-            return NotForNow(words=timed.forever or timed.unread, why=NOT_WHEN, is_forever=bool(timed.forever))
+        if timed.forever:
+            return NotForNow(words=timed.forever, is_forever=True)
+        if timed.unread:
+            put_off = put_off if put_off.words else NotForNow(words=timed.unread, why=NOT_WHEN)
+            continue
         try:
             return await _async_from(sentence, timed)
         except NotUnderstood as err:
@@ -115,15 +119,16 @@ async def _async_without_remarks(sentence: Sentence) -> list[Sentence]:
         return []
     aside = {one.kind for part in found.told for one in later_in(part, code)} - {LaterKind.VAGUE}
     own = {one.kind for one in later_in(found.wanted, code)}
-    moments = {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}
     if not own or not aside <= {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.DAY, LaterKind.LASTING}:
         return []
-    if (aside and own.isdisjoint(moments)) or (
-        LaterKind.DAY in aside and own.isdisjoint({LaterKind.DAY, LaterKind.SPAN})
-    ):
+    if aside and own.isdisjoint({LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}):
+        return []
+    if LaterKind.DAY in aside and LaterKind.SPAN not in own and not says_day(found.wanted, code, dt_util.now()):
         return []
     for part in found.told:
-        if not await async_is_nothing(sentence, part):
+        mood = mood_of(part, code)
+        is_mood = mood is not None and mood.kind is not MoodKind.WISH  # "I'm cold": what helps is said
+        if not is_mood and not await async_is_nothing(sentence, part):
             return []
     return [sentence.saying(found.wanted)]
 
@@ -157,7 +162,8 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
 async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
     """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
     try:
-        what, when = await async_wished(sentence, timed), await async_when_of(sentence, timed)
+        what = await async_wished(sentence, timed)
+        when = await async_when_of(sentence, replace(timed, clauses=()) if what.is_whether else timed)
     except NotUnderstood as err:
         raise ToolError(err.why, when=quoted(err.words or timed.words, sentence.turn.language)) from err
     if what.planned is not None and what.planned.refused is not None:
@@ -171,6 +177,8 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
         return await async_told(sentence, "planned_off", when=timed.words)
     what = await async_wished(sentence, timed)
     what = await async_with_then(sentence, timed, what)
+    if what.is_whether:
+        timed = replace(timed, clauses=())
     if what.planned is not None and (refused := what.planned.refused) is not None:
         return refused
     if what.planned is not None and await _async_is_argument(sentence, timed, what.planned):

@@ -254,6 +254,8 @@ def _plan_of(
     constraints = _constraints(handler, recognised)
     if not constraints.has_constraints:
         return Plan(action=ActionClass.WRITE)
+    if turn.record.planned is not None and constraints.name:
+        constraints.states = None  # what it does at that time is not known yet
     preferences = intent.MatchTargetsPreferences(area_id=turn.area_id)
     name = constraints.name
     # the local brain names entities by their ids: then no other has to be read

@@ -89,7 +89,7 @@ class Armed:
 
 
 def _events(wish: Wish) -> Iterable[str]:
-    """Return the entities of the event of a wish while it is awaited."""
-    if wish.when.event is None or not wish.when.is_awaited:
+    """Return the entities of the event of a wish while it is awaited, or has to stay so."""
+    if wish.when.event is None or not wish.when.is_followed:
         return ()
     return dict.fromkeys(wish.when.event.entity_ids)

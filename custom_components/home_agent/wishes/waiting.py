@@ -137,18 +137,16 @@ class Waiting:
         """Look at the wishes that wait for an event of an entity."""
         wishes = map(self._wishes.get, self._armed.awaiting(event.data["entity_id"]))
         seen = [(wish, self._seen(wish, event.data["new_state"])) for wish in wishes if wish is not None]
-        self._wishes.put(*(now for wish, now in seen if now != wish))
-        if any(now.when.delay for _, now in seen if not now.when.is_awaited):
+        changed = [now for wish, now in seen if now != wish]
+        self._wishes.put(*changed)
+        if any(now.when.delay for now in changed if not now.when.is_awaited):
             self._turns.async_flush()
 
     def _seen(self, wish: Wish, changed: State | None = None) -> Wish:
         """Return a wish after a look at the home; once its event has happened, it is due after its delay."""
-        if wish.status is not WishStatus.WAITING or not wish.when.is_awaited:
+        if wish.status is not WishStatus.WAITING or not wish.when.is_followed:
             return wish
-        when, became = wish.when.seen(self._hass, changed)
-        if became:
-            when = replace(when, at=dt_util.utcnow() + timedelta(seconds=when.delay), of=became)
-        return replace(wish, when=when)
+        return replace(wish, when=wish.when.seen(self._hass, changed))
 
     @callback
     def _follow_configuration(self, _event: Event[Any]) -> None:
@@ -224,6 +222,8 @@ class Waiting:
             if (is_so := watch.is_so(self._hass)) is not True:
                 reason = DueReason.UNKNOWN if is_so is None else DueReason.UNMET
                 return wish, Due(reason=reason, late=late, of=watch.entity_ids)
+        if not when.has_light(self._hass):
+            return wish, Due(reason=DueReason.UNMET, late=late)
         reason = DueReason.EVENT if when.event is not None else DueReason.TIME
         return wish, Due(reason=reason if late < LATE else DueReason.MISSED, late=late, of=when.of)
 

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN, SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers.sun import get_astral_event_next
+from homeassistant.helpers.sun import get_astral_event_next, get_astral_location
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ..support.rows import as_row, from_row
 
 _HALF_A_DAY = timedelta(hours=12)
+_HORIZON = -0.833  # degrees: where sunrise and sunset are, as the air bends light
 _MOST_SECONDS = 366 * 24 * 3600
 YEARS = range(1970, 3000)
 """Moments outside of these were not written by us, and cannot all be moved to another zone."""
@@ -34,7 +35,7 @@ class Watch:
 
     entity_ids: tuple[str, ...]
     states: tuple[str, ...] = ()
-    """One of these; empty with a bound."""
+    """One of these; empty with a bound, or where any event counts."""
     above: float | None = None
     below: float | None = None
     attribute: str = ""
@@ -43,6 +44,8 @@ class Watch:
     """Whether it has to be so of every entity; else of one of them."""
     negated: bool = False
     """Whether it is so while this is not: "unless the window is open"."""
+    after: datetime | None = None
+    """Of entities whose state is the moment of their last event, as of a bell: it is so once that is later than this."""
     each: bool = False
     """Whether each entity for which it becomes so counts as an event, though it is so of another one: "when a person comes home"."""
 
@@ -65,6 +68,10 @@ class Watch:
         if state is None or state.state in (STATE_UNAVAILABLE, STATE_UNKNOWN):
             return None
         value = state.attributes.get(self.attribute) if self.attribute else state.state
+        if self.after is not None:
+            moment = dt_util.parse_datetime(state.state)
+            is_later = moment is not None and moment.tzinfo is not None and moment > self.after
+            return is_later and (not self.states or str(value) in self.states)
         if self.above is None and self.below is None:
             return str(value) in self.states
         try:
@@ -102,8 +109,11 @@ class Watch:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read it from the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
         watch = from_row(cls, data)
-        if not watch.entity_ids or not (watch.states or watch.above is not None or watch.below is not None):
+        told_by = (watch.states or None, watch.above, watch.below, watch.after)
+        if not watch.entity_ids or all(one is None for one in told_by):
             raise ValueError("watch")
+        if watch.after is not None and watch.after.year not in YEARS:
+            raise ValueError("year")
         return watch
 
 
@@ -123,6 +133,10 @@ class When:
     """When this becomes so."""
     delay: int = 0
     """Seconds after the event."""
+    stays: bool = False
+    """Whether it has to stay so during the delay: "when the door has been open for ten minutes"; if not, it is waited for again."""
+    since: datetime | None = None
+    """From when on an event counts: "when Anna comes home tomorrow"."""
     ready: bool = True
     """Whether it was not so when it was last looked at, so that it can become so: "when Anna arrives", while she is at home."""
     awaited: tuple[str, ...] = ()
@@ -133,6 +147,8 @@ class When:
     """When an event is not waited for any more."""
     conditions: tuple[Watch, ...] = ()
     """What has to be so at that time; otherwise nothing is done."""
+    daylight: bool | None = None
+    """Whether it has to be light at that time, or dark, by the sun; else nothing is done."""
     words: str = ""
     """As it was said, with the conditions."""
 
@@ -150,6 +166,11 @@ class When:
     def is_awaited(self) -> bool:
         """Whether its event has not happened yet."""
         return self.event is not None and self.at is None
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the entities of its event are looked at: until it happens, and while it has to stay so."""
+        return self.event is not None and (self.at is None or self.stays)
 
     def settled(self, hass: HomeAssistant, made: datetime, zone: tzinfo) -> Self:
         """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is.
@@ -171,26 +192,50 @@ class When:
         """
         if self.event is None:
             return self
-        awaited = tuple(item for item, is_so in self.event.so_of(hass).items() if not is_so)
-        return replace(self, ready=self.event.is_so(hass) is not True, awaited=awaited if self._counts_each else ())
+        is_so = self.event.is_so(hass) is True
+        if is_so and self.stays and not self._is_early:
+            return self._happened(self.event.entity_ids)
+        awaited = tuple(item for item, fits in self.event.so_of(hass).items() if not fits)
+        return replace(self, ready=not is_so, awaited=awaited if self._counts_each else ())
 
-    def seen(self, hass: HomeAssistant, changed: State | None = None) -> tuple[Self, tuple[str, ...]]:
-        """Return it as it is after a look at the home, and the entities for which its event has become so.
+    def seen(self, hass: HomeAssistant, changed: State | None = None) -> Self:
+        """Return it as it is after a look at the home; once its event has happened, `at` and `of` tell when it is due, and where it was.
 
         What is unavailable or unknown is as it was before. `changed` is the state that is looked at.
         """
         if self.event is None:
-            return self, ()
+            return self
+        is_so = self.event.is_so(hass, changed)
+        if self.at is not None:  # it has to stay so
+            ended = is_so is False and self.stays
+            return replace(self, at=None, of=(), ready=True) if ended else self
         so = self.event.so_of(hass, changed)
         if self._counts_each:
             became = tuple(item for item in self.awaited if so.get(item))
             awaited = tuple(item for item in self.event.entity_ids if not so.get(item, item not in self.awaited))
-            return replace(self, awaited=awaited), became
-        if (is_so := self.event.is_so(hass, changed)) is None:
-            return self, ()
-        if is_so and self.ready:
-            return self, tuple(item for item, fits in so.items() if fits) or self.event.entity_ids
-        return replace(self, ready=not is_so), ()
+            if became and not self._is_early:
+                return replace(self._happened(became), awaited=awaited)
+            return replace(self, awaited=awaited)
+        if is_so is None:
+            return self
+        if is_so and self.ready and not self._is_early:
+            return self._happened(tuple(item for item, fits in so.items() if fits) or self.event.entity_ids)
+        return replace(self, ready=not is_so)
+
+    def has_light(self, hass: HomeAssistant) -> bool:
+        """Return whether it is now as light, or as dark, as it has to be."""
+        if self.daylight is None:
+            return True
+        location, height = get_astral_location(hass)
+        return (location.solar_elevation(dt_util.utcnow(), height) > _HORIZON) is self.daylight
+
+    @property
+    def _is_early(self) -> bool:
+        return self.since is not None and dt_util.utcnow() < self.since
+
+    def _happened(self, of: tuple[str, ...]) -> Self:
+        """Return it once its event has happened: it is due after its delay."""
+        return replace(self, at=dt_util.utcnow() + timedelta(seconds=self.delay), of=of)
 
     @property
     def _counts_each(self) -> bool:
@@ -222,7 +267,7 @@ class When:
         event = Watch.from_dict(data["event"]) if data["event"] is not None else None
         conditions = tuple(map(Watch.from_dict, data["conditions"]))
         when = from_row(cls, data, event=event, conditions=conditions)
-        moments = [item for item in (when.at, when.until) if item is not None]
+        moments = [item for item in (when.at, when.until, when.since) if item is not None]
         if when.wall:
             moments.append(datetime.fromisoformat(when.wall))
         if any(item.year not in YEARS for item in moments):
