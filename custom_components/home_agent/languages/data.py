@@ -170,7 +170,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `thens`, `enclitics` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `clauses`, `thens`, `enclitics` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -196,6 +196,7 @@ class PlanningWords:
     reminders: Sequence[str] = ()
     timer_words: Sequence[str] = ()
     declares: Sequence[str] = ()
+    clauses: Sequence[str] = ()
     beside: Sequence[str] = ()
     thens: Sequence[str] = ()
     enclitics: Sequence[str] = ()
@@ -337,6 +338,7 @@ class PromptWords:
 class LanguageData:
     """One file; what it leaves out is empty. The schema says what each key is for."""
 
+    quotes: Sequence[str] = ("“", "”")
     yes: Sequence[str] = ()
     yes_everywhere: Sequence[str] = ()
     no: Sequence[str] = ()

@@ -10,6 +10,8 @@ from ..support.text import MAX_TEXT, fold, unmarked, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
 
+_SIGNS = ",.;:!?-–—…"
+
 
 class ReminderKind(StrEnum):
     """How it is to be told."""
@@ -62,10 +64,14 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
-                behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind)
+                behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind, in_front=True)
                 is_said = words_of(match[0])[-1:] in _declares(code)
+                if behind and is_said and words_of(match[0])[-1:] in _clauses(code):
+                    behind = f"{match[0].rsplit(maxsplit=1)[-1]} {behind}"
                 if kind is ReminderKind.WAKE:
                     return Reminder(kind=kind, left=f"{front} {behind}".strip())
+                if not behind and not _adding(code).isdisjoint(words_of(front)[-1:]):  # "don't remind me of that"
+                    return Reminder(kind=kind, left=front)
                 text = _retold(behind or front, code)
                 return Reminder(kind=kind, text=text, is_said=is_said, left=front if behind else "")
     return None
@@ -187,16 +193,30 @@ def without_words(text: str, words: Iterable[str]) -> str:
     return " ".join(text.split())
 
 
-def _without_beside(text: str, code: str, kind: ReminderKind) -> str:
-    """Return a text without the words around it that say nothing: "to", "that", "please"; of a question only as a whole."""
+def _without_beside(text: str, code: str, kind: ReminderKind, *, in_front: bool = False) -> str:
+    """Return a text without the words around it that say nothing: "to", "that", "please"; of a question only as a whole.
+
+    Behind what is told the last words are a part of it ("feed it", "try again"), but for courtesies and words that join.
+    """
     words, data = text.split(), data_of(code)
-    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)} | {()}
-    if kind is ReminderKind.TELL and any(words_of(word) not in nothing for word in words):
+    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)}
+    if all(words_of(word) in nothing or not word.strip(_SIGNS) for word in words):
+        return ""
+    if kind is ReminderKind.TELL:
         return text
-    while words and words_of(words[-1]) in nothing:
+    its = {words_of(each) for each in data.follow_ups.it}
+    last = nothing if in_front else {words_of(each) for each in (*data.follow_ups.joins, *data.courtesies)} - its
+    while words and (words_of(words[-1]) in last or not words[-1].strip(_SIGNS)):
         words.pop()
-    while words and words_of(words[0]) in nothing:
+    while (
+        words
+        and words_of(words[0]) not in _clauses(code)
+        and (words_of(words[0]) in nothing or not words[0].strip(_SIGNS))
+    ):
         words.pop(0)
+    front, apostrophe, rest = (words or [""])[0].replace("’", "'").partition("'")
+    if apostrophe and rest and {(front.casefold(),), (f"{front.casefold()}e",)} <= nothing:  # "d'acheter"
+        words[0] = rest
     return " ".join(words).strip(" ,.;:")
 
 
@@ -214,6 +234,11 @@ def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
 @cache
 def _declares(code: str) -> frozenset[tuple[str, ...]]:
     return frozenset(map(words_of, data_of(code).planning.declares))
+
+
+@cache
+def _clauses(code: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words_of, data_of(code).planning.clauses))
 
 
 @cache
