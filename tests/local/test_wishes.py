@@ -80,7 +80,10 @@ async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language
     assert state_of(hass, "light.bed_light") == before
 
 
-@pytest.mark.parametrize("said", ["a las diez no apagues Bed Light", "que no se apague Bed Light a las diez", "se apaga Bed Light a las diez"])
+@pytest.mark.parametrize(
+    "said",
+    ["a las diez no apagues Bed Light", "que no se apague Bed Light a las diez", "se apaga Bed Light a las diez"],
+)
 async def test_what_is_denied_or_told_in_another_form_is_no_order(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
     before = state_of(hass, "light.bed_light")

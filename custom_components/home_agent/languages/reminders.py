@@ -249,7 +249,14 @@ def _timers(code: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants, "plain": words.plain, "waits": words.waits, "retold": words.retold}[section]
+    listed = {
+        "stays": words.stays,
+        "asks": words.asks,
+        "wants": words.wants,
+        "plain": words.plain,
+        "waits": words.waits,
+        "retold": words.retold,
+    }[section]
     return tuple((_compiled(code, rf"(?<!\w)(?:{pattern})(?!\w)"), instead) for pattern, instead in listed.items())
 
 
