@@ -67,6 +67,14 @@ def _happenings(code: str) -> frozenset[str]:
 
 
 @cache
+def _leads(code: str) -> frozenset[str]:
+    """Return the single words with which no clause ends: "in", "of"."""
+    data = data_of(code)
+    listed = map(words_of, data.clauses.leads)
+    return frozenset(words[0] for words in listed if len(words) == 1)
+
+
+@cache
 def orders_of(code: str) -> frozenset[str]:
     """Return the words that a command may begin with."""
     data = data_of(code)
@@ -146,6 +154,8 @@ class ClauseReader:
         text, marks, words = self.reader.text, marks_of(self.code), self.reader.text.words
         word, last, ends = words[spot].word, words[spot - 1].word, marks.get("clause_ends", ())
         is_article, is_behind_verb = word in articles_of(self.code), (last,) in ends
+        if word in articles_of(self.code) and last in _leads(self.code):  # "in the hall" is one
+            return _NEVER
         if text.says("joins", spot) or (spot + 1 < len(words) and (words[spot + 1].word,) in ends):
             return _NEVER
         if is_behind_verb and (particle := text.says("particles", spot)) and particle[1] == len(words):

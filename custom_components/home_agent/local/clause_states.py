@@ -18,6 +18,7 @@ DANGERS = frozenset({"smoke", "gas", "carbon_monoxide", "moisture"})
 DOORBELL = "doorbell"
 """The class of event entities that are bells."""
 _RING = "ring"
+_SCREENS = ("tv", "projector", "receiver")
 _ON, _OFF = ("on",), ("off",)
 _RAINY = ("rainy", "pouring", "lightning-rainy", "snowy-rainy")
 _PLAIN = (None, "running", "power", "light", "moving", "plug", "sound")
@@ -64,6 +65,8 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
     if domain == "sensor" or domain.endswith("select"):
         return _of_stated(state, key, said)
     record = DOMAINS.get(domain, UNKNOWN)
+    if domain == "media_player" and key == "running" and state.attributes.get("device_class") in _SCREENS:
+        key = "on"  # a film that is paused runs as well
     if (known := record.becomes.get(key)) is not None:
         return Meant(states=known)
     if domain == "weather" and key in ("rain", "dry"):

@@ -216,6 +216,8 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             continue
         rest = reading.rest(used | negations | none | some)
         found = reading.named_by(rest, _sensing(reading, classes))
+        if not found and classes == _OCCUPIED and reading.place_spans:  # who is there moves
+            found = reading.named_by(rest, _sensing(reading, _MOVING))
         if areas is not None:
             found = reading.within(found, areas)
         elif not rest and classes.isdisjoint(DANGERS) and (len(found) > 1 or classes == _OCCUPIED):

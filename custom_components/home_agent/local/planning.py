@@ -122,12 +122,15 @@ def _kinds(planned: Planned) -> set[str]:
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
-    """Yield two parts with the verb of the first and the noun of the second in both: "close the living room and kitchen blinds"."""
-    first, second = parts[0].split(), parts[-1].split()
-    if len(parts) == 2 and len(first) > 1 and second and not is_order(parts[-1], code):
-        yield f"{parts[0]} {second[-1]}", f"{first[0]} {parts[-1]}"
-        yield parts[0], f"{first[0]} {parts[-1]}"
-        yield parts[0], f"{first[0]} {first[1]} {parts[-1]}"  # "turn off"
+    """Yield parts with the verb of the first and the last word of the last in all: "close the living room and kitchen blinds"."""
+    first, last = parts[0].split(), parts[-1].split()
+    if len(first) < 2 or not last or any(is_order(part, code) for part in parts[1:]):
+        return
+    ended = [*(f"{part} {last[-1]}" for part in parts[:-1]), parts[-1]]
+    yield [ended[0], *(f"{first[0]} {part}" for part in ended[1:])]
+    yield [parts[0], *(f"{first[0]} {part}" for part in parts[1:])]
+    yield [parts[0], *(f"{first[0]} {first[1]} {part}" for part in parts[1:])]  # "turn off"
+    yield ended  # "den Fernseher, das Radio und die Lampe ausschalten"
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:

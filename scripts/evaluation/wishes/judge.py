@@ -452,8 +452,8 @@ def _due(when: When, scene: Scene, path: _Path) -> int | None:
         if home.value(entity_id) == value:
             continue
         changed = home.put(entity_id, value)
-        now, became = now.seen(home.hass, changed)
-        if became:
+        now = now.seen(home.hass, changed)
+        if not now.is_awaited:
             return number if all(one.is_so(home.hass) for one in now.conditions) else None
     return None
 
