@@ -211,6 +211,7 @@ class ReasonWords:
     begins: Sequence[str] = ()
     keeps: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    reports: Sequence[str] = ()
     hence: Sequence[str] = ()
 
 

@@ -107,7 +107,7 @@ def tells(part: str, code: str) -> bool:
     """Return whether a part of a text only tells something, and wants nothing."""
     told, words = _bare(part), data_of(code).reasons
     said = told.casefold()
-    if not said or is_asking(told, code) or is_order(told, code):
+    if not said or is_asking(told, code) or is_order(told, code) or _reports(code).search(said):
         return False
     _, begins, keeps = _patterns(code)
     if _remarks(code).fullmatch(said):
@@ -121,6 +121,11 @@ def tells(part: str, code: str) -> bool:
 @cache
 def _remarks(code: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in data_of(code).reasons.remarks) or "(?!)")
+
+
+@cache
+def _reports(code: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
 
 
 @cache
