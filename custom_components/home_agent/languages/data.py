@@ -216,6 +216,7 @@ class ReasonWords:
     begins: Sequence[str] = ()
     keeps: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    reports: Sequence[str] = ()
     hence: Sequence[str] = ()
 
 

@@ -314,7 +314,13 @@ def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
     words = tuple(spoken_words(said))
     polite = {nice for nice in phrases.niceties if len(nice) > 1}
     starts = (words[at : at + length] for at in range(2) for length in {*map(len, polite)})
-    return polite.isdisjoint(starts) and not (phrases.requests and phrases.requests.search(said))
+    return polite.isdisjoint(starts) and not is_request(said, language)
+
+
+def is_request(text: str, language: str) -> bool:
+    """Return whether a text asks somebody to do something: "can you turn on the light?", "machst du das Licht an?"."""
+    requests = _phrases_of(code_of(language)).requests
+    return requests is not None and requests.search(text.strip().casefold()) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ from .understanding import Commanding
 MOST_PARTS = 4
 _BY_STATE = frozenset({intent.INTENT_TOGGLE, "HassSetVolumeRelative"})
 """Intents that come to something else with each state of what they are for."""
+_WHILE_PLAYING = frozenset({"HassMediaPause", "HassMediaUnpause", "HassMediaNext", "HassMediaPrevious"})
+"""Intents that are only for what is in a state, which it may be by then and is not now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,11 +216,12 @@ def _targets(calls: Iterable[Call]) -> tuple[str, ...]:
 def _reach_by_state(
     text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> tuple[str, ...]:
-    """Return what a command may reach that comes to something else with each state: "turn everything off here", "10 % darker"."""
+    """Return what a command may reach that comes to something else with each state: "turn everything off here", "10 % darker", "pause"."""
     command = Commanding(text, things, state_of, area_id=area_id, before=before.targets if before else ())
     found = command.everything_off(also_off=True) if command.everything else None
     if found is None:
         found = understand(text, things, state_of, area_id=area_id, before=before)
-        if not any(order.change for order in found.orders):
+        is_while_playing = bool(found.orders) and all(order.intent in _WHILE_PLAYING for order in found.orders)
+        if not is_while_playing and not any(order.change for order in found.orders):
             return ()
     return tuple(dict.fromkeys(item for order in found.orders for item in order.targets))
