@@ -125,9 +125,10 @@ LATER_EN = {
     ("turn off the bed light later", "vague", "“later”"),
     ("turn off the lava lamp in ten minutes", "what", "“turn off the lava lamp”"),
     ("when the oven is done, turn off the lava lamp", "what", "“turn off the lava lamp”"),
+    ("turn off the lava lamp tomorrow", "vague", "“tomorrow”"),
     ("when the goldfish is hungry, turn on the bed light", "event", "“when the goldfish is hungry”"),
     ("at nine, turn on the bed light if the goldfish is hungry", "event", "“if the goldfish is hungry”"),
-    ("turn on the bed light when Anna comes home for ten minutes", "one", "“for ten minutes”"),
+    ("at sunset, when the oven is done, turn on the bed light", "one", "“at sunset, when the oven is done”"),
     ("toggle the bed light for ten minutes", "end", "“for ten minutes”"),
 ])  # fmt: skip
 async def test_each_reason_is_its_own(hass: HomeAssistant, said: str, why: str, words: str) -> None:
@@ -194,7 +195,10 @@ async def test_a_reminder_without_a_time_is_asked_for_it(hass: HomeAssistant, la
     assert not wishes_of(hass).all()
 
 
-@pytest.mark.parametrize("said", ["did you remind me to call mum?", "don't remind me of that", "don't remind me of that at nine", "remind me"])
+@pytest.mark.parametrize(
+    "said",
+    ["did you remind me to call mum?", "don't remind me of that", "don't remind me of that at nine", "remind me"],
+)
 async def test_what_is_no_whole_reminder_is_not(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
     assert "Please say when" not in speech(await say(hass, said, context=person(hass)))

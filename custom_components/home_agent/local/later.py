@@ -31,6 +31,8 @@ _FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
 """Slots that take any words."""
 _ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
 """What says no moment, so that it is asked for."""
+_OF_TIMES = frozenset({"local_not_for_later", "planned_not_when"})
+"""What says that a time is not understood."""
 _OF_NAMES = "planned_several"
 """What tells no words of the sentence, but names."""
 _HOURS = 59
@@ -132,7 +134,8 @@ def _lacks_time(text: str, code: str) -> bool:
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotForNow, words: str) -> Done:
     """Say why no wish came of a sentence, with the words that are not understood, else with those that may put it off."""
-    key = "local_when" if all(one.kind in _ASKED for one in found) else put_off.why
+    is_asked = all(one.kind in _ASKED for one in found) and put_off.why in _OF_TIMES
+    key = "local_when" if is_asked else put_off.why
     words = put_off.words or words
     return await _async_said(sentence, key, words if key == _OF_NAMES else quoted(words, sentence.turn.language))
 
