@@ -38,6 +38,7 @@ from custom_components.home_agent.tools.custom.provider import HANDLERS
 from custom_components.home_agent.tools.mcp import provider, sdk, server, wire
 from custom_components.home_agent.transcript import conversations
 from custom_components.home_agent.turn import events
+from custom_components.home_agent.wishes import waiting, wishes
 
 ROOT = Path(__file__).parents[1]
 COMPONENT = ROOT / "custom_components" / "home_agent"
@@ -322,6 +323,14 @@ LIMITS: Mapping[str, Mapping[str, object]] = {
         "Actions; entities of one, of all": f"{journal.MAX_ACTIONS}; {journal.MAX_ENTITIES:,}, {journal.MAX_KEPT:,}",
         "Watch of what scripts change": f"{following.SECONDS} s; while they run, {following.MOST} s",
         "Wait for a running script before undo": f"{undo.PATIENCE} s",
+    },
+    "Wishes": {
+        "Wishes of a person, of the home": f"{wishes.MOST_OF_USER}, {wishes.MOST:,}",
+        "Wishes of a person for the same": wishes.MOST_SAME,
+        "Days ahead": wishes.FARTHEST.days,
+        "Actions of one wish": wishes.MOST_STEPS,
+        "Characters of what is told or asked": wishes.MAX_TEXT,
+        "Wishes that are done at the same time": waiting.AT_ONCE,
     },
     "Confirmation": {
         "Time to confirm": f"{confirmation.TIMEOUT} s, configurable",

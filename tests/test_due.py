@@ -234,6 +234,32 @@ async def test_it_is_told_at_the_satellite(hass: HomeAssistant, kind: WishKind, 
     assert told(hass) == []
 
 
+@pytest.mark.parametrize("kind", [WishKind.TELL, WishKind.REMINDER])
+async def test_what_happened_is_told_in_the_words_that_it_was_waited_for_with(
+    hass: HomeAssistant, kind: WishKind
+) -> None:
+    """A clause alone is no sentence in every language."""
+    entry = await set_up(hass)
+    when = When(event=Watch(entity_ids=(LIGHT,), states=("off",)), at=dt_util.utcnow(), words="wenn Bed Light aus ist")
+    await run(hass, entry, wish_of(None, kind=kind, text="Bed Light aus ist", when=when, language="de"))
+    assert told(hass) == ["Du wolltest Bescheid wissen, wenn Bed Light aus ist. Jetzt ist es so weit."]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "Wie geplant habe ich Bed Light ausgeschaltet."),
+        ("fr", "Comme prévu, j'ai éteint Bed Light."),
+        ("nl", "Zoals gepland heb ik Bed Light uitgezet."),
+    ],
+)
+async def test_what_was_done_is_one_sentence(hass: HomeAssistant, language: str, said: str) -> None:
+    entry = await set_up(hass)
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT}, blocking=True)
+    await run(hass, entry, wish_of(None, OFF, language=language))
+    assert told(hass) == [said]
+
+
 @pytest.mark.usefixtures("lit")
 @pytest.mark.parametrize(
     ("late", "fields", "state", "said"),

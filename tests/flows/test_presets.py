@@ -16,6 +16,7 @@ from custom_components.home_agent.settings.portable import PRESETS, async_preset
 from custom_components.home_agent.settings.profile import SETTINGS, in_parts
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.kept import kept_of
+from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.flows.forms import resend, shown
 from tests.house import say, set_up, speech, state_of, subentry
 from tests.llm_server import LLMServer, text, tool_call
@@ -79,6 +80,7 @@ def anna(hass: HomeAssistant) -> MockUser:
 
 
 OF_THE_HOME = {"ha_control", "ha_query", "ha_undo"}
+FOR_LATER = {"make_wish", "change_wish"}
 
 
 @pytest.mark.parametrize("key", ["guest", "kids", "security"])
@@ -87,7 +89,7 @@ async def test_it_has_the_tools_of_the_home_and_no_others(
 ) -> None:
     agent = await add(hass, entry, key)
     await say(hass, "Which tea does grandma drink?", agent_id=agent, context=Context(user_id=anna.id))
-    assert tools(llm_server) <= OF_THE_HOME
+    assert tools(llm_server) <= OF_THE_HOME | (FOR_LATER if key in ("guest", "kids") else set())
     assert {"ha_control", "ha_query"} <= tools(llm_server)
     assert "peppermint" not in llm_server.request.raw.decode()
     assert "light.bed_light" in llm_server.request.raw.decode()
@@ -128,6 +130,23 @@ async def test_it_changes_what_is_ordinary_and_nothing_else(
     llm_server.plan(tool_call("ha_query", {"entity_id": "lock.front_door"}))
     await say(hass, "is it locked?", agent_id=agent, context=Context(user_id=anna.id))
     assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is True
+
+
+@pytest.mark.parametrize("key", ["guest", "kids"])
+async def test_what_it_may_change_it_may_change_later_and_it_reminds(
+    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser, key: str
+) -> None:
+    agent = await add(hass, entry, key)
+    lamp, lock = (
+        {"actions": [{"action": f"turn_{to}", "entity_id": item}], "at": "in 10 min"}
+        for to, item in (("off", "light.ceiling_lights"), ("on", "switch.decorative_lights"))
+    )
+    made: list[dict[str, Any]] = [lamp, {"say": "put the teddy to bed", "at": "in 10 min"}, lock]
+    for arguments in made:
+        llm_server.plan(tool_call("make_wish", arguments))
+        await say(hass, "In ten minutes, please", agent_id=agent, context=Context(user_id=anna.id))
+    kinds = [(wish.kind.value, wish.targets) for wish in wishes_of(hass).all()]
+    assert kinds == [("action", ("light.ceiling_lights",)), ("reminder", ())]
 
 
 async def test_a_guest_that_asks_for_the_lock_by_way_of_another_agent(

@@ -35,10 +35,10 @@ def _satellite(hass: HomeAssistant) -> str:
 async def test_what_waits_is_told(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
     anna = person(hass)
-    assert speech(await say(hass, said, context=anna)) == "No command is waiting."
+    assert speech(await say(hass, said, context=anna)) == "Nothing is waiting."
     await say(hass, LATER, context=anna)
     told = speech(await say(hass, said, context=anna))
-    assert told.startswith("Waiting: turn on the bed light (")
+    assert told.startswith("Waiting: turn on Bed Light (")
     assert _waiting(hass) == ["turn on the bed light"]
 
 
@@ -68,7 +68,7 @@ async def test_one_of_several_is_cancelled_by_name_or_asked_about(hass: HomeAssi
     await say(hass, LATER, context=anna)
     await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
     asked = speech(await say(hass, "cancel that", context=anna))
-    assert asked.startswith("Which one should I cancel? turn on the bed light (")
+    assert asked.startswith("Which one should I cancel? turn on Bed Light (")
     assert len(_waiting(hass)) == 2
     await say(hass, "cancel the kitchen lights", context=anna)
     assert _waiting(hass) == ["turn on the bed light"]
@@ -215,9 +215,9 @@ async def test_nobody_else_hears_of_it_or_cancels_it(hass: HomeAssistant, said: 
     await set_up(hass)
     await say(hass, LATER, context=person(hass, "Anna"))
     ben = person(hass, "Ben")
-    assert speech(await say(hass, "what did you plan?", context=ben)) == "No command is waiting."
+    assert speech(await say(hass, "what did you plan?", context=ben)) == "Nothing is waiting."
     satellite = _satellite(hass)
-    assert speech(await say(hass, "what did you plan?", device_id=satellite)) == "No command is waiting."
+    assert speech(await say(hass, "what did you plan?", device_id=satellite)) == "Nothing is waiting."
     await say(hass, said, context=ben)
     await say(hass, said, device_id=satellite)
     assert _waiting(hass) == ["turn on the bed light"]
@@ -227,8 +227,8 @@ async def test_what_was_said_without_a_user_is_the_satellites(hass: HomeAssistan
     await set_up(hass)
     satellite = _satellite(hass)
     await say(hass, LATER, device_id=satellite)
-    assert "bed light" in speech(await say(hass, "what's waiting?", device_id=satellite))
-    assert speech(await say(hass, "what's waiting?", context=person(hass))) == "No command is waiting."
+    assert "Bed Light" in speech(await say(hass, "what's waiting?", device_id=satellite))
+    assert speech(await say(hass, "what's waiting?", context=person(hass))) == "Nothing is waiting."
     await say(hass, "cancel the bed light", device_id=satellite)
     assert not _waiting(hass)
 
@@ -250,7 +250,7 @@ async def test_in_front_of_a_model_as_well(hass: HomeAssistant, llm_server: LLMS
     assert speech(await say(hass, "what did you plan?", context=anna)) == "I see."
     assert speech(await say(hass, "cancel that", context=anna)) == "I see."
     first = await say(hass, LATER, context=anna)
-    assert "bed light" in speech(await say(hass, "what did you plan?", first.conversation_id, context=anna))
+    assert "Bed Light" in speech(await say(hass, "what did you plan?", first.conversation_id, context=anna))
     await say(hass, "cancel the bed light", first.conversation_id, context=anna)
     assert not _waiting(hass)
 

@@ -62,12 +62,90 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
     assert state_of(hass, "light.bed_light") == before
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "¿me apagas Bed Light a las diez?"), ("es", "a las diez apágame Bed Light, porfa"), ("es", "quiero que a las diez se apague Bed Light"),
+    ("es", "¿podrías apagarme Bed Light a las diez?"), ("es", "hay que apagar Bed Light a las diez"),
+    ("es", "no te olvides de apagar Bed Light a las diez"), ("it", "mi spegni Bed Light alle dieci?"),
+    ("it", "alle dieci spegnimi Bed Light"), ("it", "vorrei che alle dieci si spegnesse Bed Light"),
+    ("it", "puoi spegnermi Bed Light alle dieci"), ("it", "fammi il favore di spegnere Bed Light alle dieci"),
+    ("it", "ricordati di spegnere Bed Light alle dieci"), ("pl", "niech Bed Light się wyłączy o dziesiątej"),
+    ("pl", "chciałbym, żeby o dziesiątej Bed Light się wyłączyło"), ("pl", "wyłączysz mi Bed Light o dziesiątej?"),
+    ("pl", "trzeba wyłączyć Bed Light o dziesiątej"), ("pl", "wylacz Bed Light o dziesiatej"), ("pl", "pamiętaj, żeby wyłączyć Bed Light o dziesiątej"),
+])  # fmt: skip
+async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (_done(wish), wish.when.wall) == ([LIGHT], "2026-11-24T22:00")
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a las diez no apagues Bed Light", "que no se apague Bed Light a las diez", "se apaga Bed Light a las diez"],
+)
+async def test_what_is_denied_or_told_in_another_form_is_no_order(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language="es", context=person(hass))
+    assert not wishes_of(hass).all()
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "espera diez minutos y entonces apaga Bed Light"), ("it", "aspetta dieci minuti e poi spegni Bed Light"),
+    ("pl", "poczekaj dziesięć minut i wyłącz Bed Light"),
+])  # fmt: skip
+async def test_to_wait_first_is_a_time(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (_done(wish), wish.when.at) == ([LIGHT], dt_util.utcnow() + timedelta(minutes=10))
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "cuando Anna llegue a casa, espera cinco minutos y apaga Bed Light"),
+    ("it", "appena Anna torna a casa, aspetta cinque minuti e poi spegni Bed Light"),
+    ("pl", "gdy Anna wróci do domu, poczekaj pięć minut i wyłącz Bed Light"),
+])  # fmt: skip
+async def test_to_wait_after_something_delays_it(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str
+) -> None:
+    add_entity("person.anna", "not_home", name="Anna")
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert wish.when.event is not None
+    assert (wish.when.event.entity_ids, wish.when.delay, _done(wish)) == (("person.anna",), 300, [LIGHT])
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "a las diez apaga Bed Light, Ceiling Lights y Kitchen Lights"), ("it", "alle dieci spegni Bed Light, Ceiling Lights e Kitchen Lights"),
+    ("pl", "o dziesiątej wyłącz Bed Light, Ceiling Lights i Kitchen Lights"),
+])  # fmt: skip
+async def test_three_things_with_one_verb(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    done = {(service, item) for service, items in _done(_only(hass)) for item in items}
+    assert done == {("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")}
+
+
+async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_entity: AddEntity) -> None:
+    add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
+    await set_up(hass)
+    await say(hass, "alle dieci spegni la TV", language="it", context=person(hass))
+    assert _done(_only(hass)) == [("turn_off", ("media_player.tv",))]
+
+
 @pytest.mark.parametrize(("language", "said", "what"), [
     ("en", "remind me tomorrow at nine to call mum", "call mum"), ("de", "erinnere mich morgen um neun an den Zahnarzt", "Zahnarzt"),
     ("fr", "rappelle-moi demain à neuf heures d'appeler maman", "appeler maman"),
     ("es", "recuérdame mañana a las nueve llamar a mamá", "llamar a mamá"),
     ("it", "ricordami domani alle nove di chiamare mamma", "chiamare mamma"),
     ("nl", "herinner me morgen om negen uur aan de tandarts", "tandarts"), ("pl", "przypomnij mi jutro o dziewiątej o lekach", "lekach"),
+    ("pl", "jutro o dziewiątej przypomnij mi, żebym zadzwonił do mamy", "zadzwonić do mamy"),
+    ("pl", "przypomnij mi jutro o dziewiątej, że dzwonił listonosz", "dzwonił listonosz"),
 ])  # fmt: skip
 async def test_reminders(hass: HomeAssistant, language: str, said: str, what: str) -> None:
     await set_up(hass)

@@ -160,6 +160,42 @@ async def test_without_wishes_it_is_not_possible(hass: HomeAssistant, llm_server
     assert state_of(hass, "light.ceiling_lights") == "on"
 
 
+@pytest.mark.parametrize("tools", [{"allowed_tools": ["ha_control"]}, {"never_offer": ["make_wish"]}])
+async def test_a_tool_that_is_not_offered_is_not_named(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context, tools: dict[str, Any]
+) -> None:
+    await set_up(hass, llm_server, profile=tools)
+    [answer] = await ask(
+        hass, llm_server, "Turn off the ceiling lights in ten minutes", tool_call("ha_control", OFF), context=anna
+    )
+    assert "not possible here" in answer["error"]
+    assert "make_wish" not in answer["error"]
+
+
+async def test_who_was_handed_a_request_hands_it_back(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context
+) -> None:
+    """It is not told to call what it does not have; the agent that the user talks to makes the wish."""
+    helper = house.agent(2, "Helper", llm_id="llm-1", extension_name="helper", delegation_level="unrestricted")
+    await set_up(hass, llm_server, profile={"delegate_to": ["profile-2"]}, more=[helper])
+    said = "Turn off the ceiling lights in ten minutes"
+    handed = {"target_service_id": "helper", "user_request": said}
+    wish = {"actions": [OFF], "at": "in 10 min"}
+    llm_server.plan(
+        tool_call("delegate_to_service", handed),
+        tool_call("ha_control", OFF),
+        text("That is for later."),
+        tool_call("make_wish", wish),
+        text("Planned."),
+    )
+    await say(hass, said, context=anna)
+    told = [request.raw.decode() for request in llm_server.requests]
+    assert any("You were handed this request" in one for one in told)
+    assert not any("Call make_wish with the same action" in one for one in told)
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert [known.targets for known in wishes_of(hass).all()] == [("light.ceiling_lights",)]
+
+
 async def test_a_vague_time_is_asked_for(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
     await set_up(hass, llm_server)
     [answer] = await ask(

@@ -27,7 +27,7 @@ from custom_components.home_agent.wishes.due import Due, DueReason, Stays
 from custom_components.home_agent.wishes.when import Watch, When
 from custom_components.home_agent.wishes.wish import Step, Wish, WishKind, WishStatus
 from custom_components.home_agent.wishes.wishes import wishes_of
-from tests.house import person, say, state_of
+from tests.house import person, say, speech, state_of
 from tests.llm_server import text, tool_call
 from tests.policy.confirmation.test_phones import add_phone, press
 from tests.wish_rows import effect, wish_of
@@ -621,6 +621,20 @@ async def test_no_code_in_the_journal(
     await make(alice, later_of(alice, words=f"remind me that it is {PIN}", text=f"it is {PIN}", kind=WishKind.REMINDER))
     [row] = entry.runtime_data.journal.newest_first(lambda _: True)
     assert PIN not in str(row.as_dict())
+
+
+async def test_the_journal_keeps_what_was_said_and_not_what_is_told_or_done(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, make: Make
+) -> None:
+    """Undoing it says its words all the same, while they are known."""
+    entry = await start()
+    private = later_of(alice, words="remind me of the surprise", text="the surprise", kind=WishKind.REMINDER)
+    await make(alice, private)
+    [row] = entry.runtime_data.journal.newest_first(lambda _: True)
+    assert "surprise" not in str(row.as_dict() | {"words": ""})
+    undone = speech(await say(hass, "undo that", context=alice))
+    assert not wishes_of(hass).all()
+    assert "remind me of the surprise" in undone
 
 
 # A yes

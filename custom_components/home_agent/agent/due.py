@@ -20,8 +20,8 @@ from ..home.exposure import is_exposed, is_shared
 from ..languages.data import async_load
 from ..policy.channels import ALOUD, async_ask_aloud, async_put_outside, ways_to_ask
 from ..policy.confirmation import Confirmation, Resolution
-from ..policy.effects.wording import cut
-from ..policy.questions import async_did, async_not_followed, async_states
+from ..policy.effects.wording import quoted
+from ..policy.questions import async_deeds, async_not_followed, async_states
 from ..settings.profile import Profile
 from ..speech import speakable_text
 from ..support.const import DOMAIN, LOGGER
@@ -274,7 +274,7 @@ class DueWish:
         return f"{await self.async_say('wish_done', wish=self._words)} {said}".strip()
 
     async def _async_deeds(self, effects: Sequence[Effect]) -> str:
-        return (await async_did(self.hass, self.turn.speaks, effects)).rstrip(".")
+        return await async_deeds(self.hass, self.turn.speaks, effects)
 
     async def _async_interrupted(self) -> bool:
         """Tell that it is not known what was done, or that it was, where the home shows it."""
@@ -330,11 +330,15 @@ class DueWish:
         text = self.wish.text.strip() or self.wish.words
         match self.wish.kind:
             case WishKind.TIMER if self.wish.text.strip():
-                return await self._async_late(await self.async_say("wish_timer_named", name=f"“{cut(text)}”"))
+                return await self._async_late(
+                    await self.async_say("wish_timer_named", name=quoted(text, self.turn.speaks))
+                )
             case WishKind.TIMER:
                 return await self._async_late(await self.async_say("wish_timer"))
             case WishKind.QUESTION:
                 return await self._async_late(await _async_answer(self))
+            case WishKind.TELL | WishKind.REMINDER if self.wish.tells_itself:
+                return await self._async_late(await self.async_say("wish_tell_event", when=self.wish.when.words))
             case WishKind.TELL:
                 return await self._async_late(await self.async_say("wish_tell", text=text))
         return await self._async_late(await self.async_say("wish_reminder", text=text))
@@ -408,8 +412,8 @@ class DueWish:
     @property
     def _words(self) -> str:
         if self.wish.kind is WishKind.TELL:  # its text says that it has happened
-            return f"“{cut(self.wish.when.words or self.wish.words)}”"
-        return f"“{cut(self.wish.text or self.wish.words)}”"
+            return quoted(self.wish.when.words or self.wish.words, self.turn.speaks)
+        return quoted(self.wish.text or self.wish.words, self.turn.speaks)
 
     @property
     def _time(self) -> str:
@@ -422,7 +426,7 @@ class DueWish:
 async def _async_answer(run: DueWish) -> str:
     """Return the answer of the agent to the question, or why there is none."""
     hass, turn = run.hass, run.turn
-    asked = f"“{cut(run.wish.text or run.wish.words)}”"
+    asked = quoted(run.wish.text or run.wish.words, turn.speaks)
     if not turn.agent_id or hass.states.get(turn.agent_id) is None:
         reason = await run.async_say("wish_agent_gone")
         return await run.async_say("wish_unanswered", question=asked, reason=reason)

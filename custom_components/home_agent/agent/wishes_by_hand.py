@@ -9,7 +9,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
-from ..policy.wishing import CancelWishes, ChangeWish, MakeWish
+from ..policy.wishing import CancelWishes, ChangeWish, MakeWish, check_known
 from ..support.const import DOMAIN
 from ..support.encoding import plain_text
 from ..support.errors import ToolError
@@ -47,11 +47,12 @@ async def async_turn_by_hand(hass: HomeAssistant, runtime: RuntimeData, context:
 
 
 def known_wish(hass: HomeAssistant, turn: Turn, wish_id: str) -> Wish:
-    """Return a wish that a person may know of. Raises `ToolError` for others, as for one that is gone."""
-    found = [wish for wish in wishes_of(hass).known_to(turn) if wish.id == wish_id]
-    if not found:
+    """Return a wish that a person may change. Raises `ToolError` for one that is another's, and for one that is gone."""
+    found = wishes_of(hass).get(wish_id)
+    if found is None:
         raise ToolError("wish_over")
-    return found[0]
+    check_known(hass, turn, [found])
+    return found
 
 
 async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, text: str, at: datetime) -> Wish:

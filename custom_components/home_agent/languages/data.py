@@ -165,11 +165,12 @@ class LaterWords:
     repeated: Sequence[str] = ()
     events: Sequence[str] = ()
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unmarked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `thens`, `enclitics` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `clauses`, `thens`, `enclitics` and `beside` are regular expressions."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -195,10 +196,14 @@ class PlanningWords:
     reminders: Sequence[str] = ()
     timer_words: Sequence[str] = ()
     declares: Sequence[str] = ()
+    clauses: Sequence[str] = ()
     beside: Sequence[str] = ()
     thens: Sequence[str] = ()
     enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    plain: Mapping[str, str] = field(default_factory=dict)
+    waits: Mapping[str, str] = field(default_factory=dict)
+    retold: Mapping[str, str] = field(default_factory=dict)
     wants: Mapping[str, str] = field(default_factory=dict)
     asks: Mapping[str, str] = field(default_factory=dict)
 
@@ -211,6 +216,7 @@ class ReasonWords:
     begins: Sequence[str] = ()
     keeps: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    reports: Sequence[str] = ()
     hence: Sequence[str] = ()
 
 
@@ -333,6 +339,7 @@ class PromptWords:
 class LanguageData:
     """One file; what it leaves out is empty. The schema says what each key is for."""
 
+    quotes: Sequence[str] = ("“", "”")
     yes: Sequence[str] = ()
     yes_everywhere: Sequence[str] = ()
     no: Sequence[str] = ()

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 import re
 
-from ..support.text import MAX_TEXT
+from ..support.text import MAX_TEXT, unmarked
 from .data import code_of, data_of
 
 _BLANK = "\N{SYMBOL FOR SPACE}"
@@ -139,7 +139,7 @@ def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
     def filled(pattern: str) -> str:
         for name, part in words.parts.items():
             pattern = pattern.replace(f"<{name}>", f"(?:{part})")
-        return pattern
+        return unmarked(pattern, words.unmarked)
 
     listed = {
         LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.REPEATED: words.repeated, LaterKind.DAY: words.day,

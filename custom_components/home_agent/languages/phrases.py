@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cache, lru_cache
 import re
 
-from ..support.text import MAX_TEXT, runs, spoken_words
+from ..support.text import MAX_TEXT, fold, runs, spoken_words, words_of
 from .data import ENGLISH, base_of, code_of, data_of, letters, number_words
 from .digits import PART, digit_runs
 from .later import is_put_off
@@ -150,6 +150,25 @@ def is_altered(text: str, language: str, understood: Iterable[str], *, asks: boo
         return True
     named = tuple(understood)
     return anywhere.search(_blanked(said, named)) is not None or is_put_off(said, language, named)
+
+
+def is_turned_off(text: str, language: str) -> bool:
+    """Return whether a text has a word for turning off, and none for sound: "spegni la TV" is not to mute it."""
+    off, sound = _off_and_sound(code_of(language))
+    words = set(words_of(text))
+    return not words.isdisjoint(off) and words.isdisjoint(sound)
+
+
+@cache
+def _off_and_sound(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of our own commands for turning off, and what else those for muting have."""
+    said: dict[str, set[str]] = {}
+    for command in data_of(code).commands:
+        is_any = command.intent != "HassTurnOff" or "switched" in command.domains
+        for text in command.sentences if is_any else ():
+            said.setdefault(command.intent, set()).update(words_of(re.sub(r"[()|\[\]]", " ", text)))
+    off = said.get("HassTurnOff", set())
+    return frozenset(off), frozenset(said.get("HassMediaPlayerMute", set()) - off)
 
 
 def begins_otherwise(text: str, language: str) -> bool:
@@ -295,7 +314,13 @@ def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
     words = tuple(spoken_words(said))
     polite = {nice for nice in phrases.niceties if len(nice) > 1}
     starts = (words[at : at + length] for at in range(2) for length in {*map(len, polite)})
-    return polite.isdisjoint(starts) and not (phrases.requests and phrases.requests.search(said))
+    return polite.isdisjoint(starts) and not is_request(said, language)
+
+
+def is_request(text: str, language: str) -> bool:
+    """Return whether a text asks somebody to do something: "can you turn on the light?", "machst du das Licht an?"."""
+    requests = _phrases_of(code_of(language)).requests
+    return requests is not None and requests.search(text.strip().casefold()) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +377,7 @@ def _phrases_of(code: str) -> _PhraseWords:
         asked=asked,
         asked_signs=frozenset(max(words, key=len) for words in asked if words),
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
-        orders=frozenset(own.orders),
+        orders=frozenset({*own.orders, *map(fold, own.orders)}),
         doings=frozenset(own.orders) & kinds,
         states=frozenset(_split([state for listed in own.questions.states.values() for state in listed])),
         beside=sorted(

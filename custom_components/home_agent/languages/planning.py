@@ -5,7 +5,7 @@ from enum import Enum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, words_of
+from ..support.text import MAX_TEXT, unmarked, words_of
 from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, without_times
 from .phrases import is_asking
@@ -100,7 +100,7 @@ def _asking(code: str, kind: PlanningKind) -> tuple[re.Pattern[str], ...]:
         PlanningKind.CHANGE: words.changes, PlanningKind.LEFT: words.left, PlanningKind.STOP: words.stops,
         PlanningKind.ADD: words.adds, PlanningKind.TAKE: words.takes,
     }[kind]  # fmt: skip
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in listed)
+    return tuple(re.compile(unmarked(pattern, data_of(code).later.unmarked), re.IGNORECASE) for pattern in listed)
 
 
 def keeps_planned(text: str, language: str) -> bool:

@@ -8,7 +8,7 @@ import re
 
 from ..support.text import MAX_TEXT
 from .data import code_of, data_of
-from .phrases import is_asking, is_order, is_remark
+from .phrases import is_altered, is_asking, is_order, is_remark
 
 _SIGNS = r"[,;:]\s+|[.!]\s+|\s[-–—]\s"
 
@@ -83,6 +83,24 @@ def introduced_in(text: str, language: str) -> Introduced | None:
     return Introduced(_hence(code).sub("", wanted) if first else wanted, told)
 
 
+def told_first(text: str, language: str) -> Iterator[Reasoned]:
+    """Yield how a text may be a command for now behind what is only told: "the kids are asleep, turn off the lamp".
+
+    What denies, reports or corrects is not only told.
+    """
+    code = code_of(language)
+    introduced = introduced_in(text, code)
+    if introduced is None or is_asking(introduced.wanted, code):
+        return
+    keeps = _patterns(code)[2]
+    told = " ".join(introduced.told)
+    is_plain = not any(
+        keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told
+    )
+    if is_plain and introduced.wanted:
+        yield Reasoned(introduced.wanted, told)
+
+
 def _bare(part: str) -> str:
     return part.strip(" ,;:.!–—-").strip()
 
@@ -91,7 +109,7 @@ def tells(part: str, code: str) -> bool:
     """Return whether a part of a text only tells something, and wants nothing."""
     told, words = _bare(part), data_of(code).reasons
     said = told.casefold()
-    if not said or is_asking(told, code) or is_order(told, code):
+    if not said or is_asking(told, code) or is_order(told, code) or _reports(code).search(said):
         return False
     _, begins, keeps = _patterns(code)
     if _remarks(code).fullmatch(said):
@@ -114,6 +132,11 @@ def _wishes(code: str) -> re.Pattern[str]:
     """Return how what is wanted begins: "I want", "I'd like"."""
     data = data_of(code)
     return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
+
+
+@cache
+def _reports(code: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
 
 
 @cache

@@ -6,9 +6,11 @@ from enum import StrEnum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, fold, words_of
+from ..support.text import MAX_TEXT, fold, unmarked, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
+
+_SIGNS = ",.;:!?-–—…"
 
 
 class ReminderKind(StrEnum):
@@ -62,12 +64,25 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
-                behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind)
+                behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind, in_front=True)
                 is_said = words_of(match[0])[-1:] in _declares(code)
+                if behind and is_said and words_of(match[0])[-1:] in _clauses(code):
+                    behind = f"{match[0].rsplit(maxsplit=1)[-1]} {behind}"
                 if kind is ReminderKind.WAKE:
                     return Reminder(kind=kind, left=f"{front} {behind}".strip())
-                return Reminder(kind=kind, text=behind or front, is_said=is_said, left=front if behind else "")
+                if not behind and not _adding(code).isdisjoint(words_of(front)[-1:]):  # "don't remind me of that"
+                    return Reminder(kind=kind, left=front)
+                text = _retold(behind or front, code)
+                return Reminder(kind=kind, text=text, is_said=is_said, left=front if behind else "")
     return None
+
+
+def _retold(text: str, code: str) -> str:
+    """Return what one is to be reminded of as it is told then."""
+    for pattern, instead in _replaced(code, "retold"):
+        if (match := pattern.match(text)) is not None:
+            return (match.expand(instead) + text[match.end() :]).strip()
+    return text
 
 
 @cache
@@ -108,6 +123,19 @@ def _instead(text: str, language: str, section: str) -> Iterator[str]:
     for pattern, instead in _replaced(code_of(language), section):
         if (match := pattern.fullmatch(text.strip(" ,.!"))) is not None:
             yield " ".join(match.expand(instead).split())
+
+
+def plainly(text: str, language: str) -> str:
+    """Return an order as it is said plainly, where it is said in another form: "apágame la luz", "niech się zgasi"."""
+    if len(text) <= MAX_TEXT:
+        for pattern, instead in _replaced(code_of(language), "plain"):
+            text = pattern.sub(instead, text)
+    return " ".join(text.split())
+
+
+def awaited(text: str, language: str) -> str:
+    """Return an order to wait and then do something with the time after which it is done: "wait five minutes and turn it off"."""
+    return next(_instead(text, language, "waits"), text)
 
 
 def direct(text: str, language: str) -> Iterator[str]:
@@ -167,16 +195,30 @@ def without_words(text: str, words: Iterable[str]) -> str:
     return " ".join(text.split())
 
 
-def _without_beside(text: str, code: str, kind: ReminderKind) -> str:
-    """Return a text without the words around it that say nothing: "to", "that", "please"; of a question only as a whole."""
+def _without_beside(text: str, code: str, kind: ReminderKind, *, in_front: bool = False) -> str:
+    """Return a text without the words around it that say nothing: "to", "that", "please"; of a question only as a whole.
+
+    Behind what is told the last words are a part of it ("feed it", "try again"), but for courtesies and words that join.
+    """
     words, data = text.split(), data_of(code)
-    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)} | {()}
-    if kind is ReminderKind.TELL and any(words_of(word) not in nothing for word in words):
+    nothing = {words_of(each) for each in (*data.planning.beside, *data.courtesies)}
+    if all(words_of(word) in nothing or not word.strip(_SIGNS) for word in words):
+        return ""
+    if kind is ReminderKind.TELL:
         return text
-    while words and words_of(words[-1]) in nothing:
+    its = {words_of(each) for each in data.follow_ups.it}
+    last = nothing if in_front else {words_of(each) for each in (*data.follow_ups.joins, *data.courtesies)} - its
+    while words and (words_of(words[-1]) in last or not words[-1].strip(_SIGNS)):
         words.pop()
-    while words and words_of(words[0]) in nothing:
+    while (
+        words
+        and words_of(words[0]) not in _clauses(code)
+        and (words_of(words[0]) in nothing or not words[0].strip(_SIGNS))
+    ):
         words.pop(0)
+    front, apostrophe, rest = (words or [""])[0].replace("’", "'").partition("'")
+    if apostrophe and rest and {(front.casefold(),), (f"{front.casefold()}e",)} <= nothing:  # "d'acheter"
+        words[0] = rest
     return " ".join(words).strip(" ,.;:")
 
 
@@ -185,7 +227,7 @@ def _phrases(code: str) -> tuple[tuple[ReminderKind, re.Pattern[str]], ...]:
     words = data_of(code).planning
     listed = {ReminderKind.REMINDER: words.reminds, ReminderKind.WAKE: words.wakes, ReminderKind.TELL: words.tells}
     return tuple(
-        (kind, re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE))
+        (kind, _compiled(code, rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)"))
         for kind, patterns in listed.items()
         if patterns
     )
@@ -197,12 +239,28 @@ def _declares(code: str) -> frozenset[tuple[str, ...]]:
 
 
 @cache
+def _clauses(code: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words_of, data_of(code).planning.clauses))
+
+
+@cache
 def _timers(code: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in data_of(code).planning.timers)
+    return tuple(_compiled(code, pattern) for pattern in data_of(code).planning.timers)
 
 
 @cache
 def _replaced(code: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     words = data_of(code).planning
-    listed = {"stays": words.stays, "asks": words.asks, "wants": words.wants}[section]
-    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in listed.items())
+    listed = {
+        "stays": words.stays,
+        "asks": words.asks,
+        "wants": words.wants,
+        "plain": words.plain,
+        "waits": words.waits,
+        "retold": words.retold,
+    }[section]
+    return tuple((_compiled(code, rf"(?<!\w)(?:{pattern})(?!\w)"), instead) for pattern, instead in listed.items())
+
+
+def _compiled(code: str, pattern: str) -> re.Pattern[str]:
+    return re.compile(unmarked(pattern, data_of(code).later.unmarked), re.IGNORECASE)

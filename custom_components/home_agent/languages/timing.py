@@ -34,6 +34,8 @@ _TIMELY = (
 )
 _CUT = ("half_to", "half_past", "quarter", "quarter_to", "quarter_of", "three_quarters_to")
 _SIGNS = frozenset(",;:.")
+_OPENS, _CLOSES, _UNITS = '([{„“"«€$£#@', ')]}”“"»…%°€$£', "%°€$£"
+"""Signs in front of a word that belong to it, behind one, and those behind one also after a blank."""
 _BESIDE = ("if", "when", "after", "after_when")
 """What stands in front of the sun where it is a condition: "if it is dark", "after sunset"."""
 
@@ -329,6 +331,8 @@ class _Sentence:
         if any(text.says(name, spot) for name in _CUT for spot in range(max(0, first - 1), first)):
             return True
         fronts = ["not"] if piece.kind is PieceKind.SUN else ["not", "before"]
+        if piece.kind is PieceKind.LASTING:
+            fronts.append("at")  # "at 25 o'clock", where hours of a clock and hours that pass are one word
         if piece.point is not None and piece.point.day is not None and piece.point.clock is None:
             fronts.append("from_on")
         for name in fronts:
@@ -401,14 +405,24 @@ class _Sentence:
         return text.number(spot) is not None or any(text.says(name, spot) for name in _TIMELY)
 
     def _said(self, spots: Sequence[int]) -> str:
-        """Return some words as they were said, with the signs between those that follow one another."""
+        """Return some words as they were said, with the signs between those that follow one another and those at a word: "(two", "5 %"."""
         words, parts, end = self.reader.text.words, list[str](), -1
         for spot in spots:
-            word = words[spot]
-            if parts and spot == end + 1:
-                parts.append(self.text[words[end].end : word.start])
-            elif parts:
-                parts.append(" ")
-            parts.append(self.text[word.start : word.end])
+            word, before = words[spot], words[spot - 1].end if spot else 0
+            if not parts or spot != end + 1:
+                parts.append(f"{self._signs_behind(end)} " if parts else "")
+                before += len(self.text[before : word.start].rstrip(_OPENS))
+            parts.append(self.text[before : word.end])
             end = spot
-        return " ".join("".join(parts).split()).strip(" ,;:.!?-–")
+        said = " ".join("".join((*parts, self._signs_behind(end) if parts else "")).split()).strip(" ,;:.!?-–")
+        return f"{said})" if said.count("(") > said.count(")") else said
+
+    def _signs_behind(self, spot: int) -> str:
+        """Return the signs that belong to a word; of the last one all that is left of the text."""
+        words = self.reader.text.words
+        if spot + 1 == len(words):
+            return self.text[words[spot].end :]
+        signs = self.text[words[spot].end : words[spot + 1].start]
+        blank = " " if signs[:1] == " " and signs[1:2] in _UNITS else ""
+        signs = signs.removeprefix(blank)
+        return blank + signs[: len(signs) - len(signs.lstrip(_CLOSES))]

@@ -17,7 +17,9 @@ _NAMED_PARTS = (
 )  # fmt: skip
 _SIDES = ("after", "before", "after_when", "before_when")
 _HOUR_SIGNS = frozenset({"h", "u"})
-_LONG = timedelta(days=366)
+_LONG_MONTHS = 1_200
+_LONG = timedelta(days=36_600)
+"""Longer ones are no lengths; one of some years is told to be too long."""
 _LONGEST_SUN = 8  # words
 
 
@@ -110,7 +112,7 @@ class WaitReader(PointReader):
         if count is None or count[0][1] not in ("month", "year") or not count[0][0].is_integer():
             return None
         months = int(count[0][0]) * (12 if count[0][1] == "year" else 1)
-        return ((timedelta(), months), count[1]) if 0 < months <= HALF_DAY else None
+        return ((timedelta(), months), count[1]) if 0 < months <= _LONG_MONTHS else None
 
     def _about(self, at: int) -> int:
         for _ in range(2):

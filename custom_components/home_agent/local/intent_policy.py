@@ -20,7 +20,7 @@ import probatio
 from ..home.foreign import fails_in_own_words
 from ..languages.data import data_of
 from ..languages.moods import MoodKind, mood_of
-from ..languages.phrases import is_altered, is_asking, is_order, is_question
+from ..languages.phrases import is_altered, is_asking, is_order, is_question, is_turned_off
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -54,6 +54,7 @@ from .refusals import async_name_reason
 from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, speech_of, spoken
 
 TRIGGER = "trigger_sentence"
+INTENT_MUTE = "HassMediaPlayerMute"
 _HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
 """Slots that hold words of the home; others may hold words of the user."""
 
@@ -374,6 +375,7 @@ async def _async_handle_intents(sentence: Sentence, *, asks_later: bool) -> tupl
         is_told = mood is not None and mood.kind is not MoodKind.WISH and name not in CHANGES_NOTHING  # "it is bright"
         is_told |= name in QUESTIONS and is_order(turn.text, turn.language, said)  # "unlock the door, someone is there"
         is_told |= name not in CHANGES_NOTHING and name not in TIMERS and puts_off(sentence, result)
+        is_told |= name == INTENT_MUTE and is_turned_off(turn.text, turn.language)
         is_told |= COMMAND in result.entities or (
             name in TIMERS and not has_timers(sentence.hass, turn)
         )  # these are wishes

@@ -15,12 +15,13 @@ from homeassistant.helpers.intent import IntentResponseErrorCode
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
-from ..languages.reminders import reminder_in
+from ..languages.reminders import ReminderKind, names_timer, reminder_in
+from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of
 from .parts import understand
-from .sentences import Done, NotMine, Result, Sentence, error_response
+from .sentences import Done, NotForNow, NotMine, Result, Sentence, error_response
 from .things import ARTICLE
 
 _SAYS = "message"
@@ -30,6 +31,10 @@ _FREE = frozenset({_SAYS, _WRITES, _SEARCHES})
 """Slots that take any words."""
 _ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
 """What says no moment, so that it is asked for."""
+_OF_TIMES = frozenset({"local_not_for_later", "planned_not_when"})
+"""What says that a time is not understood."""
+_OF_NAMES = "planned_several"
+"""What tells no words of the sentence, but names."""
 _HOURS = 59
 """No clock shows a higher number."""
 _MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
@@ -98,6 +103,8 @@ async def answer_when(sentence: Sentence) -> Result:
     """Say which words of a command are not understood as a time that can be waited for; ask when, where it is only for later."""
     turn, code = sentence.turn, sentence.language.code
     found, put_off = later_in(turn.text, code, named_in(sentence)), sentence.put_off
+    if not found and put_off is None and turn.profile.wishes and _lacks_time(turn.text, code):
+        return await _async_said(sentence, "wish_no_time", "")
     if not found or put_off is None:
         return NotMine()
     if put_off.is_forever and put_off.words:
@@ -109,18 +116,28 @@ async def answer_when(sentence: Sentence) -> Result:
             return NotMine()
     for rest, words in _commands(turn.text, code, found):
         if rest and await _async_is_wanted(sentence.saying(rest)):
-            return await _async_told(sentence, found, put_off.words or words)
+            return await _async_told(sentence, found, put_off, words)
     if put_off.words and reminder_in(turn.text, code) is not None:
-        return await _async_told(sentence, found, put_off.words)
+        return await _async_told(sentence, found, put_off, "")
     if speaks_of_home(turn.text, code):
-        return await _async_told(sentence, found, put_off.words or _longest(turn.text, code, found))
+        return await _async_told(sentence, found, put_off, _longest(turn.text, code, found))
     return NotMine()
 
 
-async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
-    return await _async_said(
-        sentence, "local_when" if all(one.kind in _ASKED for one in found) else "local_not_for_later", words
-    )
+def _lacks_time(text: str, code: str) -> bool:
+    """Return whether a text is a whole reminder, or wants its user to be woken, without a time."""
+    reminder = reminder_in(text, code)
+    if reminder is None or reminder.left or names_timer(text, code):
+        return False
+    return reminder.kind is ReminderKind.WAKE or (reminder.kind is ReminderKind.REMINDER and bool(reminder.text))
+
+
+async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotForNow, words: str) -> Done:
+    """Say why no wish came of a sentence, with the words that are not understood, else with those that may put it off."""
+    is_asked = all(one.kind in _ASKED for one in found) and put_off.why in _OF_TIMES
+    key = "local_when" if is_asked else put_off.why
+    words = put_off.words or words
+    return await _async_said(sentence, key, words if key == _OF_NAMES else quoted(words, sentence.turn.language))
 
 
 async def _async_said(sentence: Sentence, key: str, words: str) -> Done:

@@ -27,6 +27,7 @@ from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..languages.said_moments import SaidMoment, moment_in
 from ..languages.vocabulary import keys_of
 from ..policy.confirmation import NeedsConfirmation
+from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
 from ..policy.wishing import CancelWishes, ChangeWish
 from ..support.const import DOMAIN
@@ -37,6 +38,7 @@ from ..wishes.spoken import async_moment, async_when
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from ..wishes.wishes import wishes_of
+from .promises import async_called
 from .sentences import MAX_REMEMBERED, Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
 
 ASKED: HassKey[dict[str, tuple[int, str | None, tuple[str, ...]]]] = HassKey(f"{DOMAIN}_planned_asked")
@@ -230,10 +232,13 @@ async def async_change(sentence: Sentence, wish: Wish, when: When) -> Result:
     if result is None:
         return Refused(error=NeedsConfirmation(), recognised=recognised)
     language = turn.language
-    key, told = ("confirm_failed", {}) if result.error else ("planned_changed", {"what": named_as(wish)})
-    if not result.error:
-        told["when"] = await async_when(sentence.hass, language, when)
-    return Done(said=spoken(turn, await async_text(sentence.hass, language, key, **told)))
+    if result.error:
+        return Done(said=spoken(turn, await async_text(sentence.hass, language, "confirm_failed")))
+    told = {
+        "what": await async_called(sentence.hass, turn, wish),
+        "when": await async_when(sentence.hass, language, when),
+    }
+    return Done(said=spoken(turn, await async_text(sentence.hass, language, "planned_changed", **told)))
 
 
 # Which are meant
@@ -327,19 +332,17 @@ async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Ref
     return told
 
 
-def named_as(wish: Wish) -> str:
-    """Return what a wish is called where it is told."""
-    return wish.words or wish.text or wish.when.words
-
-
 async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> Done:
     """Tell of some wishes, each with its time."""
-    hass, language = sentence.hass, sentence.turn.language
-    told = [f"{named_as(wish)} ({await _async_time(hass, language, wish.when)})" for wish in wishes[:_MOST]]
-    items = ", ".join([*told, *(["…"] if len(wishes) > _MOST else [])])
+    hass, turn, language = sentence.hass, sentence.turn, sentence.turn.language
+    told = [
+        f"{await async_called(hass, turn, wish)} ({await _async_time(hass, language, wish.when)})"
+        for wish in wishes[:_MOST]
+    ]
+    items = await async_more(hass, language, told, len(wishes))
     placeholders = {"items": items} if wishes else {}
     text = await async_text(hass, language, key, **placeholders)
-    return Done(said=spoken(sentence.turn, text))
+    return Done(said=spoken(turn, text))
 
 
 async def _async_time(hass: HomeAssistant, language: str, when: When) -> str:

@@ -9,7 +9,7 @@ from homeassistant.helpers import intent
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
-from ..languages.reminders import naming, without_words
+from ..languages.reminders import naming, plainly, without_words
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -29,6 +29,8 @@ from .understanding import Commanding
 MOST_PARTS = 4
 _BY_STATE = frozenset({intent.INTENT_TOGGLE, "HassSetVolumeRelative"})
 """Intents that come to something else with each state of what they are for."""
+_WHILE_PLAYING = frozenset({"HassMediaPause", "HassMediaUnpause", "HassMediaNext", "HassMediaPrevious"})
+"""Intents that are only for what is in a state, which it may be by then and is not now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +68,23 @@ class Planned:
 
 
 async def async_plan(sentence: Sentence, text: str) -> Planned:
-    """Return what a text wants done, as a whole, else each of its parts. Nothing is done, asked or remembered."""
+    """Return what a text wants done, as it is or as it is said plainly. Nothing is done, asked or remembered."""
+    planned, plain = await _async_plan_of(sentence, text), plainly(text, sentence.language.code)
+    if planned.is_known or plain == text:
+        return planned
+    other = await _async_plan_of(sentence, plain)
+    return other if other.is_known else planned
+
+
+async def _async_plan_of(sentence: Sentence, text: str) -> Planned:
+    """Return what a text wants done as a whole, else each of its parts."""
     whole = await _async_plan(sentence, text)
     parts = parts_of(text, sorted(data_of(sentence.language.code).follow_ups.joins, key=len, reverse=True))
     if not 1 < len(parts) <= MOST_PARTS or whole.candidates or whole.is_answer:
         return whole
     first, last = [await _async_plan(sentence, part) for part in (parts[0], parts[-1])]
-    if whole.steps and not _is_bare(sentence, last, first):
+    is_of_all = len(_kinds(whole)) == 1 and len(whole.targets) >= len(parts)
+    if whole.steps and (is_of_all or not _is_bare(sentence, last, first)):
         return whole
     found: list[Planned] = []
     for said in (parts, *_shared(parts, sentence.language.code)):
@@ -126,15 +138,31 @@ def _kinds(planned: Planned) -> set[str]:
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
-    """Yield parts with the verb of the first and the last word of the last in all: "close the living room and kitchen blinds"."""
+    """Yield parts with the verb of the first and the last word of the last in all: "close the living room and kitchen blinds".
+
+    Where several verbs are said, each one is in front of all up to the next.
+    """
     first, last = parts[0].split(), parts[-1].split()
-    if len(first) < 2 or not last or any(is_order(part, code) for part in parts[1:]):
+    if len(first) < 2 or not last:
+        return
+    if any(is_order(part, code) for part in parts[1:]):
+        yield from (_carried(parts, code, count) for count in (1, 2))
         return
     ended = [*(f"{part} {last[-1]}" for part in parts[:-1]), parts[-1]]
     yield [ended[0], *(f"{first[0]} {part}" for part in ended[1:])]
     yield [parts[0], *(f"{first[0]} {part}" for part in parts[1:])]
     yield [parts[0], *(f"{first[0]} {first[1]} {part}" for part in parts[1:])]  # "turn off"
     yield ended  # "den Fernseher, das Radio und die Lampe ausschalten"
+
+
+def _carried(parts: Sequence[str], code: str, count: int) -> Sequence[str]:
+    """Return parts, those without a verb with the first words of the last one that has some."""
+    verb, said = "", list[str]()
+    for part in parts:
+        is_whole = not said or is_order(part, code)
+        verb = " ".join(part.split()[:count]) if is_whole else verb
+        said.append(part if is_whole else f"{verb} {part}")
+    return said
 
 
 async def _async_plan(sentence: Sentence, text: str) -> Planned:
@@ -188,11 +216,12 @@ def _targets(calls: Iterable[Call]) -> tuple[str, ...]:
 def _reach_by_state(
     text: str, things: Things, state_of: StateOf, *, area_id: str | None = None, before: Said | None = None
 ) -> tuple[str, ...]:
-    """Return what a command may reach that comes to something else with each state: "turn everything off here", "10 % darker"."""
+    """Return what a command may reach that comes to something else with each state: "turn everything off here", "10 % darker", "pause"."""
     command = Commanding(text, things, state_of, area_id=area_id, before=before.targets if before else ())
     found = command.everything_off(also_off=True) if command.everything else None
     if found is None:
         found = understand(text, things, state_of, area_id=area_id, before=before)
-        if not any(order.change for order in found.orders):
+        is_while_playing = bool(found.orders) and all(order.intent in _WHILE_PLAYING for order in found.orders)
+        if not is_while_playing and not any(order.change for order in found.orders):
             return ()
     return tuple(dict.fromkeys(item for order in found.orders for item in order.targets))

@@ -28,6 +28,7 @@ _SURE = 0.95
 _NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 _TOLD_BY: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("open", "closed"), OPENINGS), **dict.fromkeys(("locked", "unlocked"), frozenset({"lock"})),
+    **dict.fromkeys(("on", "off"), frozenset({"running", "power", "light", "plug"})),
 }  # fmt: skip
 """Classes of binary sensors that say whether something is so."""
 _RESTING = frozenset({"off", "closed", "locked"})
@@ -165,6 +166,7 @@ class _Asking(SentenceReading):
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
         """Return the things that are asked about, and those that do not tell; None if a word is not explained."""
         domains = domains_where(lambda record: state in record.told_as)
+        domains |= {"binary_sensor"} if state in _TOLD_BY else set()
         untold = domains_where(lambda record: state in record.not_told_as)
         named = [at for at in rest if at not in self.in_places or at in self.kinds]
         if is_whole:

@@ -8,7 +8,7 @@ from typing import Any
 from homeassistant.const import STATE_UNAVAILABLE
 
 from ..languages.data import number_words
-from ..languages.phrases import is_altered, is_asking, is_order, tells_state
+from ..languages.phrases import is_altered, is_asking, is_order, is_request, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.nearness import LONG, is_slip
 from ..support.text import CELSIUS, MAX_TEXT, Token, Words, fold, is_unspaced, tokens, words_of
@@ -237,7 +237,8 @@ class SentenceReading:
         text = self.text.strip(" ?？¿")
         is_order_said = is_order(text, code) and is_order(text, code, self._named_in_full())
         is_order_said &= not tells_state(self.text, code)
-        return "" if is_order_said or not self.polite.isdisjoint((0, 1)) else "question"
+        is_asked_for = not self.polite.isdisjoint((0, 1)) or is_request(self.text, code)
+        return "" if is_order_said or is_asked_for else "question"
 
     def _named_in_full(self) -> list[str]:
         """Return the names in the sentence as they are written, the longest first."""

@@ -1,10 +1,13 @@
-"""Commands that say why: "unlock the door, someone is there". What is done is the command; the reason names nothing else."""
+"""Commands that say why: "unlock the door, someone is there", "the kids are asleep, turn off the lamp".
+
+What is done is the command; the reason, or what is told in front of it, names nothing else.
+"""
 
 from functools import partial
 
 from ..languages.later import is_put_off
 from ..languages.phrases import is_order
-from ..languages.reasons import Reasoned, reasons_in
+from ..languages.reasons import Reasoned, reasons_in, told_first
 from .coverage import LeftOut
 from .frames import answer_by_brain
 from .intent_policy import answer_strictly
@@ -15,11 +18,12 @@ from .things import ARTICLE, StateOf, Things
 
 
 async def answer_reasoned(sentence: Sentence) -> Result:
-    """Do a command that its reason follows."""
-    if is_put_off(sentence.turn.text, sentence.language.code, named_in(sentence)):
+    """Do a command that its reason follows, or that stands behind what is only told."""
+    text, code = sentence.turn.text, sentence.language.code
+    if is_put_off(text, code, named_in(sentence)):
         return NotMine()
-    for reasoned in reasons_in(sentence.turn.text, sentence.language.code):
-        if not is_order(reasoned.command, sentence.language.code) or not await async_says_why(sentence, reasoned):
+    for reasoned in (*reasons_in(text, code), *told_first(text, code)):
+        if not is_order(reasoned.command, code) or not await async_says_why(sentence, reasoned):
             continue
         alone = sentence.saying(reasoned.command)
         for read in (answer_strictly, answer_by_brain):

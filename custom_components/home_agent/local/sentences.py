@@ -157,6 +157,8 @@ class NotForNow:
 
     words: str = ""
     """Those that are not understood; empty where it is not known which."""
+    why: str = "local_not_for_later"
+    """The sentence that says what stands against it, and what would help."""
     is_forever: bool = False
     """Whether they say that it is to be done again and again."""
     follows: bool = False

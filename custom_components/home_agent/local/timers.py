@@ -21,8 +21,9 @@ from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .intent_policy import has_timers
 from .planned import async_ask_which, async_cancel, async_change, is_said_in, just_made, known_wishes, moved
+from .promises import async_promise
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
-from .wishing import async_by_intent, async_made, async_promise, new_wish
+from .wishing import async_by_intent, async_made, new_wish
 
 _UNITS = {"hours": 3600, "minutes": 60, "seconds": 1}
 _RINGING = frozenset({WishKind.TIMER, WishKind.WAKE})
@@ -127,7 +128,7 @@ async def _async_set(sentence: Sentence, span: timedelta, name: str, moment: Sai
     words = moment.words if moment is not None else text
     when = When(at=dt_util.utcnow() + span, words=words)
     wish = new_wish(sentence, WishKind.TIMER, text, name, when)
-    return await async_made(sentence, [wish], await async_promise(sentence, wish))
+    return await async_made(sentence, [wish], await async_promise(sentence.hass, sentence.turn, wish))
 
 
 async def _async_lengthen(sentence: Sentence, wish: Wish, seconds: int) -> Result:

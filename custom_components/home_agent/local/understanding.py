@@ -25,6 +25,8 @@ HIGH = 0.75
 _UNSURE = 0.7  # of what might be wanted, where something about it is not certain
 _SWITCHED = LIGHTS | domains_where(lambda record: record.in_a_room and not record.values)
 _STARTED = domains_where(lambda record: "turn_on" in record.on) | {GROUP}
+_SILENCING = frozenset({"HassMediaPlayerMute", "HassMediaPause"})
+"""Intents that are also said of players themselves: "coupe la radio"."""
 
 
 class Commanding(MeantReading):
@@ -172,9 +174,9 @@ class Commanding(MeantReading):
         """Return the order that more words tell than any other; nothing where two are told alike."""
         ranked = sorted(orders, key=lambda order: (-len(order.said), -order.score))
         first = ranked[0]
-        if any(order.intent == "HassTurnOff" and len(order.said) == len(first.said) for order in ranked):
-            # "spegni la TV": it is only mute where the sound is named
-            ranked = [order for order in ranked if order.intent != "HassMediaPlayerMute"]
+        if any(order.intent == "HassTurnOff" and self._says_as_much(order, first) for order in ranked):
+            # "spegni la TV", "coupe la radio": it is only mute, or paused, where the sound is named
+            ranked = [order for order in ranked if order.intent not in _SILENCING]
             first = ranked[0]
         if any(len(other.said) == len(first.said) and other.score >= first.score for other in ranked[1:]):
             names = tuple(dict.fromkeys(order.intent for order in ranked))
@@ -183,6 +185,14 @@ class Commanding(MeantReading):
         if score < HIGH:
             return Understood(reason="unsure", intents=intents, score=score)
         return Understood(orders=(replace(first, score=score),), intents=intents, score=score)
+
+    def _says_as_much(self, order: Order, other: Order) -> bool:
+        """Return whether an order is told by as many words as another that is about players, but for those that only name its things."""
+        named = {n for n, thing in enumerate(self.things.things) if thing.entity.entity_id in order.targets}
+        names = {word for n in named for name in self.things.things[n].names for word in name}
+        return len(order.said) == len(other.said) or (
+            other.intent in _SILENCING and set(other.said) - set(order.said) <= names
+        )
 
     def _order(self, route: Phrasing, slots: dict[str, Any], found: MeantThings, told: set[int]) -> Order | None:
         """Return a phrasing as an order for some things; "warmer" turns heating on that is off."""

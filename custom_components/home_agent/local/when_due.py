@@ -14,9 +14,24 @@ from ..wishes.when import SunEvent, Watch, When
 from .clauses import async_read_clause
 from .sentences import Sentence
 
+NOT_WHEN = "planned_not_when"
+NOT_WHAT = "planned_not_what"
+NOT_KNOWN = "planned_not_known"
+SEVERAL = "planned_several"
+TWO_WHENS = "planned_two_whens"
+NO_END = "planned_no_end"
+ENDS_FIRST = "planned_ends_first"
+"""Sentences that say why no wish is made, and what would help."""
+
 
 class NotUnderstood(Exception):
-    """A reading of a sentence that makes no wish; the words that are not understood."""
+    """A reading of a sentence that makes no wish: the words that are not understood, and the sentence that says why."""
+
+    def __init__(self, words: str, why: str = NOT_WHAT) -> None:
+        """Take both."""
+        super().__init__(words)
+        self.words = words
+        self.why = why
 
 
 def end_of(timed: Timed) -> Clause | None:
@@ -35,7 +50,7 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
     for clause in clauses:
         is_event = timed.moment is None and event is None and not clause.negated and not _follows_event(clause, clauses)
         if (clause.delay or clause.lasting) and (not is_event or (clause.delay and clause.lasting)):
-            raise NotUnderstood(clause.words)
+            raise NotUnderstood(clause.words, TWO_WHENS)
         words.append(within(sentence, clause.words))
         if is_event:
             event, more = await _async_event(sentence, clause)
@@ -47,7 +62,7 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
         when = When(event=event, delay=delay, stays=stays, daylight=timed.daylight, conditions=tuple(conditions))
         return replace(_in_window(when, timed.window), words=within(sentence, timed.words))
     if moment is None or timed.window or (moment.sun and any(not (one.is_if or one.negated) for one in clauses)):
-        raise NotUnderstood(timed.words)  # of two things that happen, it is not known which is waited for
+        raise NotUnderstood(timed.words, TWO_WHENS)  # it is not known which is waited for
     when = at_moment(sentence, moment)
     words = words or ([within(sentence, timed.words)] if timed.daylight is not None else [])
     said = ", ".join(words) if words else when.words
@@ -72,7 +87,7 @@ async def _async_event(sentence: Sentence, clause: Clause) -> tuple[Watch, list[
             condition = await async_read_clause(sentence, second, is_event=False) if event is not None else None
             if event is not None and condition is not None:
                 return event.watch, [condition.watch]
-    raise NotUnderstood(clause.words)
+    raise NotUnderstood(clause.words, NOT_KNOWN)
 
 
 async def _async_conditions(sentence: Sentence, clause: Clause) -> list[Watch]:
@@ -102,7 +117,7 @@ async def async_watch(sentence: Sentence, clause: Clause, *, is_event: bool) -> 
     """Return what a clause waits for or looks at. Raises `NotUnderstood`."""
     read = await async_read_clause(sentence, clause.text, is_event=is_event)
     if read is None:
-        raise NotUnderstood(clause.words)
+        raise NotUnderstood(clause.words, NOT_KNOWN)
     return replace(read.watch, negated=read.watch.negated is not clause.negated)
 
 

@@ -1,5 +1,6 @@
 """What a wish is for, as a sentence without its times says it: something to do, to tell or to ask."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..languages.data import data_of
@@ -18,6 +19,7 @@ from ..languages.reminders import (
     without_then,
 )
 from ..languages.timing import Timed
+from ..policy.effects.wording import MAX_NAMES, async_more
 from ..support.text import words_of
 from ..wishes.wish import WishKind
 from .clauses import async_read_clause
@@ -25,7 +27,7 @@ from .intent_policy import has_timers
 from .planning import Planned, async_does, async_plan
 from .returning import is_torn, steps_back
 from .sentences import Sentence, Stage
-from .when_due import NotUnderstood, end_of
+from .when_due import SEVERAL, NotUnderstood, end_of
 
 _SIGNS = " ,;:.!–—-"
 _SIGNED = frozenset(",;:.!–—")
@@ -71,9 +73,17 @@ async def async_wished(sentence: Sentence, timed: Timed) -> Wished:
             planned = await async_plan(sentence, text)
             if planned.is_known:
                 break
+    if planned.candidates and not planned.is_known:
+        raise NotUnderstood(await _async_names(sentence, planned.candidates), SEVERAL)
     if not planned.is_known or is_torn(planned.calls):
-        raise NotUnderstood(timed.rest if timed.moment is not None else timed.words)
+        raise NotUnderstood(timed.rest)
     return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+
+
+async def _async_names(sentence: Sentence, entity_ids: Sequence[str]) -> str:
+    """Return the names of things that may be meant alike."""
+    names = [known.names[0] for item in entity_ids if (known := sentence.home.entities.get(item)) is not None]
+    return await async_more(sentence.hass, sentence.turn.language, names[:MAX_NAMES], len(names))
 
 
 async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:

@@ -15,14 +15,15 @@ from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
 from ..languages.data import data_of
-from ..languages.later import LaterKind, later_in
+from ..languages.later import LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
-from ..languages.phrases import is_question
+from ..languages.phrases import is_order, is_question
 from ..languages.reasons import introduced_in
-from ..languages.reminders import reminder_in
+from ..languages.reminders import awaited, plainly, reminder_in
 from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
+from ..policy.effects.wording import quoted
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
 from ..policy.wishing import MakeWish, check_asks, check_wish, registered
@@ -31,11 +32,11 @@ from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import words_of
 from ..turn.turn import Answer, Understanding
-from ..wishes.spoken import async_when
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
+from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
 from .returning import steps_back
 from .sentences import (
@@ -53,20 +54,23 @@ from .sentences import (
     speech_of,
     spoken,
 )
-from .when_due import NotUnderstood, async_watch, async_when_of, at_moment, end_of, within
+from .when_due import (
+    ENDS_FIRST,
+    NO_END,
+    NOT_WHEN,
+    TWO_WHENS,
+    NotUnderstood,
+    async_watch,
+    async_when_of,
+    at_moment,
+    end_of,
+    within,
+)
 from .wished import Wished, async_is_nothing, async_wished, async_with_then
 
 SCRIPT = "script."
 MAKES = "make_wish"
 """What the understanding of a sentence calls it that a wish came of it."""
-_PROMISES = {
-    WishKind.ACTION: "wish_made_action",
-    WishKind.REMINDER: "wish_made_reminder",
-    WishKind.WAKE: "wish_made_wake",
-    WishKind.TELL: "wish_made_tell",
-    WishKind.QUESTION: "wish_made_question",
-    WishKind.TIMER: "wish_made_timer",
-}
 
 
 async def answer_wish(sentence: Sentence) -> Result:
@@ -79,14 +83,22 @@ async def answer_wish(sentence: Sentence) -> Result:
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if is_question(turn.text, code) and reminder_in(turn.text, code) is None:
+    if _only_asks(turn.text, code) and reminder_in(turn.text, code) is None:
         return NotMine(put_off=put_off)
+    sentence = sentence.saying(awaited(turn.text, code))
     for said in [sentence, *await _async_without_remarks(sentence)]:
         result = await _async_read(said, named)
         if not isinstance(result, NotForNow):
             return result
         put_off = result if not put_off.words else put_off
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
+
+
+def _only_asks(text: str, code: str) -> bool:
+    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form."""
+    if not is_question(plainly(text, code), code):
+        return False
+    return not is_order(plainly(without_times(text, code).strip(" ?¿,"), code), code)
 
 
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
@@ -96,12 +108,12 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
         if timed.forever:
             return NotForNow(words=timed.forever, is_forever=True)
         if timed.unread:
-            put_off = NotForNow(words=put_off.words or timed.unread)
+            put_off = put_off if put_off.words else NotForNow(words=timed.unread, why=NOT_WHEN)
             continue
         try:
             return await _async_from(sentence, timed)
         except NotUnderstood as err:
-            put_off = NotForNow(words=put_off.words or str(err))
+            put_off = put_off if put_off.words else NotForNow(words=err.words, why=err.why)
     return put_off
 
 
@@ -161,7 +173,7 @@ async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
         what = await async_wished(sentence, timed)
         when = await async_when_of(sentence, replace(timed, clauses=()) if what.is_whether else timed)
     except NotUnderstood as err:
-        raise ToolError("local_not_for_later", when=str(err) or timed.words) from err
+        raise ToolError(err.why, when=quoted(err.words or timed.words, sentence.turn.language)) from err
     if what.planned is not None and what.planned.refused is not None:
         raise what.planned.refused.error
     return _wish(sentence, what, when)
@@ -170,7 +182,7 @@ async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
 async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     """Return what comes of one reading. Raises `NotUnderstood`."""
     if not sentence.turn.profile.wishes:
-        return await async_told(sentence, "local_not_for_later", when=timed.words)
+        return await async_told(sentence, "planned_off", when=timed.words)
     what = await async_wished(sentence, timed)
     what = await async_with_then(sentence, timed, what)
     if what.is_whether:
@@ -191,7 +203,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
         check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
-    return await async_made(sentence, [wish], await async_promise(sentence, wish))
+    return await async_made(sentence, [wish], await async_promise(sentence.hass, sentence.turn, wish))
 
 
 async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned) -> bool:
@@ -245,7 +257,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
     assert planned is not None
     back = steps_back(hass, planned.calls) if not any(step.command for step in planned.steps) else ()
     if not back:
-        raise NotUnderstood(timed.words)
+        raise NotUnderstood(timed.words, NO_END)
     end = await _async_end_of(sentence, timed)
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
     ended = replace(ended, words=await async_done(hass, turn.language, effects_of(back)))
@@ -258,18 +270,18 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         check_wish(hass, turn, wish)
     except ToolError as err:
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
-    promise = await _async_end_promise(sentence, wish)
+    promise = await async_end_promise(hass, turn, wish)
     if is_later:
         begun = _wish(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
             wish = replace(wish, when=replace(end, at=at, wall=""))
-            promise = await _async_end_promise(sentence, wish)
+            promise = await async_end_promise(hass, turn, wish)
         elif begun.when.at is None and timed.back is not None and timed.back.seconds:
-            raise NotUnderstood(timed.back.words)
+            raise NotUnderstood(timed.back.words, TWO_WHENS)
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
-            raise NotUnderstood(timed.words)  # it would end before it begins
-        return await async_made(sentence, [begun, wish], f"{await async_promise(sentence, begun)} {promise}")
+            raise NotUnderstood(timed.words, ENDS_FIRST)
+        return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
     done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
         tool = MakeWish(wish)
@@ -308,44 +320,6 @@ async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
     assert clause is not None
     watch = await async_watch(sentence, clause, is_event=True)
     return When(event=watch, delay=clause.delay, words=within(sentence, clause.words))
-
-
-# Words
-
-
-async def async_promise(sentence: Sentence, wish: Wish) -> str:
-    """Return what and when it will be, as it was understood."""
-    hass, language = sentence.hass, sentence.turn.language
-    when = await async_when(hass, language, wish.when)
-    key, what = _PROMISES[wish.kind], wish.text
-    if wish.kind is WishKind.ACTION:
-        effects = effects_of(wish.steps)
-        what = await async_done(hass, language, effects) if effects else wish.words
-    if wish.kind is WishKind.TIMER and wish.text:
-        key, what = "wish_made_timer_named", f"“{wish.text}”"
-    said = await async_text(hass, language, key, when=when, what=what)
-    return await _async_with_more(sentence, wish, said)
-
-
-async def _async_with_more(sentence: Sentence, wish: Wish, said: str) -> str:
-    """Return a promise with what the speaker has to know of it: that it is asked about, or that it waits for the next time."""
-    keys = ("planned_asks", wish.asks), ("wish_so_already", _is_so_already(sentence, wish))
-    more = [await async_text(sentence.hass, sentence.turn.language, key) for key, is_so in keys if is_so]
-    return " ".join((said, *more))
-
-
-def _is_so_already(sentence: Sentence, wish: Wish) -> bool:
-    """Return whether what is waited for is so now, so that it has to end before it can happen."""
-    event = wish.when.event
-    return event is not None and not (event.each or wish.when.stays) and event.is_so(sentence.hass) is True
-
-
-async def _async_end_promise(sentence: Sentence, wish: Wish) -> str:
-    hass, language = sentence.hass, sentence.turn.language
-    when, effects = await async_when(hass, language, wish.when), effects_of(wish.steps)
-    what = await async_done(hass, language, effects)
-    said = await async_text(hass, language, "wish_made_end", when=when, what=what)
-    return await _async_with_more(sentence, wish, said)
 
 
 async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:

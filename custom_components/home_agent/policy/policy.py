@@ -51,6 +51,7 @@ from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked_result, told
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, LeftForLater, NobodyConfirms
 from .effects import KINDS
+from .effects.wish_change import MAKE_WISH
 from .intents import CHANGES_NOTHING
 from .pins import CodeTries, codes_in
 from .time_guard import check_time
@@ -115,7 +116,10 @@ class Rules:
 
     def offers(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether a model is told of a tool at all."""
-        names = (tool.name, tool.stands_for or tool.name, tool.entity_id or tool.name)
+        return self.allows(profile, tool.name, tool.stands_for or tool.name, tool.entity_id or tool.name)
+
+    def allows(self, profile: Profile, *names: str) -> bool:
+        """Return whether a profile has a tool that is called so."""
         if ALL not in profile.allowed_tools and _names(profile.allowed_tools, ()).first(names) is None:
             return False
         return _names(self.never_offer, profile.never_offer).first(names) is None
@@ -406,7 +410,8 @@ class Policy:
         await async_check_permission(self._hass, turn.user, plan)
         decision = self.decide(turn, tool, plan)
         if by_model:
-            check_time(self._hass, turn, tool, plan)
+            keeps = turn.profile.wishes and self.rules.allows(turn.profile, MAKE_WISH)
+            check_time(self._hass, turn, tool, plan, keeps=keeps)
         if turn.record.planned is not None and plan.action is not ActionClass.READ:
             _leave(turn, Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place))
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):

@@ -294,8 +294,13 @@ async def async_done(hass: HomeAssistant, language: str, effects: Sequence[Effec
 async def async_did(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
     """Return in words what effects did, as their agent says it: "I turned off Bed Light"."""
     language = await async_spoken(hass, language)
-    actions = await async_joined(hass, language, await _async_all(hass, language, effects, Moment.PAST))
-    return await async_text(hass, language, "done_by_me", actions=actions)
+    return await async_text(hass, language, "done_by_me", actions=await async_deeds(hass, language, effects))
+
+
+async def async_deeds(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
+    """Return in words what effects did, as a part of a sentence: "turned off Bed Light"."""
+    language = await async_spoken(hass, language)
+    return await async_joined(hass, language, await _async_all(hass, language, effects, Moment.PAST))
 
 
 async def async_already(hass: HomeAssistant, language: str, plan: Plan) -> str:

@@ -29,6 +29,10 @@ _PREPOSITION = 4  # letters in front of a time that is the first thing said: "um
 LATER = "The user said this for later ({words}). Nothing was done. Call make_wish with the same action instead."
 VAGUE = "The user did not say a time that can be kept ({words}). Nothing was done. Ask the user when exactly."
 FOREVER = "The user wants this more than once ({words}): that is an automation, which you cannot make. Nothing was done. Tell the user."
+HANDED_ON = (
+    "The user said this for later ({words}). Nothing was done. You were handed this request and cannot keep it for later: "
+    "answer that it is for later, so that the agent that asked you calls make_wish itself."
+)
 UNABLE = "The user said this for later ({words}), which is not possible here. Nothing was done. Tell the user to say it then."
 
 
@@ -124,10 +128,10 @@ def _verbs(language: str) -> frozenset[str]:
     return frozenset(word for phrases in data_of(language).verbs.values() for one in phrases for word in words_of(one))
 
 
-def check_time(hass: HomeAssistant, turn: Turn, tool: HomeAgentTool, plan: Plan) -> None:
-    """Raise `ToolRefusal` where a model would do now what the person who spoke put off.
+def check_time(hass: HomeAssistant, turn: Turn, tool: HomeAgentTool, plan: Plan, *, keeps: bool) -> None:
+    """Raise `ToolRefusal` where a model would do now what the person who spoke put off, with what it can do instead.
 
-    Not once a wish was made, changed or cancelled in this turn, unless it would do the same now.
+    `keeps`: whether its agent can make wishes. Not once a wish was made, changed or cancelled in this turn, unless it would do the same now.
     """
     asked = turn.lineage[-1]
     is_person = asked.user is not None or asked.device_id is not None or asked.satellite_id is not None
@@ -145,7 +149,9 @@ def check_time(hass: HomeAssistant, turn: Turn, tool: HomeAgentTool, plan: Plan)
             return
     if put_off.is_forever:
         text = FOREVER
-    elif not turn.profile.wishes:
+    elif turn is not asked:
+        text = HANDED_ON
+    elif not keeps:
         text = UNABLE
     else:
         text = VAGUE if put_off.is_vague else LATER

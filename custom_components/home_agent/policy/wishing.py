@@ -87,7 +87,9 @@ def check_asks(hass: HomeAssistant, turn: Turn, calls: Sequence[Call]) -> bool:
 def _check_ways(
     hass: HomeAssistant, turn: Turn, user_id: str | None, device_id: str | None, satellite_id: str | None
 ) -> None:
-    if turn.profile.wishes_sensitive == "refuse" or not ways_to_ask(hass, user_id, device_id, satellite_id):
+    if turn.profile.wishes_sensitive == "refuse":
+        raise ToolError("wish_sensitive_off")
+    if not ways_to_ask(hass, user_id, device_id, satellite_id):
         raise ToolError("wish_sensitive")
 
 
@@ -118,6 +120,16 @@ def check_wish(hass: HomeAssistant, turn: Turn, wish: Wish) -> None:
         raise ToolError("wish_too_long")
     check_permission(hass, turn.user, Plan(action=ActionClass.READ, targets=wish.when.entity_ids))
     wishes.check_room(wish)
+
+
+def check_known(hass: HomeAssistant, turn: Turn, wishes: Sequence[Wish]) -> None:
+    """Raise `ToolError` for wishes that are gone, and for those that are not of who speaks in a turn."""
+    kept = wishes_of(hass)
+    if not wishes or any(kept.get(wish.id) is None for wish in wishes):
+        raise ToolError("wish_over")
+    known = {wish.id for wish in kept.known_to(turn)}
+    if any(wish.id not in known for wish in wishes):
+        raise ToolError("wish_of_other")
 
 
 class _WishTool(EffectTool):
@@ -169,9 +181,7 @@ class CancelWishes(_WishTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what cancels them. Raises `ToolError` for one of which the speaker may know nothing, or that is gone."""
-        known = {wish.id for wish in wishes_of(hass).known_to(turn)}
-        if not self.wishes or any(wish.id not in known for wish in self.wishes):
-            raise ToolError("wish_over")
+        check_known(hass, turn, self.wishes)
         return await async_plan_of(hass, (WishChange.of(CANCEL_WISH, wish) for wish in self.wishes))
 
 
@@ -188,8 +198,7 @@ class ChangeWish(_WishTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what changes it. Raises `ToolError` where it is gone, or may not be changed to this."""
-        if self.wish.id not in {wish.id for wish in wishes_of(hass).known_to(turn)}:
-            raise ToolError("wish_over")
+        check_known(hass, turn, [self.wish])
         known = wishes_of(hass).get(self.wish.id)
         if known is not None and known.tells_event and self.wish.when.event != known.when.event:
             raise ToolError("wish_waits")  # at another time it would tell what has not happened

@@ -5,12 +5,19 @@ from datetime import datetime
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from ..languages.data import ENGLISH, data_of
 from ..support.localize import async_text
 from .when import When
 
 _WEEK = 7  # days that a weekday is enough for
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS = (
+    "wish_when_monday", "wish_when_tuesday", "wish_when_wednesday", "wish_when_thursday", "wish_when_friday",
+    "wish_when_saturday", "wish_when_sunday",
+)  # fmt: skip
+_MONTHS = (
+    "wish_when_january", "wish_when_february", "wish_when_march", "wish_when_april", "wish_when_may", "wish_when_june",
+    "wish_when_july", "wish_when_august", "wish_when_september", "wish_when_october", "wish_when_november",
+    "wish_when_december",
+)  # fmt: skip
 
 
 async def async_when(hass: HomeAssistant, language: str, when: When) -> str:
@@ -26,15 +33,12 @@ async def async_when(hass: HomeAssistant, language: str, when: When) -> str:
 
 
 async def async_moment(hass: HomeAssistant, language: str, at: datetime) -> str:
-    """Return a moment: "at 21:14", "tomorrow at 07:00", "on Friday at 18:00", "on 2026-12-24 at 18:00"."""
+    """Return a moment: "at 21:14", "tomorrow at 07:00", "on Friday at 18:00", "on December 24 at 18:00"."""
     at, now = dt_util.as_local(at), dt_util.now()
     days, time = (at.date() - now.date()).days, f"{at:%H:%M}"
-    if days < 2:
-        key = "wish_when_tomorrow" if days == 1 else "wish_when_today"
+    if days in (0, 1):
+        key = "wish_when_tomorrow" if days else "wish_when_today"
         return await async_text(hass, language, key, time=time)
-    day = at.date().isoformat()
-    if days < _WEEK:
-        listed = data_of(language).times.get("weekdays") or data_of(ENGLISH).times["weekdays"]
-        name = str(listed[_WEEKDAYS[at.weekday()]][0])
-        day = name.capitalize() if language.startswith((ENGLISH, "de")) else name
-    return await async_text(hass, language, "wish_when_day", day=day, time=time)
+    if 0 < days < _WEEK:
+        return await async_text(hass, language, _WEEKDAYS[at.weekday()], time=time)
+    return await async_text(hass, language, _MONTHS[at.month - 1], day=str(at.day), time=time)

@@ -199,6 +199,11 @@ class Wish:
         is_told = self.kind is WishKind.TELL or (self.kind is WishKind.REMINDER and self.text in self.when.words)
         return self.when.event is not None and is_told
 
+    @property
+    def tells_itself(self) -> bool:
+        """Whether nothing is told but that what it waits for, or looks at, is so."""
+        return self.kind in (WishKind.TELL, WishKind.REMINDER) and bool(self.text) and self.text in self.when.words
+
     def is_same(self, other: Wish) -> bool:
         """Return whether another one wishes the same, at any time."""
         return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)

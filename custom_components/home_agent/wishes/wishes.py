@@ -111,7 +111,9 @@ class Wishes(Kept[Wish]):
         """Raise `ToolError` where a wish is one too many, too far ahead, or in the past."""
         others = [one for one in self._rows.values() if one.id != wish.id]
         own = [one for one in others if one.user_id == wish.user_id]
-        if len(others) >= MOST or len(own) >= MOST_OF_USER:
+        if len(others) >= MOST:
+            raise ToolError("wish_home_full", count=str(MOST))
+        if len(own) >= MOST_OF_USER:
             raise ToolError("wish_too_many", count=str(len(own)))
         if sum(one.is_same(wish) for one in own) >= MOST_SAME:
             raise ToolError("wish_too_many_same", count=str(MOST_SAME))

@@ -9,7 +9,6 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...home.judgement import Judgement
-from ...languages.digits import mask_digits
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
@@ -24,7 +23,6 @@ from .wording import cut
 MAKE_WISH = "make_wish"
 CANCEL_WISH = "cancel_wish"
 CHANGE_WISH = "change_wish"
-_CODE = 4  # digits
 _TEXTS: Mapping[str, Mapping[Moment, str]] = {
     MAKE_WISH: {Moment.ASKED: "confirm_make_wish", Moment.PAST: "done_make_wish", Moment.UNDONE: "undo_make_wish"},
     CANCEL_WISH: {
@@ -95,7 +93,7 @@ class WishChangeKind(EffectKind[WishChange]):
         known = wishes.get(wish.id)
         if effect.service == MAKE_WISH:
             if known is not None:
-                raise ToolError("wish_too_many_same", count="1")
+                raise ToolError("wish_there")
             wishes.check_room(wish)
             wishes.put(replace(wish, status=WishStatus.WAITING))
             event = events.WISH_CREATED
@@ -148,14 +146,13 @@ class WishChangeKind(EffectKind[WishChange]):
 
     @override
     def kept(self, effect: WishChange, entity_ids: Collection[str]) -> WishChange:
-        """Return it without what is told and done, and without numbers that may be codes: to undo it, the row was captured."""
-        words, language = str(effect.data.get("words", "")), str(effect.data.get("language", ""))
-        words = mask_digits(words, language, at_least=_CODE)
-        return replace(effect, data={**effect.data, "words": words, "text": "", "steps": []})
+        """Return it without what is told and done: to undo it, the row was captured. The action has the sentence that was said."""
+        return replace(effect, data={**effect.data, "words": "", "text": "", "steps": []})
 
     @override
     def label(self, effect: WishChange, subject: str) -> str:
-        return f"“{cut(str(effect.data.get('words', '')))}”"
+        words = effect.data.get("words") or effect.data.get("when", {}).get("words") or "…"
+        return f"“{cut(str(words))}”"
 
     @override
     def told(self, hass: HomeAssistant, effect: WishChange) -> JsonObjectType:
@@ -172,8 +169,17 @@ class WishChangeKind(EffectKind[WishChange]):
     async def async_describe(self, hass: HomeAssistant, language: str, effect: WishChange, moment: Moment) -> str:
         if (key := _TEXTS[effect.service].get(moment)) is None:
             return ""
-        words, when = str(effect.data.get("words", "")), str(effect.data.get("when", {}).get("words", ""))
+        words, when = _words_of(hass, effect), str(effect.data.get("when", {}).get("words", ""))
         return await async_text(hass, language, key, wish=f"“{cut(words)}”", when=cut(when))
+
+
+def _words_of(hass: HomeAssistant, effect: WishChange) -> str:
+    """Return the words of a wish: the journal keeps none, those that wait and those that were cancelled lately have theirs."""
+    if words := str(effect.data.get("words", "")):
+        return words
+    kept, wish_id = wishes_of(hass), str(effect.data["id"])
+    known = kept.get(wish_id) or kept.cancelled.get(wish_id)
+    return known.words if known is not None else "…"
 
 
 WISH_CHANGES = WishChangeKind()

@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 
 from ...home.domains import DOMAINS, UNKNOWN
-from ...languages.data import ENGLISH
+from ...languages.data import ENGLISH, data_of
 from ...languages.digits import MASK
 from ...support.localize import async_has_text, async_own_text, async_text
 from ...support.masking import SECRET
@@ -157,6 +157,12 @@ def _plain(key: object, value: object) -> object:
 def cut(text: str, most: int = MAX_VALUE) -> str:
     """Return a foreign text as one short line that neither asks nor quotes, and how many characters are left out."""
     return one_line(text, most)
+
+
+def quoted(text: str, language: str) -> str:
+    """Return words of a person in the quotation marks of a language, on one short line."""
+    begin, end = data_of(language).quotes
+    return f"{begin}{cut(text)}{end}"
 
 
 def name_of(state: State) -> str:
