@@ -70,14 +70,14 @@ ORDERS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("make sure the tv is off", TV), ("would you mind switching off the tv", TV), ("have the fan in the bathroom off", FAN),
         ("send the robot round", ROBOT), ("the robot should start", ROBOT), ("the living room blinds should come down", BLINDS),
         ("the blinds in the living room need closing", BLINDS),
-        ("the children are asleep, turn off the tv", TV), ("it's chilly in here, turn the heater on", HEATER),
+        ("the children are asleep, turn off the tv", TV), ("it's chilly in here, turn the heater on", HEATER), ("time to sleep: tv off", TV),
     ],
     "de": [
         ("der fernseher kann aus", TV), ("der badlüfter muss aus", FAN), ("der weihnachtsbaum soll angehen", TREE),
         ("ich möchte, dass der heizlüfter angeht", HEATER), ("sorg dafür, dass der fernseher aus ist", TV),
         ("machst du den weihnachtsbaum an?", TREE), ("schaltest du den badlüfter aus?", FAN), ("fährst du das wohnzimmerrollo runter?", BLINDS),
         ("der saugroboter soll loslegen", ROBOT), ("der saugroboter darf losfahren", ROBOT), ("das wohnzimmerrollo soll runter", BLINDS),
-        ("die kinder schlafen, mach den fernseher aus", TV), ("mir ist kalt, schalte den heizlüfter ein", HEATER),
+        ("die kinder schlafen, mach den fernseher aus", TV), ("mir ist kalt, schalte den heizlüfter ein", HEATER), ("ab ins bett, fernseher aus", TV),
     ],
     "fr": [
         ("je voudrais que le sapin s'allume", TREE), ("j'aimerais que la télé s'éteigne", TV), ("il faut que la télé soit éteinte", TV),
@@ -90,7 +90,7 @@ ORDERS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("ik wil dat het kacheltje aangaat", HEATER), ("zorg dat de tv uit is", TV), ("doe jij de kerstboom aan", TREE),
         ("zou je de tv kunnen uitzetten", TV), ("de robot mag beginnen", ROBOT), ("stuur de robot op pad", ROBOT),
         ("de rolluiken in de woonkamer moeten omlaag", BLINDS), ("de kerstboom aan", TREE),
-        ("de kinderen slapen, doe de tv uit", TV), ("ik heb het koud, zet het kacheltje aan", HEATER),
+        ("de kinderen slapen, doe de tv uit", TV), ("ik heb het koud, zet het kacheltje aan", HEATER), ("eindelijk, tv uit", TV),
     ],
 }  # fmt: skip
 """Orders that are said as a statement, as a wish, as a question of what is done, or behind what is only told."""
