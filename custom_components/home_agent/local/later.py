@@ -118,9 +118,9 @@ async def answer_when(sentence: Sentence) -> Result:
 
 
 async def _async_told(sentence: Sentence, found: Sequence[Later], words: str) -> Done:
-    return await _async_said(
-        sentence, "local_when" if all(one.kind in _ASKED for one in found) else "local_not_for_later", words
-    )
+    kinds = {one.kind for one in found}
+    key = "local_what_time" if kinds == {LaterKind.DAY} else "local_when" if kinds <= _ASKED else "local_not_for_later"
+    return await _async_said(sentence, key, words)
 
 
 async def _async_said(sentence: Sentence, key: str, words: str) -> Done:
