@@ -14,7 +14,7 @@ from .lists import add_items, read_list
 from .moods import answer_mood, answer_remark, answer_request
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
-from .reasons import answer_reasoned
+from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -65,6 +65,7 @@ READERS = (
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
     Reader(answer_timer),
+    Reader(answer_led_in, plans=True),
     Reader(answer_wish),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
