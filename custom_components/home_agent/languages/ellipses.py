@@ -16,16 +16,16 @@ _BEFORE = 2  # words before what a message goes on with: "oh, and"
 _MOST = 8  # words that name something without saying what is to be done
 _STATES = ("on", "off", "open", "closed", "up", "down", "locked", "unlocked", "playing", "paused", "stopped")
 
-type _Phrases = tuple[tuple[str, ...], ...]
+type _Wordings = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EllipsisWords:
-    markers: _Phrases
+    markers: _Wordings
     """What a message goes on with: "and", "what about"; the longest first."""
-    niceties: _Phrases
+    niceties: _Wordings
     """What is only polite; the longest first."""
-    too: _Phrases
+    too: _Wordings
     its: frozenset[str]
     choices: frozenset[str]
     """Words that choose between things: "the other one"."""
@@ -33,7 +33,7 @@ class _EllipsisWords:
     acts: re.Pattern[str]
     verbs: frozenset[str]
     """Words that say what is to be done without naming anything: "louder"."""
-    states: _Phrases
+    states: _Wordings
     units: frozenset[str]
     little: frozenset[str]
     """Words that name nothing."""
@@ -141,7 +141,7 @@ def _is_enclitic(word: str, code: str) -> bool:
     return any(word.endswith(one) and word.removesuffix(one) in orders for one in data_of(code).planning.enclitics)
 
 
-def _has(said: Sequence[str], phrases: _Phrases) -> bool:
+def _has(said: Sequence[str], phrases: _Wordings) -> bool:
     whole = f" {' '.join(said)} "
     return any(f" {' '.join(phrase)} " in whole for phrase in phrases)
 
@@ -150,7 +150,7 @@ def _has(said: Sequence[str], phrases: _Phrases) -> bool:
 def _words_of(code: str) -> _EllipsisWords:
     data = data_of(code)
 
-    def phrases(listed: Iterable[str]) -> _Phrases:
+    def phrases(listed: Iterable[str]) -> _Wordings:
         return tuple(sorted({words_of(text) for text in listed} - {()}, key=len, reverse=True))
 
     def folded(listed: Iterable[str]) -> frozenset[str]:

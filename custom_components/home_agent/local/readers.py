@@ -65,7 +65,6 @@ READERS = (
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
     Reader(answer_timer),
-    Reader(answer_led_in, plans=True),
     Reader(answer_wish),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
@@ -74,6 +73,7 @@ READERS = (
     Reader(answer_by_brain, plans=True),
     Reader(answer_request, plans=True),
     Reader(answer_reasoned, plans=True),
+    Reader(answer_led_in, of_later=True, plans=True),
     Reader(refuse_group),
     Reader(add_items, of_later=True, plans=True),
     Reader(answer_learned, plans=True),

@@ -3,6 +3,7 @@
 What is done is the command; what stands beside it names nothing else.
 """
 
+from dataclasses import replace
 from functools import partial
 
 from ..languages.ellipses import names_nothing
@@ -47,27 +48,31 @@ async def answer_led_in(sentence: Sentence) -> Result:
     """Do a command behind what only leads to it: "I'll be home in ten minutes, turn on the heating now"."""
     text, code = sentence.turn.text, sentence.language.code
     asides = asides_in(text, code)
-    if is_question(text, code) or any(
-        is_altered(aside, code, (), asks=False) and not is_conditional(aside, code) for aside in asides
-    ):
+    if asides:
+        if any(is_altered(aside, code, (), asks=False) and not is_conditional(aside, code) for aside in asides):
+            return NotMine()
+        commands = [without_asides(text, code)]
+    elif led := [*led_in(text, code)]:
+        commands = [one.command for one in led if await _async_leads(sentence, one)]
+    else:
+        return NotMine()
+    if is_question(text, code):
         return NotMine()
     named = named_in(sentence)
-    if asides:
-        commands = [without_asides(text, code)]
-    else:
-        commands = [one.command for one in led_in(text, code) if await _async_leads(sentence, one, named)]
     for command in commands:
         if names_nothing(command, code) or is_put_off(command, code, named):
             continue
-        heard = await async_answer_of(sentence.saying(command), asked=lambda reader: reader.plans)
+        if sentence.turn.record.planned is not None and says_now(command, code):
+            continue  # what is for now is no part of a wish
+        heard = await async_answer_of(replace(sentence.saying(command), earlier=()), asked=lambda reader: reader.plans)
         if isinstance(heard.result, Done | Refused | Ask):
             return heard.result
     return NotMine()
 
 
-async def _async_leads(sentence: Sentence, led: Reasoned, named: tuple[str, ...]) -> bool:
+async def _async_leads(sentence: Sentence, led: Reasoned) -> bool:
     """Return whether the first part asks for nothing, and puts nothing off: what has a time in it needs a "now" behind it."""
-    reason, code = led.reason, sentence.language.code
+    reason, code, named = led.reason, sentence.language.code, named_in(sentence)
     if is_order(reason, code, named) or begins_otherwise(reason, code) or says_doing(reason, code):
         return False
     if found := later_in(reason, code, named):
