@@ -81,6 +81,7 @@ class FollowUpWords:
     joins: Sequence[str] = ()
     then: Sequence[str] = ()
     both: Sequence[str] = ()
+    acts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +158,11 @@ class LaterWords:
     """What says that something is not for now; regular expressions, `<name>` stands for one of `parts`."""
 
     parts: Mapping[str, str] = field(default_factory=dict)
+    now: Sequence[str] = ()
+    asides: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+    waits: Sequence[str] = ()
     vague: Sequence[str] = ()
     span: Sequence[str] = ()
     clock: Sequence[str] = ()

@@ -16,7 +16,7 @@ from .lists import add_items, read_list
 from .moods import answer_mood, answer_remark, answer_request
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
-from .reasons import answer_reasoned
+from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -80,6 +80,7 @@ READERS = (
     Reader(answer_by_brain, plans=True),
     Reader(answer_request, plans=True),
     Reader(answer_reasoned, plans=True),
+    Reader(answer_led_in, of_later=True, plans=True),
     Reader(refuse_group),
     Reader(add_items, of_later=True, plans=True),
     Reader(answer_learned, plans=True),

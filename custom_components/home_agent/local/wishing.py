@@ -7,14 +7,13 @@ ordinary readers in a turn that only notes calls (`planning.py`), and clauses ar
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 
 from homeassistant.components.conversation import UserContent
 from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
-from ..languages.data import data_of
+from ..languages.ellipses import refers_back
 from ..languages.later import LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_order, is_question
@@ -26,11 +25,11 @@ from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.effects.wording import quoted
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
+from ..policy.time_guard import put_off_before
 from ..policy.wishing import CancelWishes, MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..support.text import words_of
 from ..turn.turn import Answer, Understanding
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
@@ -79,7 +78,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
     found = later_in(turn.text, code, named)
-    if not found and named and _goes_on(sentence):
+    if not found and _goes_on(sentence):
         return NotMine(put_off=NotForNow(follows=True))
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
@@ -143,20 +142,13 @@ async def _async_without_remarks(sentence: Sentence) -> list[Sentence]:
 
 
 def _goes_on(sentence: Sentence) -> bool:
-    """Return whether a sentence only names something, after one that was for later: "also the bed light" is not for now either."""
-    said = [content.content for content in sentence.chat_log.content if isinstance(content, UserContent)][-2:-1]
-    code, words = sentence.language.code, set(words_of(sentence.turn.text))
-    if not said or is_question(sentence.turn.text, code) or not later_in(said[0], code):
+    """Return whether a sentence goes on from one that was for later: "also the bed light" is not for now either."""
+    text, code = sentence.turn.text, sentence.language.code
+    said = [content.content for content in sentence.chat_log.content if isinstance(content, UserContent)][:-1]
+    if not said or not refers_back(text, code):
         return False
-    return words.isdisjoint(_doing(code) - sentence.language.nouns)
-
-
-@cache
-def _doing(code: str) -> frozenset[str]:
-    """Return the words that say what is to be done, or how it is to be: "turn", "dim", "on"."""
-    data = data_of(code)
-    listed = (*data.verbs.values(), *data.clauses.states.values(), data.orders)
-    return frozenset(word for phrases in listed for phrase in phrases for word in words_of(phrase))
+    named = named_in(sentence.saying(" ".join((*said, text))))
+    return put_off_before(said, text, code, dt_util.now(), named) is not None
 
 
 async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
