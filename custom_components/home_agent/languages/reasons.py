@@ -112,6 +112,8 @@ def tells(part: str, code: str) -> bool:
     _, begins, keeps = _patterns(code)
     if _remarks(code).fullmatch(said):
         return True
+    if _wishes(code).match(said):
+        return False
     join = next((one for one in words.joins if said.startswith(f"{one} ")), "")
     if join:
         return keeps.search(said) is None and not is_order(told[len(join) :], code)
@@ -126,6 +128,13 @@ def _remarks(code: str) -> re.Pattern[str]:
 @cache
 def _reports(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
+
+
+@cache
+def _wishes(code: str) -> re.Pattern[str]:
+    """Return how what is wanted begins: "I want", "I'd like"."""
+    data = data_of(code)
+    return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
 
 
 @cache
