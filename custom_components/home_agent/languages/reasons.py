@@ -94,7 +94,9 @@ def told_first(text: str, language: str) -> Iterator[Reasoned]:
         return
     keeps = _patterns(code)[2]
     told = " ".join(introduced.told)
-    is_plain = not any(keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told)
+    is_plain = not any(
+        keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told
+    )
     if is_plain and introduced.wanted:
         yield Reasoned(introduced.wanted, told)
 
