@@ -128,15 +128,15 @@ def _remarks(code: str) -> re.Pattern[str]:
 
 
 @cache
-def _reports(code: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
-
-
-@cache
 def _wishes(code: str) -> re.Pattern[str]:
     """Return how what is wanted begins: "I want", "I'd like"."""
     data = data_of(code)
     return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
+
+
+@cache
+def _reports(code: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
 
 
 @cache

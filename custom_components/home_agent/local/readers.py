@@ -5,7 +5,9 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .changing import answer_changed
 from .frames import answer_by_brain
+from .further import answer_beside, answer_corrected, answer_further, answer_same
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .later import answer_when
@@ -64,8 +66,13 @@ READERS = (
     Reader(answer_which_planned),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
+    Reader(answer_changed),
     Reader(answer_timer),
+    Reader(answer_same),
     Reader(answer_wish),
+    Reader(answer_further, of_later=True),
+    Reader(answer_corrected, of_later=True),
+    Reader(answer_beside, of_later=True),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
     Reader(answer_timer_intent, of_later=True),

@@ -26,7 +26,7 @@ from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.effects.wording import quoted
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
-from ..policy.wishing import MakeWish, check_asks, check_wish, registered
+from ..policy.wishing import CancelWishes, MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
@@ -38,7 +38,7 @@ from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
-from .returning import steps_back
+from .returning import replaced_ends, steps_back
 from .sentences import (
     Done,
     Note,
@@ -67,6 +67,7 @@ from .when_due import (
     within,
 )
 from .wished import Wished, async_is_nothing, async_wished, async_with_then
+from .wishes_meant import known_wishes
 
 SCRIPT = "script."
 MAKES = "make_wish"
@@ -282,18 +283,27 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
             raise NotUnderstood(timed.words, ENDS_FIRST)
         return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
-    done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
+    return await _async_now(sentence, timed, planned.text, wish, promise)
+
+
+async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
+    """Do something now, and wish for its end, in place of another end of the same."""
+    turn, policy = sentence.turn, sentence.means.policy
+    if earlier := replaced_ends(known_wishes(sentence), wish):
+        wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
+    tools = [*([CancelWishes(earlier)] if earlier else []), MakeWish(wish)]
+    done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
-        tool = MakeWish(wish)
-        sentence.means.policy.confirmations.add(
-            turn, Call(tool=tool, arguments={}, plan=await tool.plan(hass, {}, turn))
-        )
+        for tool in tools:
+            policy.confirmations.add(turn, Call(tool=tool, arguments={}, plan=await tool.plan(sentence.hass, {}, turn)))
         return done
     if not isinstance(done, Done) or done.has_failed:
         return done if isinstance(done, Done | Refused) else NotMine(put_off=NotForNow(words=timed.words))
     made = await async_made(sentence, [wish], promise)
     if not isinstance(made, Done):
         return made
+    if earlier:
+        await policy.async_call_by_code(turn, tools[0], {}, sentence.chat_log, known=False)
     first = done.said.text if isinstance(done.said, Answer) else speech_of(done.said)
     response = done.said.response if isinstance(done.said, Answer) and done.said.response else done.said
     said = f"{first.rstrip(' .')}. {promise}" if first else promise
