@@ -94,7 +94,9 @@ def told_first(text: str, language: str) -> Iterator[Reasoned]:
         return
     keeps = _patterns(code)[2]
     told = " ".join(introduced.told)
-    is_plain = not any(keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told)
+    is_plain = not any(
+        keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told
+    )
     if is_plain and introduced.wanted:
         yield Reasoned(introduced.wanted, told)
 
@@ -112,6 +114,8 @@ def tells(part: str, code: str) -> bool:
     _, begins, keeps = _patterns(code)
     if _remarks(code).fullmatch(said):
         return True
+    if _wishes(code).match(said):
+        return False
     join = next((one for one in words.joins if said.startswith(f"{one} ")), "")
     if join:
         return keeps.search(said) is None and not is_order(told[len(join) :], code)
@@ -121,6 +125,13 @@ def tells(part: str, code: str) -> bool:
 @cache
 def _remarks(code: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in data_of(code).reasons.remarks) or "(?!)")
+
+
+@cache
+def _wishes(code: str) -> re.Pattern[str]:
+    """Return how what is wanted begins: "I want", "I'd like"."""
+    data = data_of(code)
+    return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
 
 
 @cache
