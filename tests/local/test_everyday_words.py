@@ -111,7 +111,7 @@ NO_ORDERS: Mapping[str, Sequence[str]] = {
         "tu ne m'éteins jamais la télé", "on arrive à six heures, allume le radiateur",
     ],
     "nl": [
-        "de tv is uit", "de kerstboom zou aan kunnen zijn", "moet het kacheltje aan", "moet het kacheltje aan?", "kan de tv uit",
+        "de tv is uit", "de kerstboom zou aan kunnen zijn", "moet het kacheltje aan", "moet het kacheltje aan?", "kan de tv uit", "mag de kerstboom aan?", "kan de tv uit?",
         "de tv hoeft niet uit", "ik wil niet dat het kacheltje aangaat", "als iedereen slaapt mag de tv uit", "hij zei, doe de tv uit",
         "we komen om zes uur, zet het kacheltje aan",
     ],
