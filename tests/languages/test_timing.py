@@ -40,6 +40,11 @@ def as_row(timed: Timed) -> dict[str, Any]:
     for clause in timed.clauses:
         key = "unless" if clause.negated else "if" if clause.is_if else "until" if clause.until else "when"
         row |= {key: clause.text} | ({"delay": clause.delay} if clause.delay else {})
+        row |= {"lasting": clause.lasting} if clause.lasting else {}
+    if timed.window is not None:
+        row["within"] = " ".join(f"{moment:%dT%H}" for moment in timed.window)
+    if timed.daylight is not None:
+        row["daylight"] = timed.daylight
     return row | {key: words for key, words in (("unread", timed.unread), ("forever", timed.forever)) if words}
 
 

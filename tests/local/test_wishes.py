@@ -1,6 +1,7 @@
 """Wishes by talking, without a model: what is said for later is kept as it was meant, told back with its time, and nothing is done at once."""
 
 from datetime import timedelta
+from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
@@ -62,6 +63,33 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
 
 
 @pytest.mark.parametrize(("language", "said"), [
+    ("en", "she said, turn off Bed Light at ten"), ("en", "should Bed Light go off at ten"), ("en", "Bed Light shouldn't go off at ten"),
+    ("de", "er hat gesagt, mach um zehn Bed Light aus"), ("de", "Bed Light muss um zehn nicht aus"),
+    ("de", "soll Bed Light um zehn ausgehen"), ("nl", "moet Bed Light om tien uur uit"), ("en", "is Bed Light off at ten"),
+    ("fr", "il a dit, éteins Bed Light à 22 heures"), ("nl", "ze zei, doe om tien uur Bed Light uit"),
+])  # fmt: skip
+async def test_what_is_reported_asked_or_denied_is_no_wish(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    assert wishes_of(hass).all() == []
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "put the TV on pause in ten minutes"), ("de", "in zehn Minuten TV auf Pause"), ("fr", "mets TV en pause dans dix minutes"),
+    ("nl", "over tien minuten TV op pauze"),
+])  # fmt: skip
+async def test_a_player_may_be_paused_later_that_plays_nothing_now(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str
+) -> None:
+    add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    assert _only(hass).targets == ("media_player.tv",)
+
+
+@pytest.mark.parametrize(("language", "said"), [
     ("es", "¿me apagas Bed Light a las diez?"), ("es", "a las diez apágame Bed Light, porfa"), ("es", "quiero que a las diez se apague Bed Light"),
     ("es", "¿podrías apagarme Bed Light a las diez?"), ("es", "hay que apagar Bed Light a las diez"),
     ("es", "no te olvides de apagar Bed Light a las diez"), ("it", "mi spegni Bed Light alle dieci?"),
@@ -70,6 +98,15 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
     ("it", "ricordati di spegnere Bed Light alle dieci"), ("pl", "niech Bed Light się wyłączy o dziesiątej"),
     ("pl", "chciałbym, żeby o dziesiątej Bed Light się wyłączyło"), ("pl", "wyłączysz mi Bed Light o dziesiątej?"),
     ("pl", "trzeba wyłączyć Bed Light o dziesiątej"), ("pl", "wylacz Bed Light o dziesiatej"), ("pl", "pamiętaj, żeby wyłączyć Bed Light o dziesiątej"),
+    ("en", "Bed Light needs to go off at ten"), ("en", "Bed Light can go off at ten"), ("en", "I'd like Bed Light off at ten"),
+    ("en", "make sure Bed Light is off at ten"), ("en", "guests leave soon, turn off Bed Light at ten"),
+    ("de", "um zehn kann Bed Light aus"), ("de", "Bed Light soll um zehn ausgehen"), ("de", "schaltest du Bed Light um zehn aus?"),
+    ("de", "ich will, dass Bed Light um zehn ausgeht"), ("de", "die Kinder schlafen bald, mach um zehn Bed Light aus"),
+    ("fr", "je voudrais que Bed Light s'éteigne à 22 heures"), ("fr", "tu m'éteins Bed Light à 22 heures"),
+    ("fr", "Bed Light doit s'éteindre à 22 heures"), ("fr", "est-ce que tu peux éteindre Bed Light à 22 heures"),
+    ("nl", "Bed Light moet om tien uur uit"), ("nl", "om tien uur mag Bed Light uit"), ("nl", "zorg dat Bed Light om tien uur uit is"),
+    ("nl", "zou je Bed Light om tien uur kunnen uitzetten"), ("nl", "kan het Bed Light om tien uur uit"),
+    ("de", "kann das Bed Light um zehn aus?"), ("en", "can the Bed Light go off at ten?"),
 ])  # fmt: skip
 async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
@@ -128,6 +165,20 @@ async def test_three_things_with_one_verb(hass: HomeAssistant, language: str, sa
     await say(hass, said, language=language, context=person(hass))
     done = {(service, item) for service, items in _done(_only(hass)) for item in items}
     assert done == {("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")}
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "a las diez dime si Washer está en marcha"), ("it", "alle dieci dimmi se Washer è in funzione"),
+    ("pl", "o dziesiątej powiedz mi, czy Washer pracuje"),
+])  # fmt: skip
+async def test_whether_a_machine_runs_is_a_question(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str
+) -> None:
+    add_entity("binary_sensor.washer", "on", name="Washer", device_class="running")
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.when.wall, wish.when.conditions) == (WishKind.QUESTION, "2026-11-24T22:00", ())
 
 
 async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_entity: AddEntity) -> None:
@@ -285,15 +336,178 @@ async def test_what_would_be_asked_then_is_refused_where_that_cannot_be(hass: Ho
     assert not wishes_of(hass).all()
 
 
-@pytest.mark.parametrize(("language", "said"), [
-    ("en", "if the front door is unlocked tonight turn on the bed light"), ("en", "tomorrow if the front door is unlocked turn on the bed light"),
-    ("de", "falls Front Door heute nacht aufgeschlossen wird schalte Bed Light ein"),
-    ("nl", "als Front Door vannacht opengaat doe Bed Light aan"), ("fr", "si Front Door s'ouvre cette nuit allume Bed Light"),
+@pytest.mark.parametrize(("language", "said", "until"), [
+    ("en", "if the front door is unlocked tonight turn off the bed light", "25T06:00"),
+    ("en", "tonight when the front door is unlocked turn off the bed light", "25T06:00"),
+    ("en", "when the front door is unlocked this evening turn off the bed light", "25T00:00"),
+    ("de", "wenn Front Door heute Abend aufgeschlossen wird schalte Bed Light aus", "25T00:00"),
 ])  # fmt: skip
-async def test_a_part_of_a_day_at_an_event_is_no_moment(hass: HomeAssistant, language: str, said: str) -> None:
+async def test_a_part_of_a_day_is_when_an_event_counts(
+    hass: HomeAssistant, language: str, said: str, until: str
+) -> None:
     await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    when = _only(hass).when
+    assert when.event is not None
+    assert when.until is not None
+    assert (when.since, f"{dt_util.as_local(when.until):%dT%H:%M}") == (None, until)
+
+
+async def test_an_event_of_tomorrow_counts_from_then_on(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "tomorrow if the front door is unlocked turn off the bed light", context=person(hass))
+    when = _only(hass).when
+    assert when.since is not None
+    assert when.until is not None
+    assert [f"{dt_util.as_local(at):%dT%H:%M}" for at in (when.since, when.until)] == ["25T00:00", "26T00:00"]
+
+
+async def test_a_day_apart_from_what_happens_is_not_understood(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    said = "when the front door is unlocked turn off the bed light tomorrow"
+    assert (await say(hass, said, context=person(hass))).response.error_code is not None
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize(("language", "said", "local"), [
+    ("en", "I'm tired, turn off the bed light in twenty minutes", "24T18:30"),
+    ("en", "turn off the bed light in twenty minutes, I have to leave at eight", "24T18:30"),
+    ("en", "turn off the bed light in twenty minutes because I'm going to sleep", "24T18:30"),
+    ("de", "Ich bin müde, schalte Bed Light in zwanzig Minuten aus", "24T18:30"),
+    ("de", "schalte um neun Bed Light aus, ich muss um zehn weg", "24T21:00"),
+    ("fr", "Je vais me coucher, éteins Bed Light dans vingt minutes", "24T18:30"),
+    ("nl", "Ik ga slapen, doe Bed Light over twintig minuten uit", "24T18:30"),
+    ("es", "Estoy cansado, apaga Bed Light en veinte minutos", "24T18:30"),
+    ("it", "Sono stanco, spegni Bed Light tra venti minuti", "24T18:30"),
+    ("pl", "Idę spać, wyłącz Bed Light za dwadzieścia minut", "24T18:30"),
+])  # fmt: skip
+async def test_a_remark_is_no_part_of_a_wish(hass: HomeAssistant, language: str, said: str, local: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert _done(wish) == [LIGHT]
+    assert wish.when.at is not None
+    assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == local
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "we have guests tomorrow, turn off the bed light at nine"), ("en", "I leave in ten minutes, turn off the bed light"),
+    ("en", "we eat at seven, turn on the bed light for an hour"),
+    ("en", "don't wake me at seven"), ("en", "lock the front door and remind me at nine to call mum"), ("en", "I leave at eight wake me"),
+    ("de", "übermorgen habe ich frei, schalte um neun Bed Light aus"), ("de", "ich gehe in zehn Minuten, schalte Bed Light aus"),
+])  # fmt: skip
+async def test_what_may_be_meant_in_a_remark_as_well_is_no_wish(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = [state_of(hass, item) for item in ("light.bed_light", "light.ceiling_lights", "lock.front_door")]
     assert (await say(hass, said, language=language, context=person(hass))).response.error_code is not None
     assert not wishes_of(hass).all()
+    assert [state_of(hass, item) for item in ("light.bed_light", "light.ceiling_lights", "lock.front_door")] == before
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "the bed light should go off at nine"), ("en", "could the bed light go off at nine"), ("en", "I need the bed light off at nine"),
+    ("de", "um neun soll Bed Light ausgehen"), ("de", "Bed Light kann um neun aus"), ("nl", "Bed Light mag om negen uur uit"),
+    ("nl", "om negen uur moet Bed Light uit"), ("fr", "Bed Light doit s'éteindre à vingt et une heures"),
+    ("fr", "il faudrait éteindre Bed Light à vingt et une heures"), ("fr", "je voudrais que Bed Light s'éteigne à vingt et une heures"),
+])  # fmt: skip
+async def test_what_is_to_be_so_then_is_an_order(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (_done(wish), wish.when.wall[:16]) == ([LIGHT], "2026-11-24T21:00")
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "at nine turn off the bed light, the ceiling lights and the kitchen lights"),
+    ("de", "um neun Bed Light, Ceiling Lights und Kitchen Lights ausschalten"),
+    ("nl", "doe om negen uur Bed Light, Ceiling Lights en Kitchen Lights uit"),
+    ("fr", "à vingt et une heures éteins Bed Light, Ceiling Lights et Kitchen Lights"),
+])  # fmt: skip
+async def test_one_verb_for_three_things(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    done = [(service, item) for service, ids in _done(_only(hass)) for item in ids]
+    assert sorted(done) == [("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "tell me at nine if the front door is locked"), ("de", "sag mir um neun ob Front Door abgeschlossen ist"),
+    ("fr", "dis-moi à vingt et une heures si Front Door est verrouillé"),
+])  # fmt: skip
+async def test_whether_something_is_so_is_asked_then(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.when.conditions, wish.when.wall[:16]) == (WishKind.QUESTION, (), "2026-11-24T21:00")
+    assert "front door" in wish.text.casefold()
+
+
+async def test_if_it_is_still_so_is_a_condition(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await say(hass, "tell me in ten minutes if the front door is still locked", context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, [watch.entity_ids for watch in wish.when.conditions]) == (WishKind.TELL, [("lock.front_door",)])
+
+
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "when the front door is locked turn off the bed light", "waiting for the next time"),
+    ("de", "sag Bescheid wenn Front Door abgeschlossen ist", "nächste Mal"), ("nl", "als Front Door op slot is doe Bed Light uit", "volgende keer"),
+    ("fr", "quand Front Door est verrouillé éteins Bed Light", "prochaine fois"),
+])  # fmt: skip
+async def test_what_is_so_already_is_said(hass: HomeAssistant, language: str, said: str, answer: str) -> None:
+    await set_up(hass)
+    assert answer in speech(await say(hass, said, language=language, context=person(hass)))
+    assert _only(hass).when.event is not None
+
+
+async def test_what_is_not_so_yet_is_only_promised(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, "when the front door is unlocked turn off the bed light", context=person(hass)))
+    assert "waiting" not in answer
+
+
+@pytest.mark.parametrize("said", [
+    "when the front door is unlocked and it's dark turn off the bed light", "when the front door is unlocked after sunset turn off the bed light",
+    "when the front door is unlocked, if it is dark, turn off the bed light", "at nine turn off the bed light if it is dark",
+])  # fmt: skip
+async def test_the_dark_is_a_condition(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, context=person(hass))
+    wish = _only(hass)
+    assert (wish.when.daylight, wish.when.sun, _done(wish)) == (False, None, [LIGHT])
+
+
+async def test_what_lasts_is_waited_for(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    said = "when the front door has been unlocked for ten minutes turn off the bed light"
+    await say(hass, said, context=person(hass))
+    when = _only(hass).when
+    assert (when.stays, when.delay) == (True, 600)
+
+
+@pytest.mark.parametrize(("attributes", "states"), [
+    ({"device_class": "doorbell", "event_types": ["ring", "motion"]}, ("ring",)), ({"device_class": "doorbell", "event_types": ["press"]}, ()),
+])  # fmt: skip
+async def test_a_bell_that_only_tells_events(
+    hass: HomeAssistant, add_entity: AddEntity, attributes: dict[str, Any], states: tuple[str, ...]
+) -> None:
+    add_entity("event.bell", "2026-11-24T12:00:00.000+00:00", name="Bell", **attributes)
+    await set_up(hass)
+    await say(hass, "next time somebody rings turn off the bed light", context=person(hass))
+    event = _only(hass).when.event
+    assert event is not None
+    assert (event.entity_ids, event.states, event.after) == (("event.bell",), states, dt_util.utcnow())
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "get me up at half past six"), ("en", "alarm at half past six please"), ("de", "ich muss um halb sieben aufstehen"),
+    ("nl", "ik moet om half zeven op"), ("fr", "je dois me lever à six heures et demie"), ("fr", "tu me réveilles à six heures et demie ?"),
+])  # fmt: skip
+async def test_getting_up_is_in_the_morning(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.when.wall[:16]) == (WishKind.WAKE, "2026-11-25T06:30")
 
 
 async def test_a_value_goes_back_to_what_it_was(hass: HomeAssistant) -> None:

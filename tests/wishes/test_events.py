@@ -1,5 +1,6 @@
 """Wishes that wait for something in the home: it has to become so, once, as far as it can be known."""
 
+from dataclasses import replace
 from datetime import timedelta
 import sys
 from types import FrameType
@@ -248,3 +249,108 @@ async def test_a_state_change_that_concerns_no_wish_calls_nothing(hass: HomeAssi
         assert called
     finally:
         sys.setprofile(None)
+
+
+async def test_what_has_to_last_is_due_once_it_has_lasted(world: World) -> None:
+    await set_states(world, binary_sensor__window="off")
+    world.put("tell", replace(becomes(WINDOW, "on", delay=600), stays=True))
+    await set_states(world, binary_sensor__window="on")
+    await world.pass_time(590)
+    assert world.ids == []
+    await world.pass_time(20)
+    assert world.ids == ["tell"]
+
+
+async def test_what_ends_before_it_has_lasted_is_waited_for_again(world: World) -> None:
+    await set_states(world, binary_sensor__window="off")
+    world.put("tell", replace(becomes(WINDOW, "on", delay=600), stays=True))
+    await set_states(world, binary_sensor__window="on")
+    await world.pass_time(300)
+    await set_states(world, binary_sensor__window="off")
+    await set_states(world, binary_sensor__window="on")
+    await world.pass_time(400)
+    assert world.ids == []
+    await world.pass_time(210)
+    assert world.ids == ["tell"]
+
+
+async def test_what_is_unavailable_for_a_moment_lasts(world: World) -> None:
+    await set_states(world, binary_sensor__window="off")
+    world.put("tell", replace(becomes(WINDOW, "on", delay=600), stays=True))
+    await set_states(world, binary_sensor__window="on")
+    await set_states(world, binary_sensor__window="unavailable")
+    await set_states(world, binary_sensor__window="on")
+    await world.pass_time(610)
+    assert world.ids == ["tell"]
+
+
+async def test_what_is_so_already_lasts_from_now_on(world: World) -> None:
+    await set_states(world, binary_sensor__window="on")
+    world.put("tell", replace(becomes(WINDOW, "on", delay=600), stays=True))
+    await world.pass_time(590)
+    assert world.ids == []
+    await world.pass_time(20)
+    assert world.ids == ["tell"]
+
+
+async def test_what_ended_while_home_agent_was_not_loaded_is_waited_for_again(world: World) -> None:
+    await set_states(world, binary_sensor__window="off")
+    world.put("tell", replace(becomes(WINDOW, "on", delay=600), stays=True))
+    await set_states(world, binary_sensor__window="on")
+    await world.stop()
+    world.hass.states.async_set(WINDOW, "off")
+    await world.start()
+    await world.pass_time(700)
+    assert world.ids == []
+    await set_states(world, binary_sensor__window="on")
+    await world.pass_time(610)
+    assert world.ids == ["tell"]
+
+
+async def test_an_event_counts_from_its_day_on(world: World) -> None:
+    await set_states(world, person__anna="not_home")
+    world.put("tell", replace(becomes(ANNA, "home"), since=NOW + timedelta(hours=6)))
+    await set_states(world, person__anna="home")
+    assert world.ids == []
+    await world.pass_time(7 * 3600)
+    assert world.ids == []
+    await set_states(world, person__anna="not_home")
+    await set_states(world, person__anna="home")
+    assert world.ids == ["tell"]
+
+
+async def test_a_bell_rings_with_each_new_moment(world: World) -> None:
+    await set_states(world, event__bell="2026-11-24T12:00:00.000+00:00")
+    world.put("tell", When(event=Watch(entity_ids=("event.bell",), after=NOW)))
+    await set_states(world, event__bell="unavailable")
+    await set_states(world, event__bell="2026-11-24T12:00:00.000+00:00")
+    assert world.ids == []
+    await set_states(world, event__bell="2026-11-24T18:05:00.000+00:00")
+    assert world.ids == ["tell"]
+
+
+@pytest.mark.parametrize(("kind", "ids"), [("ring", ["tell"]), ("motion", [])])
+async def test_of_a_bell_with_several_events_only_its_ring_counts(world: World, kind: str, ids: list[str]) -> None:
+    watch = Watch(entity_ids=("event.bell",), states=("ring",), attribute="event_type", after=NOW)
+    world.put("tell", When(event=watch))
+    world.hass.states.async_set("event.bell", "2026-11-24T18:05:00.000+00:00", {"event_type": kind})
+    await world.settle()
+    assert world.ids == ids
+
+
+@pytest.mark.parametrize(("hour", "reason"), [(0, "time"), (11, "unmet")])
+async def test_it_has_to_be_dark_then(world: World, hour: int, reason: str) -> None:
+    await world.hass.config.async_update(latitude=52.5, longitude=13.4, time_zone="UTC")
+    at = NOW.replace(hour=hour) + timedelta(days=1)
+    world.put("tell", When(at=at, daylight=False))
+    await world.go_to(at)
+    assert world.reasons == {"tell": reason}
+
+
+@pytest.mark.parametrize("row", [
+    {"entity_ids": ["event.bell"], "after": "2026-11-24T12:00:00"}, {"entity_ids": ["event.bell"], "after": "0001-01-01T00:00:00+00:00"},
+    {"entity_ids": ["event.bell"]},
+])  # fmt: skip
+def test_a_watch_of_no_sense_is_invalid(row: dict[str, object]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        Watch.from_dict(row)

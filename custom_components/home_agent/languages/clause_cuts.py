@@ -49,7 +49,7 @@ def joins_of(code: str) -> frozenset[tuple[str, ...]]:
 
 
 def halves_of(text: str, code: str) -> Iterator[tuple[str, str]]:
-    """Yield two clauses that one may be, without the word that joins them: "Anna comes home and nobody is there"."""
+    """Yield two clauses that one may be, without the word that joins them: "Anna comes home and no one is there"."""
     words = text.split()
     said = [fold(word.casefold().strip(",")) for word in words]
     for join in sorted(joins_of(code), key=len, reverse=True):

@@ -121,6 +121,19 @@ def speaks_of_home(text: str, language: str) -> bool:
     return not words.isdisjoint(_vocabulary(code)) or not words.isdisjoint(_phrases_of(code).orders)
 
 
+def says_doing(text: str, language: str) -> bool:
+    """Return whether a text has a word for what is done in a home."""
+    code = code_of(language)
+    return not _doing(code).isdisjoint(spoken_words(text))
+
+
+@cache
+def _doing(code: str) -> frozenset[str]:
+    data = data_of(code)
+    verbs = {word for phrases in data.verbs.values() for phrase in phrases for word in spoken_words(phrase)}
+    return frozenset(word for word in verbs if len(word) > _LITTLE) | _phrases_of(code).orders
+
+
 @cache
 def _vocabulary(code: str) -> frozenset[str]:
     """Return the words for what is done in a home, and to what."""
@@ -318,7 +331,7 @@ def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
 
 
 def is_request(text: str, language: str) -> bool:
-    """Return whether a text asks somebody to do something: "can you turn on the light?", "machst du das Licht an?"."""
+    """Return whether a text asks for something to be done: "can you turn on the light?", "machst du das Licht an?"."""
     requests = _phrases_of(code_of(language)).requests
     return requests is not None and requests.search(text.strip().casefold()) is not None
 

@@ -101,8 +101,10 @@ def names_timer(text: str, language: str) -> bool:
 
 def says_wake(text: str, language: str) -> bool:
     """Return whether a text speaks of waking, also where it has times in it."""
-    found = (pattern for kind, pattern in _phrases(code_of(language)) if kind is ReminderKind.WAKE)
-    return len(text) <= MAX_TEXT and any(pattern.search(text) for pattern in found)
+    if len(text) > MAX_TEXT:
+        return False
+    said = _without_courtesy(" ".join(text.split()).strip(" ,.!?¿¡"), code_of(language))
+    return any(kind is ReminderKind.WAKE and pattern.search(said) for kind, pattern in _phrases(code_of(language)))
 
 
 def restated(text: str, language: str) -> Iterator[str]:

@@ -65,7 +65,7 @@ def states_meant(state: State, key: str, said: Collection[str] = ()) -> Meant | 
     if domain == "sensor" or domain.endswith("select"):
         return _of_stated(state, key, said)
     record = DOMAINS.get(domain, UNKNOWN)
-    if domain == "media_player" and key == "running" and state.attributes.get("device_class") in _SCREENS:
+    if domain == "media_player" and key in ("running", "playing") and state.attributes.get("device_class") in _SCREENS:
         key = "on"  # a film that is paused runs as well
     if (known := record.becomes.get(key)) is not None:
         return Meant(states=known)

@@ -103,7 +103,7 @@ def _become(reading: ClauseReading, key: str, spots: set[int]) -> Watch | None:
     pointed, areas = reading.pointed(spots)
     vocabulary, used = reading.vocabulary, spots | pointed
     none = reading.none(used)
-    if reading.rest(used):  # "somebody opens the door"
+    if reading.rest(used):  # "a person opens the door"
         used |= reading.spots_of(words for who, words in vocabulary.who if who == "any")
     some, every = (reading.spots_of(words, used) for words in (vocabulary.any, vocabulary.all))
     negations = reading.negations(used | none)
@@ -216,7 +216,8 @@ def _detected(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
             continue
         rest = reading.rest(used | negations | none | some)
         found = reading.named_by(rest, _sensing(reading, classes))
-        if not found and classes == _OCCUPIED and reading.place_spans:  # who is there moves
+        is_there = not (is_negated or is_none or none)
+        if not found and is_there and classes == _OCCUPIED and reading.place_spans:  # who is there moves
             found = reading.named_by(rest, _sensing(reading, _MOVING))
         if areas is not None:
             found = reading.within(found, areas)

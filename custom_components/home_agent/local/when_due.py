@@ -78,7 +78,7 @@ def _in_window(when: When, window: tuple[datetime, datetime] | None) -> When:
 
 
 async def _async_event(sentence: Sentence, clause: Clause) -> tuple[Watch, list[Watch]]:
-    """Return what is waited for, and what has to be so then: "Anna comes home and nobody else is there". Raises `NotUnderstood`."""
+    """Return what is waited for, and what has to be so then: "Anna comes home and no one else is there". Raises `NotUnderstood`."""
     if (read := await async_read_clause(sentence, clause.text, is_event=True)) is not None:
         return read.watch, []
     if not clause.is_if:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..languages.data import data_of
 from ..languages.later import later_in
-from ..languages.phrases import is_remark
+from ..languages.phrases import begins_otherwise, is_remark, is_request
 from ..languages.reasons import tells
 from ..languages.reminders import (
     Reminder,
@@ -28,6 +28,9 @@ from .planning import Planned, async_does, async_plan
 from .returning import is_torn, steps_back
 from .sentences import Sentence, Stage
 from .when_due import SEVERAL, NotUnderstood, end_of
+
+_SIGNS = " ,;:.!–—-"
+_SIGNED = frozenset(",;:.!–—")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     planned = await async_plan(sentence, text)
     if not planned.is_known and text != timed.rest:
         planned = await async_plan(sentence, timed.rest)
-    if not planned.is_known:
+    if not planned.steps and planned.refused is None and not _asks(sentence):
         for said in ordered(text, sentence.language.code):
             if (known := await async_plan(sentence, said)).is_known:
                 return known
@@ -105,31 +108,43 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     return planned
 
 
+def _asks(sentence: Sentence) -> bool:
+    """Return whether a sentence begins as a question that is no request: "should it go off at ten"; not "um zehn soll es ausgehen"."""
+    text, code = sentence.turn.text, sentence.language.code
+    return begins_otherwise(text, code) and not is_request(text, code)
+
+
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> Wished:
     """Return what is to be told, woken or timed."""
-    turn, kind, text, code = sentence.turn, _KINDS[reminder.kind], reminder.text, sentence.language.code
-    if reminder.left and not await _async_is_aside(sentence, reminder.left):
+    turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
+    if reminder.left and not await _async_is_aside(sentence, reminder.left, timed.rest):
         raise NotUnderstood(reminder.left)  # "lock the door and", "don't"
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise NotUnderstood(timed.words)
-    if kind is WishKind.TELL and text and not reminder.is_said and timed.moment is not None:
-        for asked in direct(text, code):
-            if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
-                return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked)
-        raise NotUnderstood(text)
-    if kind is WishKind.TELL and not text and (asked := await _async_whether(sentence, timed)):
-        return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked, is_whether=True)
-    if kind is WishKind.TELL and not text:
+    if kind is WishKind.TELL and (asked := await _async_asked(sentence, timed, reminder)) is not None:
+        return asked
+    if not text and kind in (WishKind.TELL, WishKind.REMINDER):
         text = ", ".join(clause.text for clause in timed.clauses)
+        if not text and timed.moment is not None and timed.moment.sun:
+            text = timed.moment.words  # "tell me when the sun sets"
         if not text:
             raise NotUnderstood(timed.rest)
-    if kind is WishKind.TELL and text and timed.moment is not None and not timed.clauses:
+    if kind is WishKind.TELL and timed.moment is not None and not timed.clauses and reminder.text:
         kind = WishKind.REMINDER
-    if kind is WishKind.REMINDER and not text:
-        text = ", ".join(clause.text for clause in timed.clauses)
-        if not text:
-            raise NotUnderstood(timed.rest)
     return Wished(kind=kind, words=timed.rest, text=text)
+
+
+async def _async_asked(sentence: Sentence, timed: Timed, reminder: Reminder) -> Wished | None:
+    """Return a question that is to be answered at a moment, None where nothing is asked. Raises `NotUnderstood`."""
+    if reminder.is_said or timed.moment is None:
+        return None
+    if not reminder.text:
+        asked = await _async_whether(sentence, timed)
+        return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked, is_whether=True) if asked else None
+    for asked in direct(reminder.text, sentence.language.code):
+        if sentence.stage is not Stage.NO_MODEL or (await async_plan(sentence, asked)).is_answer:
+            return Wished(kind=WishKind.QUESTION, words=timed.rest, text=asked)
+    raise NotUnderstood(reminder.text)
 
 
 async def _async_whether(sentence: Sentence, timed: Timed) -> str:
@@ -151,12 +166,22 @@ async def _async_whether(sentence: Sentence, timed: Timed) -> str:
     return ""
 
 
-async def _async_is_aside(sentence: Sentence, left: str) -> bool:
-    """Return whether words in front of a reminder only tell something, and no time stands among them."""
+async def _async_is_aside(sentence: Sentence, left: str, rest: str) -> bool:
+    """Return whether words in front of a reminder only tell something, and no time stands among them.
+
+    A time between them and the reminder may be of either, without a sign in front of it: "I leave at eight wake me".
+    """
     text, code = sentence.turn.text, sentence.language.code
-    behind = text.casefold().find(left.rsplit(maxsplit=1)[-1].casefold()) + 1
-    if any(one.begin < behind for one in later_in(text, code)):
-        return False
+    said, last, follows = (
+        text.casefold(),
+        left.casefold().split()[-1],
+        rest.casefold().removeprefix(left.casefold()).split(),
+    )
+    behind = said.find(last) + len(last)
+    at = said.find(follows[0].strip(_SIGNS), behind) if follows else len(text)
+    for one in later_in(text, code):
+        if one.begin < at and (one.begin < behind or _SIGNED.isdisjoint(text[behind : one.begin])):
+            return False
     return (is_remark(left, code) or tells(left, code)) and await async_is_nothing(sentence, left)
 
 
