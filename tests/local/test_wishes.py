@@ -156,6 +156,24 @@ async def test_to_wait_after_something_delays_it(
     assert (wish.when.event.entity_ids, wish.when.delay, _done(wish)) == (("person.anna",), 300, [LIGHT])
 
 
+@pytest.mark.parametrize(("language", "said", "delay"), [
+    ("en", "Anna home? Then turn off Bed Light", 0), ("en", "Once Anna is home, wait two minutes and then turn off Bed Light", 120),
+    ("de", "Kommt Anna heim, schalte Bed Light aus", 0), ("nl", "Komt Anna thuis, zet dan Bed Light uit", 0),
+    ("fr", "À l'arrivée d'Anna, éteins Bed Light", 0), ("es", "Nada más llegar Anna a casa, apaga Bed Light", 0),
+])  # fmt: skip
+async def test_what_happens_is_said_by_its_verb_first_or_by_a_sign(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str, delay: int
+) -> None:
+    add_entity("person.anna", "not_home", name="Anna")
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert wish.when.event is not None
+    assert (wish.when.event.entity_ids, wish.when.delay, _done(wish)) == (("person.anna",), delay, [LIGHT])
+    assert state_of(hass, "light.bed_light") == before
+
+
 @pytest.mark.parametrize(("language", "said"), [
     ("es", "a las diez apaga Bed Light, Ceiling Lights y Kitchen Lights"), ("it", "alle dieci spegni Bed Light, Ceiling Lights e Kitchen Lights"),
     ("pl", "o dziesiątej wyłącz Bed Light, Ceiling Lights i Kitchen Lights"),

@@ -225,6 +225,7 @@ class PlanningWords:
     enclitics: Sequence[str] = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     plain: Mapping[str, str] = field(default_factory=dict)
+    recasts: Mapping[str, str] = field(default_factory=dict)
     waits: Mapping[str, str] = field(default_factory=dict)
     retold: Mapping[str, str] = field(default_factory=dict)
     wants: Mapping[str, str] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from homeassistant.helpers.intent import IntentResponseErrorCode
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
+from ..languages.recasts import recast
 from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
@@ -101,6 +102,7 @@ def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
 
 async def answer_when(sentence: Sentence) -> Result:
     """Say which words of a command are not understood as a time that can be waited for; ask when, where it is only for later."""
+    sentence = sentence.saying(recast(sentence.turn.text, sentence.language.code))
     turn, code = sentence.turn, sentence.language.code
     found, put_off = later_in(turn.text, code, named_in(sentence)), sentence.put_off
     if not found and put_off is None and turn.profile.wishes and _lacks_time(turn.text, code):

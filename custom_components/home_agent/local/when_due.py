@@ -63,6 +63,8 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
         return replace(_in_window(when, timed.window), words=within(sentence, timed.words))
     if moment is None or timed.window or (moment.sun and any(not (one.is_if or one.negated) for one in clauses)):
         raise NotUnderstood(timed.words, TWO_WHENS)  # it is not known which is waited for
+    if timed.moment is not None and _may_delay(sentence.turn.text, timed.moment, clauses):
+        raise NotUnderstood(timed.words, TWO_WHENS)
     when = at_moment(sentence, moment)
     words = words or ([within(sentence, timed.words)] if timed.daylight is not None else [])
     said = ", ".join(words) if words else when.words
@@ -106,6 +108,12 @@ def within(sentence: Sentence, words: str) -> str:
     """Return words as they stand within a sentence: without the capital letter of its first word."""
     is_first = sentence.turn.text.strip().startswith(words.split(maxsplit=1)[0]) if words else False
     return words[:1].lower() + words[1:] if is_first and len(words_of(words)) > 1 else words
+
+
+def _may_delay(text: str, moment: SaidMoment, clauses: Sequence[Clause]) -> bool:
+    """Return whether a length behind something that happens may be how long after it: "when it is done, give it ten minutes"."""
+    at = text.find(moment.words) if moment.seconds else -1
+    return any(not (clause.is_if or clause.negated) and -1 < text.find(clause.words) < at for clause in clauses)
 
 
 def _follows_event(clause: Clause, clauses: Sequence[Clause]) -> bool:

@@ -18,6 +18,7 @@ from ..languages.later import LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import is_order, is_question
 from ..languages.reasons import introduced_in
+from ..languages.recasts import recast
 from ..languages.reminders import awaited, plainly, reminder_in
 from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
@@ -77,15 +78,16 @@ async def answer_wish(sentence: Sentence) -> Result:
     """Make a wish of a sentence that is not for now; where that cannot be, no reader that would act now gets it."""
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
-    found = later_in(turn.text, code, named)
+    plain = recast(turn.text, code)
+    found = later_in(plain, code, named)
     if not found and _goes_on(sentence):
         return NotMine(put_off=NotForNow(follows=True))
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if _only_asks(turn.text, code) and reminder_in(turn.text, code) is None:
+    if _only_asks(plain, code) and reminder_in(plain, code) is None:
         return NotMine(put_off=put_off)
-    sentence = sentence.saying(awaited(turn.text, code))
+    sentence = sentence.saying(awaited(plain, code))
     for said in [sentence, *await _async_without_remarks(sentence)]:
         result = await _async_read(said, named)
         if not isinstance(result, NotForNow):
