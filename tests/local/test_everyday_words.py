@@ -63,6 +63,60 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str]]] = {
     ],
 }  # fmt: skip
 
+ORDERS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "en": [
+        ("the tv needs to go off", TV), ("the bathroom fan can go off", FAN), ("I'd like the christmas tree to come on", TREE),
+        ("the christmas tree should be on", TREE), ("I want the heater on", HEATER), ("I need the coffee machine on", COFFEE),
+        ("make sure the tv is off", TV), ("would you mind switching off the tv", TV), ("have the fan in the bathroom off", FAN),
+        ("send the robot round", ROBOT), ("the robot should start", ROBOT), ("the living room blinds should come down", BLINDS),
+        ("the blinds in the living room need closing", BLINDS),
+        ("the children are asleep, turn off the tv", TV), ("it's chilly in here, turn the heater on", HEATER), ("time to sleep: tv off", TV),
+    ],
+    "de": [
+        ("der fernseher kann aus", TV), ("der badlüfter muss aus", FAN), ("der weihnachtsbaum soll angehen", TREE),
+        ("ich möchte, dass der heizlüfter angeht", HEATER), ("sorg dafür, dass der fernseher aus ist", TV),
+        ("machst du den weihnachtsbaum an?", TREE), ("schaltest du den badlüfter aus?", FAN), ("fährst du das wohnzimmerrollo runter?", BLINDS),
+        ("der saugroboter soll loslegen", ROBOT), ("der saugroboter darf losfahren", ROBOT), ("das wohnzimmerrollo soll runter", BLINDS),
+        ("die kinder schlafen, mach den fernseher aus", TV), ("mir ist kalt, schalte den heizlüfter ein", HEATER), ("ab ins bett, fernseher aus", TV),
+    ],
+    "fr": [
+        ("je voudrais que le sapin s'allume", TREE), ("j'aimerais que la télé s'éteigne", TV), ("il faut que la télé soit éteinte", TV),
+        ("tu m'éteins la télé", TV), ("est-ce que tu peux allumer le sapin ?", TREE), ("tu m'allumes la machine à café", COFFEE),
+        ("la télé doit s'éteindre", TV), ("fais en sorte que le radiateur s'allume", HEATER), ("envoie le robot", ROBOT),
+        ("les volets du salon peuvent se fermer", BLINDS), ("coupe la télé", TV), ("les enfants dorment, éteins la télé", TV),
+    ],
+    "nl": [
+        ("de tv kan uit", TV), ("de badkamerventilator moet uit", FAN), ("de kerstboom moet aan", TREE),
+        ("ik wil dat het kacheltje aangaat", HEATER), ("zorg dat de tv uit is", TV), ("doe jij de kerstboom aan", TREE),
+        ("zou je de tv kunnen uitzetten", TV), ("de robot mag beginnen", ROBOT), ("stuur de robot op pad", ROBOT),
+        ("de rolluiken in de woonkamer moeten omlaag", BLINDS), ("de kerstboom aan", TREE),
+        ("de kinderen slapen, doe de tv uit", TV), ("ik heb het koud, zet het kacheltje aan", HEATER), ("eindelijk, tv uit", TV),
+    ],
+}  # fmt: skip
+"""Orders that are said as a statement, as a wish, as a question of what is done, or behind what is only told."""
+NO_ORDERS: Mapping[str, Sequence[str]] = {
+    "en": [
+        "the tv is off", "the christmas tree might be on", "should the heater be on", "can the robot go out", "the tv shouldn't go off",
+        "I don't want the heater on", "if the kids are asleep, the tv can go off", "Lisa said, turn off the tv", "have the fans been off",
+        "he told me, turn the heater on", "we arrive at six, turn the heater on", "the heater too, it is cold", "oh", "oh, and the tree",
+    ],
+    "de": [
+        "der fernseher ist aus", "der weihnachtsbaum könnte an sein", "soll der heizlüfter an", "soll der heizlüfter an?",
+        "der fernseher muss nicht aus", "ich will nicht, dass der heizlüfter angeht", "wenn alle schlafen, kann der fernseher aus",
+        "er hat gesagt, mach den fernseher aus", "machst du den fernseher nie aus?", "wir kommen um sechs, mach den heizlüfter an",
+    ],
+    "fr": [
+        "la télé s'éteint", "le sapin s'allume", "est-ce que le sapin s'allume", "je ne veux pas que le radiateur s'allume",
+        "je crois que le radiateur s'allume", "si tout le monde dort, la télé peut s'éteindre", "il a dit, éteins la télé",
+        "tu ne m'éteins jamais la télé", "on arrive à six heures, allume le radiateur",
+    ],
+    "nl": [
+        "de tv is uit", "de kerstboom zou aan kunnen zijn", "moet het kacheltje aan", "moet het kacheltje aan?", "kan de tv uit",
+        "de tv hoeft niet uit", "ik wil niet dat het kacheltje aangaat", "als iedereen slaapt mag de tv uit", "hij zei, doe de tv uit",
+        "we komen om zes uur, zet het kacheltje aan",
+    ],
+}  # fmt: skip
+
 
 def _home(language: str, *more: dict[str, Any], without: Sequence[str] = ()) -> dict[str, Any]:
     at = LANGUAGES.index(language)
@@ -104,6 +158,20 @@ async def test_everyday_words_are_understood(hass: HomeAssistant, language: str)
     async for house in _async_living(hass, language):
         found = {said: await _async_called(hass, house, language, said) for said, _ in SENTENCES[language]}
         assert found == {said: {entity_id} for said, entity_id in SENTENCES[language]}
+
+
+@pytest.mark.parametrize("language", [*ORDERS])
+async def test_orders_in_other_forms_are_done(hass: HomeAssistant, language: str) -> None:
+    async for house in _async_living(hass, language):
+        found = {said: await _async_called(hass, house, language, said) for said, _ in ORDERS[language]}
+        assert found == {said: {entity_id} for said, entity_id in ORDERS[language]}
+
+
+@pytest.mark.parametrize("language", [*NO_ORDERS])
+async def test_what_only_looks_like_an_order_does_nothing(hass: HomeAssistant, language: str) -> None:
+    async for house in _async_living(hass, language):
+        found = {said: await _async_called(hass, house, language, said) for said in NO_ORDERS[language]}
+        assert found == dict.fromkeys(NO_ORDERS[language], set())
 
 
 def _other(entity_id: str, name: str, state: str, area: str, **attributes: Any) -> dict[str, Any]:

@@ -63,6 +63,33 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
 
 
 @pytest.mark.parametrize(("language", "said"), [
+    ("en", "she said, turn off Bed Light at ten"), ("en", "should Bed Light go off at ten"), ("en", "Bed Light shouldn't go off at ten"),
+    ("de", "er hat gesagt, mach um zehn Bed Light aus"), ("de", "Bed Light muss um zehn nicht aus"),
+    ("de", "soll Bed Light um zehn ausgehen"), ("nl", "moet Bed Light om tien uur uit"), ("en", "is Bed Light off at ten"),
+    ("fr", "il a dit, éteins Bed Light à 22 heures"), ("nl", "ze zei, doe om tien uur Bed Light uit"),
+])  # fmt: skip
+async def test_what_is_reported_asked_or_denied_is_no_wish(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    before = state_of(hass, "light.bed_light")
+    await say(hass, said, language=language, context=person(hass))
+    assert wishes_of(hass).all() == []
+    assert state_of(hass, "light.bed_light") == before
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "put the TV on pause in ten minutes"), ("de", "in zehn Minuten TV auf Pause"), ("fr", "mets TV en pause dans dix minutes"),
+    ("nl", "over tien minuten TV op pauze"),
+])  # fmt: skip
+async def test_a_player_may_be_paused_later_that_plays_nothing_now(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str
+) -> None:
+    add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    assert _only(hass).targets == ("media_player.tv",)
+
+
+@pytest.mark.parametrize(("language", "said"), [
     ("es", "¿me apagas Bed Light a las diez?"), ("es", "a las diez apágame Bed Light, porfa"), ("es", "quiero que a las diez se apague Bed Light"),
     ("es", "¿podrías apagarme Bed Light a las diez?"), ("es", "hay que apagar Bed Light a las diez"),
     ("es", "no te olvides de apagar Bed Light a las diez"), ("it", "mi spegni Bed Light alle dieci?"),
@@ -71,6 +98,15 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
     ("it", "ricordati di spegnere Bed Light alle dieci"), ("pl", "niech Bed Light się wyłączy o dziesiątej"),
     ("pl", "chciałbym, żeby o dziesiątej Bed Light się wyłączyło"), ("pl", "wyłączysz mi Bed Light o dziesiątej?"),
     ("pl", "trzeba wyłączyć Bed Light o dziesiątej"), ("pl", "wylacz Bed Light o dziesiatej"), ("pl", "pamiętaj, żeby wyłączyć Bed Light o dziesiątej"),
+    ("en", "Bed Light needs to go off at ten"), ("en", "Bed Light can go off at ten"), ("en", "I'd like Bed Light off at ten"),
+    ("en", "make sure Bed Light is off at ten"), ("en", "guests leave soon, turn off Bed Light at ten"),
+    ("de", "um zehn kann Bed Light aus"), ("de", "Bed Light soll um zehn ausgehen"), ("de", "schaltest du Bed Light um zehn aus?"),
+    ("de", "ich will, dass Bed Light um zehn ausgeht"), ("de", "die Kinder schlafen bald, mach um zehn Bed Light aus"),
+    ("fr", "je voudrais que Bed Light s'éteigne à 22 heures"), ("fr", "tu m'éteins Bed Light à 22 heures"),
+    ("fr", "Bed Light doit s'éteindre à 22 heures"), ("fr", "est-ce que tu peux éteindre Bed Light à 22 heures"),
+    ("nl", "Bed Light moet om tien uur uit"), ("nl", "om tien uur mag Bed Light uit"), ("nl", "zorg dat Bed Light om tien uur uit is"),
+    ("nl", "zou je Bed Light om tien uur kunnen uitzetten"), ("nl", "kan het Bed Light om tien uur uit"),
+    ("de", "kann das Bed Light um zehn aus?"), ("en", "can the Bed Light go off at ten?"),
 ])  # fmt: skip
 async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)

@@ -318,7 +318,7 @@ def is_question(text: str, language: str, named: tuple[str, ...] = ()) -> bool:
 
 
 def is_request(text: str, language: str) -> bool:
-    """Return whether a text asks somebody to do something: "can you turn on the light?", "machst du das Licht an?"."""
+    """Return whether a text asks for something to be done: "can you turn on the light?", "machst du das Licht an?"."""
     requests = _phrases_of(code_of(language)).requests
     return requests is not None and requests.search(text.strip().casefold()) is not None
 

@@ -106,6 +106,7 @@ class SentenceReading:
 
     def _joined(self, tokens: Sequence[Token]) -> list[Token]:
         """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
+        asides = {fold(word) for word in self.things.data.courtesies}  # "oh" is only a zero in a code
         numbers, units = number_words(self.language.code), self.things.data.units
         unit_of = {fold(word): unit for unit, words in units.items() for word in words} | {"%": "%", "°": "°", "℃": "°"}
         found: list[Token] = []
@@ -115,7 +116,12 @@ class SentenceReading:
             if before is not None and before.value is not None and (unit := self._unit(word, unit_of)):
                 unit = CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
                 found[-1] = replace(before, unit=unit if unit == CELSIUS else before.unit or unit)
-            elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
+            elif (
+                token.value is None
+                and word not in asides
+                and (number := numbers.get(word)) is not None
+                and (number == 0 or number > 1)
+            ):
                 is_ten = before is not None and before.value in range(20, 100, 10) and not before.word.isdigit()
                 if before is not None and before.value is not None and is_ten and 0 < number < 10:
                     found[-1] = Token(f"{before.word} {word}", before.value + number)

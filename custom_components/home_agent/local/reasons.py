@@ -22,8 +22,9 @@ async def answer_reasoned(sentence: Sentence) -> Result:
     text, code = sentence.turn.text, sentence.language.code
     if is_put_off(text, code, named_in(sentence)):
         return NotMine()
-    for reasoned in (*reasons_in(text, code), *told_first(text, code)):
-        if not is_order(reasoned.command, code) or not await async_says_why(sentence, reasoned):
+    behind = [reasoned for reasoned in reasons_in(text, code) if is_order(reasoned.command, code)]
+    for reasoned in (*behind, *told_first(text, code)):
+        if not await async_says_why(sentence, reasoned):
             continue
         alone = sentence.saying(reasoned.command)
         for read in (answer_strictly, answer_by_brain):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..languages.data import data_of
 from ..languages.later import later_in
-from ..languages.phrases import is_remark
+from ..languages.phrases import begins_otherwise, is_remark, is_request
 from ..languages.reasons import tells
 from ..languages.reminders import (
     Reminder,
@@ -92,7 +92,7 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
     planned = await async_plan(sentence, text)
     if not planned.is_known and text != timed.rest:
         planned = await async_plan(sentence, timed.rest)
-    if not planned.steps and planned.refused is None:
+    if not planned.steps and planned.refused is None and not _asks(sentence):
         for said in ordered(text, sentence.language.code):
             if (known := await async_plan(sentence, said)).is_known:
                 return known
@@ -106,6 +106,12 @@ async def _async_plan_of(sentence: Sentence, timed: Timed) -> Planned:
         if (named := await async_plan(sentence, said)).steps:
             return named
     return planned
+
+
+def _asks(sentence: Sentence) -> bool:
+    """Return whether a sentence begins as a question that is no request: "should it go off at ten"; not "um zehn soll es ausgehen"."""
+    text, code = sentence.turn.text, sentence.language.code
+    return begins_otherwise(text, code) and not is_request(text, code)
 
 
 async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder) -> Wished:
