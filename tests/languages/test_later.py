@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.languages.later import LaterKind, is_put_off, later_in, without_times
+from custom_components.home_agent.languages.later import (
+    LaterKind,
+    is_put_off,
+    later_in,
+    says_now,
+    without_asides,
+    without_times,
+)
 
 SAID = json.loads((Path(__file__).parent / "later.json").read_text("utf-8"))
+ASIDES = [(code, aside) for code, said in SAID.items() for aside in said["asides"]]
 TIMES = [(code, time) for code, said in SAID.items() for time in said["times"]]
 
 
@@ -29,6 +37,38 @@ def test_a_time_is_found_wherever_it_stands(code: str, time: str) -> None:
         assert not is_put_off(command, code), command
         for text in sentences(command, time):
             assert is_put_off(text, code), text
+
+
+@pytest.mark.parametrize(("code", "aside"), ASIDES)
+def test_what_is_only_said_beside_a_command_puts_nothing_off(code: str, aside: str) -> None:
+    for command in SAID[code]["commands"]:
+        for text in (f"{aside}, {command}", f"{command} {aside}"):
+            assert not is_put_off(text, code), text
+        assert without_asides(f"{aside}, {command}", code) == command
+
+
+@pytest.mark.parametrize(("code", "said"), [
+    ("en", "it's nine already, turn off the TV"), ("en", "I was up at five, turn on the coffee maker"),
+    ("en", "the film was on yesterday, turn off the TV"), ("en", "turn off the TV, that's enough for today"),
+    ("de", "es ist schon neun, mach den Fernseher aus"), ("de", "heute ist Montag, mach das Radio an"),
+    ("de", "ich bin um fünf aufgestanden, mach das Radio an"), ("es", "ya son las nueve, apaga la tele"),
+    ("es", "anoche no dormí nada, apaga la tele"), ("fr", "il est déjà neuf heures, éteins la télé"),
+    ("fr", "ça fait deux heures qu'elle marche, éteins la télé"), ("it", "sono già le nove, spegni la TV"),
+    ("it", "è da un'ora che è accesa, spegni la TV"), ("nl", "het is al negen uur, zet de TV uit"),
+    ("nl", "ik heb vannacht slecht geslapen, zet de TV uit"), ("pl", "jest już dziewiąta, wyłącz telewizor"),
+    ("pl", "wstałem o piątej, wyłącz telewizor"),
+])  # fmt: skip
+def test_how_late_it_is_and_what_was_is_no_time(code: str, said: str) -> None:
+    assert not [one for one in later_in(said, code) if one.kind is not LaterKind.LASTING]
+
+
+@pytest.mark.parametrize(("code", "said"), [
+    ("en", "turn it off right now"), ("de", "mach es jetzt aus"), ("es", "apágalo ahora mismo"), ("fr", "éteins tout de suite"),
+    ("it", "spegni subito"), ("nl", "doe het nu uit"), ("pl", "zgaś natychmiast"),
+])  # fmt: skip
+def test_what_says_now(code: str, said: str) -> None:
+    assert says_now(said, code)
+    assert not says_now(without_times(said, code).split()[0], code)
 
 
 @pytest.mark.parametrize(("code", "said"), [

@@ -89,7 +89,9 @@ async def test_what_may_want_something_is_not_left_out(hass: HomeAssistant, lang
     before = [(state.entity_id, state.state) for state in hass.states.async_all(["light", "lock", "cover", "switch"])]
     await say(hass, said, language=language, context=person(hass))
     assert not wishes_of(hass).all()
-    assert [(state.entity_id, state.state) for state in hass.states.async_all(["light", "lock", "cover", "switch"])] == before
+    assert [
+        (state.entity_id, state.state) for state in hass.states.async_all(["light", "lock", "cover", "switch"])
+    ] == before
 
 
 @pytest.mark.parametrize(("language", "said"), [

@@ -111,7 +111,7 @@ NO_ORDERS: Mapping[str, Sequence[str]] = {
         "tu ne m'éteins jamais la télé", "on arrive à six heures, allume le radiateur",
     ],
     "nl": [
-        "de tv is uit", "de kerstboom zou aan kunnen zijn", "moet het kacheltje aan", "moet het kacheltje aan?", "kan de tv uit",
+        "de tv is uit", "de kerstboom zou aan kunnen zijn", "moet het kacheltje aan", "moet het kacheltje aan?", "kan de tv uit", "mag de kerstboom aan?", "kan de tv uit?",
         "de tv hoeft niet uit", "ik wil niet dat het kacheltje aangaat", "als iedereen slaapt mag de tv uit", "hij zei, doe de tv uit",
         "we komen om zes uur, zet het kacheltje aan",
     ],
@@ -171,7 +171,7 @@ async def test_orders_in_other_forms_are_done(hass: HomeAssistant, language: str
 async def test_what_only_looks_like_an_order_does_nothing(hass: HomeAssistant, language: str) -> None:
     async for house in _async_living(hass, language):
         found = {said: await _async_called(hass, house, language, said) for said in NO_ORDERS[language]}
-        assert found == dict.fromkeys(NO_ORDERS[language], set())
+        assert found == {said: set() for said in NO_ORDERS[language]}
 
 
 def _other(entity_id: str, name: str, state: str, area: str, **attributes: Any) -> dict[str, Any]:

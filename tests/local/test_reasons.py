@@ -46,6 +46,26 @@ async def test_what_follows_may_be_more_than_a_reason(hass: HomeAssistant, said:
     assert state_of(hass, "light.bed_light") == "off"
 
 
+@pytest.mark.parametrize("said", [
+    "if you don't mind, turn on the bed light", "I'll be home in ten minutes, turn on the bed light now", "we're home, turn on the bed light",
+    "it's nine already, turn on the bed light",
+])  # fmt: skip
+async def test_what_is_said_in_front_of_one_is_no_part_of_it(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said)
+    assert state_of(hass, "light.bed_light") == "on"
+
+
+@pytest.mark.parametrize("said", [
+    "I'll be home in ten minutes, turn on the bed light", "he said, turn on the bed light", "it's a secret: turn on the bed light",
+    "I'm not sure but, turn on the bed light", "when I'm home, turn on the bed light now",
+])  # fmt: skip
+async def test_what_is_said_in_front_of_one_may_be_more(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await say(hass, said)
+    assert state_of(hass, "light.bed_light") == "off"
+
+
 async def test_in_front_of_a_model_it_is_asked_about_as_well(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.respond(lambda _: text("I see."))
     await set_up(hass, llm_server, profile={"local_first": True})

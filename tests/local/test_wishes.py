@@ -167,6 +167,20 @@ async def test_three_things_with_one_verb(hass: HomeAssistant, language: str, sa
     assert done == {("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")}
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    ("es", "a las diez dime si Washer está en marcha"), ("it", "alle dieci dimmi se Washer è in funzione"),
+    ("pl", "o dziesiątej powiedz mi, czy Washer pracuje"),
+])  # fmt: skip
+async def test_whether_a_machine_runs_is_a_question(
+    hass: HomeAssistant, add_entity: AddEntity, language: str, said: str
+) -> None:
+    add_entity("binary_sensor.washer", "on", name="Washer", device_class="running")
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = _only(hass)
+    assert (wish.kind, wish.when.wall, wish.when.conditions) == (WishKind.QUESTION, "2026-11-24T22:00", ())
+
+
 async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_entity: AddEntity) -> None:
     add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
     await set_up(hass)

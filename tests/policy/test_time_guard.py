@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from homeassistant.core import Context, HomeAssistant
 import pytest
 
-from custom_components.home_agent.policy.time_guard import put_off_in
+from custom_components.home_agent.policy.time_guard import put_off_before, put_off_in
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests import house
 from tests.house import act, build_house, say, set_up, state_of
@@ -50,6 +50,30 @@ FOR_LATER = [
     ("en", "turn on the light between nine and ten"),
     ("en", "turn on the light in  umpteen min\u200butes"),
     ("en", "turn on the light tmrw"),
+    ("en", "turn off the light with a five minute delay"),
+    ("en", "first wait for Anna, then turn on the light"),
+    ("en", "let the washer finish and then turn off the light"),
+    ("en", "ten more minutes, then turn off the radio"),
+    ("en", "keep the light on for an hour and then turn it off"),
+    ("en", "don't turn on the light until six"),
+    ("en", "turn off the light, but not yet"),
+    ("en", "Anna comes at eight, turn on the light then"),
+    ("en", "it's warm. turn off the light. in an hour."),
+    ("en", "turn on the light at oh six hundred"),
+    ("en", "by nine have the light on"),
+    ("de", "unter der Bedingung, dass Anna da ist, mach das Licht an"),
+    ("de", "bis sieben das Bad warm machen"),
+    ("de", "mach das Licht aus, aber nicht sofort"),
+    ("de", "ich sag Bescheid, dann Licht an"),
+    ("es", "deja pasar diez minutos y apaga la radio"),
+    ("es", "no enciendas la luz hasta las seis"),
+    ("fr", "encore dix petites minutes et tu éteins la lampe"),
+    ("fr", "plus personne ici ? Alors éteins la lampe"),
+    ("it", "finisco il capitolo e poi spegni la lampada"),
+    ("nl", "lamp uit, maar pas als ik slaap"),
+    ("nl", "Anna komt om acht uur, doe dan de lamp aan"),
+    ("pl", "doczytam rozdział i potem zgaś lampę"),
+    ("pl", "wylacz lampe za godzine"),
     ("de", "Warte fünf Minuten und mach das Licht an"),
     ("de", "Kommt Anna nach Hause, mach das Licht an"),
     ("de", "Ist Anna da, mach das Licht an"),
@@ -82,6 +106,18 @@ FOR_NOW = [
     ("en", "turn on the light until ten"),
     ("en", "turn off the light, and in ten minutes turn off the radio"),
     ("en", "start movie night"),
+    ("en", "I'll be home in ten minutes, turn the heating on now"),
+    ("en", "turn off the light if you don't mind"),
+    ("en", "it would be nice if you turned off the light"),
+    ("en", "turn on the second lamp"),
+    ("de", "es wäre nett, wenn du das Licht ausmachst"),
+    ("de", "um acht kommen Gäste, mach jetzt das Licht an"),
+    ("es", "si es tan amable, apague la luz"),
+    ("fr", "si on pouvait éteindre la lumière"),
+    ("fr", "le film est enfin fini, éteins la lumière"),
+    ("it", "ti sarei grato se spegnessi la luce"),
+    ("nl", "ik zou het fijn vinden als je het licht uitdoet"),
+    ("pl", "gdybyś mógł zgasić światło"),
     ("de", "Guten Abend, mach das Licht an"),
     ("de", "mach sofort das Licht an"),
     ("de", "Ist so dunkel hier, mach das Licht an"),
@@ -107,6 +143,32 @@ async def test_words_are_for_now(hass: HomeAssistant, language: str, said: str) 
 async def test_what_was_named_is_no_time(hass: HomeAssistant) -> None:
     assert put_off_in("turn on Every Evening", "en", NOW) is not None
     assert put_off_in("turn on Every Evening", "en", NOW, ("Every Evening",)) is None
+
+
+LATER = "turn off the light at nine"
+
+
+@pytest.mark.parametrize(("before", "said"), [
+    ([LATER], "also the bed light"), ([LATER, "also the radio"], "and the fan"), ([LATER, "is the door locked?"], "and the bed light"),
+    ([LATER, "thanks"], "the bed light too"), (["turn on the fan, and at nine turn off the light"], "and the radio"),
+    (["when the washer is done, turn off the light"], "make it the radio"),
+])  # fmt: skip
+async def test_what_goes_on_from_something_for_later_is_for_later(
+    hass: HomeAssistant, before: list[str], said: str
+) -> None:
+    put_off = put_off_before(before, said, "en", NOW)
+    assert put_off is not None
+    assert put_off.goes_on
+
+
+@pytest.mark.parametrize(("before", "said"), [
+    ([], "also the bed light"), ([LATER], "turn on the radio"), ([LATER], "now"), ([LATER, "turn on the radio"], "and the fan"),
+    ([LATER, "no, now"], "and the fan"), (["how warm will it be tomorrow?"], "and the fan"), (["turn on the fan until ten"], "and the radio"),
+])  # fmt: skip
+async def test_what_goes_on_from_something_for_now_is_for_now(
+    hass: HomeAssistant, before: list[str], said: str
+) -> None:
+    assert put_off_before(before, said, "en", NOW) is None
 
 
 async def ask(hass: HomeAssistant, server: LLMServer, words: str, *calls: Any, **fields: Any) -> list[Any]:
@@ -203,6 +265,30 @@ async def test_a_vague_time_is_asked_for(hass: HomeAssistant, llm_server: LLMSer
     )
     assert "Ask the user when" in answer["error"]
     assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_a_message_that_goes_on_is_held_back(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("All right, at nine."))
+    await say(hass, "It would be great to have the kitchen lights gone at nine", "talk", context=anna)
+    first = await ask(
+        hass, llm_server, "And the ceiling lights", tool_call("ha_control", OFF), conversation_id="talk", context=anna
+    )
+    second = await ask(
+        hass, llm_server, "Turn off the ceiling lights right now, please", tool_call("ha_control", OFF),
+        conversation_id="talk", context=anna,
+    )  # fmt: skip
+    assert "at nine" in first[-1]["error"]
+    assert "make_wish or change_wish" in first[-1]["error"]
+    assert second[-1]["success"]
+
+
+async def test_a_yes_to_doing_it_now_is_for_now(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("I cannot do that later. Shall I do it right now?"))
+    await say(hass, "It would be great to have the ceiling lights gone at nine", "talk", context=anna)
+    [answer] = await ask(hass, llm_server, "Yes", tool_call("ha_control", OFF), conversation_id="talk", context=anna)
+    assert answer["success"], answer
 
 
 async def test_reading_is_not_held_back(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:

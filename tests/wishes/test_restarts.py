@@ -14,7 +14,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.support.kept import kept_things
-from custom_components.home_agent.wishes.when import Watch
+from custom_components.home_agent.wishes.when import Watch, When
 from custom_components.home_agent.wishes.wish import Wish, WishKind, WishStatus
 from tests.support.conftest import full_disk
 
@@ -366,3 +366,20 @@ async def test_a_row_is_as_it_was_written(world: World) -> None:
     assert wish.when.until == NOW + timedelta(days=3)
     assert Wish.from_dict(json.loads(json.dumps(wish.as_dict()))) == wish
     assert wish.made.astimezone(dt_util.UTC) == wish.made
+
+
+async def test_a_timer_that_is_paused_waits_over_a_restart(world: World) -> None:
+    world.put("tea", When(left=60), kind=WishKind.TIMER)
+    await world.pass_time(3600)
+    await world.restart(after=timedelta(days=2))
+    assert world.ids == []
+    world.now_with("tea", when=world.after(60))
+    await world.pass_time(61)
+    assert world.ids == ["tea"]
+
+
+@pytest.mark.parametrize("when", [{"left": -1}, {"left": 0}, {"left": 400 * 24 * 3600}, {"left": "60"}])
+def test_a_row_without_a_moment_has_time_left(when: dict[str, Any]) -> None:
+    data = When(left=60).as_dict() | when
+    with pytest.raises((TypeError, ValueError)):
+        When.from_dict(data)

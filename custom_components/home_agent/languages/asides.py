@@ -7,11 +7,12 @@ condition, nothing that corrects, excepts or adds. So no clause has to be listed
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+import itertools
 import re
 
 from ..support.nearness import is_slip
 from ..support.text import MAX_TEXT, fold, words_of
-from .clause_cuts import joins_of, marks_of, orders_of
+from .clause_cuts import joins_of, marks_of
 from .data import code_of, data_of
 from .later import LaterKind, later_in
 from .moods import MoodKind, mood_of
@@ -78,7 +79,7 @@ def _begun(wanted: str, code: str, *, is_first: bool) -> str:
 
 def _clauses(text: str, code: str) -> list[str]:
     cuts = [0, *(found.start() for found in _patterns(code).cuts.finditer(text)), len(text)]
-    return [text[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False)]
+    return [text[begin:end] for begin, end in itertools.pairwise(cuts)]
 
 
 def _wants_nothing(clause: str, code: str) -> bool:
@@ -101,7 +102,7 @@ def _wants_nothing(clause: str, code: str) -> bool:
     return mood is None or mood.kind is not MoodKind.WISH
 
 
-def _has_order(words: tuple[str, ...], patterns: "_Patterns") -> bool:
+def _has_order(words: tuple[str, ...], patterns: _Patterns) -> bool:
     """Return whether a verb of an order is among words that is not what the one who speaks does: "dann hol ich die Kinder"."""
     return any(
         word in patterns.orders and patterns.selves.isdisjoint((*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]))
@@ -158,7 +159,8 @@ def _patterns(code: str) -> _Patterns:
     ends = {words_of(state)[-1] for listed in data.questions.states.values() for state in listed if words_of(state)}
     return _Patterns(
         cuts=re.compile(
-            rf"(?<=[,;:.!?…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{_any_of((*joins, *data.reasons.hence))})(?!\w))", re.IGNORECASE
+            rf"(?<=[,;:.!?…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{_any_of((*joins, *data.reasons.hence))})(?!\w))",
+            re.IGNORECASE,
         ),
         joins=re.compile(rf"(?:{_any_of(joins)})(?!\w)[\s,]*", re.IGNORECASE),
         hence=re.compile(rf"^(?:{_any_of(data.reasons.hence)})(?!\w)[\s,]*", re.IGNORECASE),

@@ -81,6 +81,7 @@ class FollowUpWords:
     joins: Sequence[str] = ()
     then: Sequence[str] = ()
     both: Sequence[str] = ()
+    acts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +158,11 @@ class LaterWords:
     """What says that something is not for now; regular expressions, `<name>` stands for one of `parts`."""
 
     parts: Mapping[str, str] = field(default_factory=dict)
+    now: Sequence[str] = ()
+    asides: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+    waits: Sequence[str] = ()
     vague: Sequence[str] = ()
     span: Sequence[str] = ()
     clock: Sequence[str] = ()
@@ -170,7 +176,7 @@ class LaterWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
-    """How wishes for later are spoken of; all from `reminds` on but `after`, `before`, `reminders`, `timer_words`, `declares`, `clauses`, `thens`, `enclitics` and `beside` are regular expressions."""
+    """How wishes for later are spoken of; from `reminds` to `resumes` they are regular expressions, words else."""
 
     lists: Sequence[str] = ()
     cancels: Sequence[str] = ()
@@ -180,20 +186,37 @@ class PlanningWords:
     last: Sequence[str] = ()
     all: Sequence[str] = ()
     latest: Sequence[str] = ()
+    whens: Sequence[str] = ()
     needless: Sequence[str] = ()
     keeps: Sequence[str] = ()
     reminds: Sequence[str] = ()
     wakes: Sequence[str] = ()
     tells: Sequence[str] = ()
     timers: Sequence[str] = ()
-    changes: Sequence[str] = ()
     left: Sequence[str] = ()
     stops: Sequence[str] = ()
     adds: Sequence[str] = ()
     takes: Sequence[str] = ()
+    pauses: Sequence[str] = ()
+    resumes: Sequence[str] = ()
+    moves: Sequence[str] = ()
+    sets: Sequence[str] = ()
+    instead: Sequence[str] = ()
+    corrects: Sequence[str] = ()
+    instead_of: Sequence[str] = ()
+    but_at: Sequence[str] = ()
+    into: Sequence[str] = ()
+    by: Sequence[str] = ()
+    more: Sequence[str] = ()
+    goes_on: Sequence[str] = ()
+    soonest: Sequence[str] = ()
+    farthest: Sequence[str] = ()
+    leaves: Sequence[str] = ()
+    excepts: Sequence[str] = ()
+    included: Sequence[str] = ()
     after: Sequence[str] = ()
     before: Sequence[str] = ()
-    reminders: Sequence[str] = ()
+    kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     timer_words: Sequence[str] = ()
     declares: Sequence[str] = ()
     clauses: Sequence[str] = ()

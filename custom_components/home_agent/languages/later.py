@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 import re
 
-from ..support.text import MAX_TEXT, unmarked
+from ..support.text import MAX_TEXT, fold
 from .data import code_of, data_of
 
 _BLANK = "\N{SYMBOL FOR SPACE}"
@@ -18,6 +18,11 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
 )
 """Characters that are not seen, and split words for a pattern."""
+
+
+_WORD = re.compile(r"\\.|\[[^\[\]]*\]|[^\W\d_]{4,}")
+"""In a pattern: what is no word, or a word that is not short."""
+_UMLAUTS = {"ä": ("ae",), "ö": ("oe",), "ü": ("ue",)}
 
 
 class LaterKind(StrEnum):
@@ -37,6 +42,8 @@ class LaterKind(StrEnum):
     """When something happens, or if something is so; only the first words of it: "when", "until"."""
     VAGUE = "vague"
     """At a time that is not said: "soon"."""
+    WAIT = "waits"
+    """After something else, or so that it is done by a time: "wait for Anna and", "have it warm by nine"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +101,12 @@ def unnamed(text: str, language: str, named: Iterable[str], letter: str) -> str:
 @lru_cache(maxsize=512)
 def _found(said: str, text: str, code: str) -> tuple[Later, ...]:
     found: list[Later] = []
+    asides = _aside_spans(said, code)
     for kind, pattern in _patterns(code):
         for match in pattern.finditer(said):
             begin, end = match.span()
+            if any(first < end and begin < behind for first, behind in asides):
+                continue
             other = [one for one in found if one.begin < end and begin < one.end]
             if kind is LaterKind.REPEATED and all(begin < one.begin and one.end <= end for one in other):
                 found = [one for one in found if one not in other]  # "toutes les deux heures"
@@ -104,6 +114,35 @@ def _found(said: str, text: str, code: str) -> tuple[Later, ...]:
             if begin < end and not other:
                 found.append(Later(kind=kind, begin=begin, end=end, words=text[begin:end].strip(" ,")))
     return tuple(sorted(found, key=lambda one: one.begin))
+
+
+def _aside_spans(said: str, code: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _pattern(code, "asides").finditer(said)]
+
+
+def asides_in(text: str, language: str) -> tuple[str, ...]:
+    """Return the words that only look like a time or a condition: "if you don't mind", "it's nine already"."""
+    spans = _aside_spans(text, code_of(language)) if len(text) <= MAX_TEXT else ()
+    return tuple(text[begin:end] for begin, end in spans)
+
+
+def without_asides(text: str, language: str) -> str:
+    """Return a text without what only looks like a time or a condition."""
+    rest, end = list[str](), 0
+    for begin, behind in _aside_spans(text, code_of(language)) if len(text) <= MAX_TEXT else ():
+        rest.append(text[end:begin])
+        end = behind
+    return " ".join(" ".join([*rest, text[end:]]).replace(" ,", ",").split()).strip(" ,;:.!") if rest else text
+
+
+def is_conditional(text: str, language: str) -> bool:
+    """Return whether a text has a word for a condition in it."""
+    return _pattern(code_of(language), "events").search(text[:MAX_TEXT]) is not None
+
+
+def says_now(text: str, language: str) -> bool:
+    """Return whether a text says that something is to be done at once."""
+    return len(text) <= MAX_TEXT and _pattern(code_of(language), "now").search(text) is not None
 
 
 def is_put_off(text: str, language: str, named: Iterable[str] = ()) -> bool:
@@ -135,18 +174,56 @@ def later_words(code: str) -> frozenset[str]:
 def _patterns(code: str) -> tuple[tuple[LaterKind, re.Pattern[str]], ...]:
     """Return what says it, in the order in which it is looked for: the exact first, words that begin more last."""
     words = data_of(code).later
+    order = (
+        LaterKind.WAIT,
+        LaterKind.SPAN,
+        LaterKind.CLOCK,
+        LaterKind.REPEATED,
+        LaterKind.DAY,
+        LaterKind.VAGUE,
+        LaterKind.EVENT,
+        LaterKind.LASTING,
+    )
+    return tuple((kind, _pattern(code, kind.value)) for kind in order if getattr(words, kind.value))
+
+
+@cache
+def _pattern(code: str, name: str) -> re.Pattern[str]:
+    """Return the patterns of one list as one, matched as words; one that fits nothing where there are none."""
+    data = data_of(code)
+    verbs = (word for word in (*data.orders, *data.later.marks.get("orders", ())) if len(word) > 1)
+    orders = "|".join(map(re.escape, verbs)) or "(?!)"
+    parts = {**data.later.parts, "order": rf"(?:{orders})(?!\w)"}
 
     def filled(pattern: str) -> str:
-        for name, part in words.parts.items():
-            pattern = pattern.replace(f"<{name}>", f"(?:{part})")
-        return unmarked(pattern, words.unmarked)
+        for part, said in parts.items():
+            pattern = pattern.replace(f"<{part}>", f"(?:{said})")
+        return _unaccented(pattern)
 
-    listed = {
-        LaterKind.SPAN: words.span, LaterKind.CLOCK: words.clock, LaterKind.REPEATED: words.repeated, LaterKind.DAY: words.day,
-        LaterKind.VAGUE: words.vague, LaterKind.EVENT: words.events, LaterKind.LASTING: words.lasting,
-    }  # fmt: skip
-    return tuple(
-        (kind, re.compile(rf"(?<!\w)(?:{'|'.join(map(filled, patterns))})(?!\w)", re.IGNORECASE))
-        for kind, patterns in listed.items()
-        if patterns
-    )
+    listed = "|".join(map(filled, getattr(data.later, name))) or "(?!)"
+    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
+
+
+def _unaccented(pattern: str) -> str:
+    """Return a pattern that also fits words that were typed without their accents: "pozniej", "manana", "spaeter".
+
+    Not short ones, which are other words then: "dès" and "des".
+    """
+    has_length = "(?<" in pattern  # what stands behind something has one length
+    return _WORD.sub(lambda found: _either(found[0], has_length=has_length), pattern)
+
+
+def _either(part: str, *, has_length: bool) -> str:
+    if part.isascii() or part[0] == "\\":
+        return part
+    if part[0] == "[":
+        return f"{part[:-1]}{''.join(fold(letter) for letter in part if letter.isalpha() and not letter.isascii())}]"
+    last = part[-1:] if part.endswith("é") else ""  # "passé" and "passe" are two words
+    return "".join(_letter(letter, has_length=has_length) for letter in part.removesuffix(last)) + last
+
+
+def _letter(letter: str, *, has_length: bool) -> str:
+    plain = fold(letter)
+    if has_length:
+        return f"[{letter}{plain}]" if len(plain) == 1 and plain != letter else letter
+    return letter if plain == letter else f"(?:{'|'.join((letter, plain, *_UMLAUTS.get(letter, ())))})"

@@ -121,6 +121,19 @@ def speaks_of_home(text: str, language: str) -> bool:
     return not words.isdisjoint(_vocabulary(code)) or not words.isdisjoint(_phrases_of(code).orders)
 
 
+def says_doing(text: str, language: str) -> bool:
+    """Return whether a text has a word for what is done in a home."""
+    code = code_of(language)
+    return not _doing(code).isdisjoint(spoken_words(text))
+
+
+@cache
+def _doing(code: str) -> frozenset[str]:
+    data = data_of(code)
+    verbs = {word for phrases in data.verbs.values() for phrase in phrases for word in spoken_words(phrase)}
+    return frozenset(word for word in verbs if len(word) > _LITTLE) | _phrases_of(code).orders
+
+
 @cache
 def _vocabulary(code: str) -> frozenset[str]:
     """Return the words for what is done in a home, and to what."""

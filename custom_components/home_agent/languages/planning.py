@@ -1,5 +1,6 @@
 """Wishes for later as people speak of them: what is waiting, that it is to be at another time, and that it is not to be done any more."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -10,8 +11,12 @@ from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, without_times
 from .phrases import is_asking
 
+type Phrases = tuple[tuple[tuple[str, ...], frozenset[str]], ...]
+"""Folded phrases, the longest first, each with the names of the lists that it is in."""
 MAX_ASKED = 120
 """Characters of a question about a timer or an order to change something; a longer text says something else."""
+
+_NAME = "(?P<name>"
 
 
 class PlanningKind(Enum):
@@ -19,8 +24,6 @@ class PlanningKind(Enum):
 
     LIST = "list"
     CANCEL = "cancel"
-    CHANGE = "changes"
-    """It is to be at another time, or by so much later or earlier."""
     LEFT = "left"
     """How long a timer has."""
     STOP = "stops"
@@ -28,6 +31,9 @@ class PlanningKind(Enum):
     ADD = "adds"
     TAKE = "takes"
     """A timer is to have more time, or less."""
+    PAUSE = "pauses"
+    RESUME = "resumes"
+    """A timer is to stand still, or to go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +44,12 @@ class Planning:
     is_all: bool = False
     is_latest: bool = False  # whether it is about the one that was left last
     is_sure: bool = True  # whether it can mean nothing else, also where nothing is named
+    is_weak: bool = False  # whether it may just as well be about something else: "remove milk"
     is_needless: bool = False  # whether it only denies a wish; what is named has to be the command as it was said
     words: tuple[str, ...] = ()
     """The folded words for what is to be cancelled; empty for the last one."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds that it is about, by the values of `WishKind`; empty for all."""
 
 
 def planning_of(text: str, language: str) -> Planning | None:
@@ -50,14 +59,15 @@ def planning_of(text: str, language: str) -> Planning | None:
     said = " ".join(text.casefold().strip(" ?¿!.").split())
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         if any(re.fullmatch(pattern, said) for pattern in data_of(code).planning.lists):
-            return Planning(kind=PlanningKind.LIST)
+            return Planning(kind=PlanningKind.LIST, kinds=kinds_in(words_of(text), code)[0])
         if (found := _cancelled(text, code)) is not None:
-            return None if not found.is_needless and _keeps(text, found.words, code) else found
+            keeps = _has_excepts(text, code) if found.is_needless else _keeps(text, found.words, code)
+            return None if keeps else found
     return None
 
 
 def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
-    """Return what a whole text asks of wishes in one of some ways; of a change and of more or less time without its words for these."""
+    """Return what a whole text asks of timers in one of some ways; of more or less time without its words for these."""
     said = " ".join(text.split()).strip(" ,.!?¿¡")
     if len(said) > MAX_ASKED:
         return None
@@ -68,6 +78,20 @@ def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
                     name = (match.groupdict().get("name") or "").strip(" -,")
                     return Planning(kind=kind, words=_without_last(words_of(name), code))
     return None
+
+
+def names_all(text: str, language: str) -> bool:
+    """Return whether a text names all of something."""
+    listed = {words_of(said) for said in data_of(code_of(language)).planning.all}
+    return any((word,) in listed for word in words_of(text))
+
+
+def is_known_thing(text: str, language: str) -> bool:
+    """Return whether a text is about one that there is already: "to the timer", and not "a timer"."""
+    data, words = data_of(code_of(language)), {*words_of(text)}
+    ones = {word for said in data.times.get("one", ()) for word in words_of(said)}
+    known = {word for said in (*data.times.get("articles", ()), *data.planning.into) for word in words_of(said)}
+    return words.isdisjoint(ones) and not words.isdisjoint(known)
 
 
 def delay_in(text: str, language: str) -> int:
@@ -81,10 +105,23 @@ def delay_in(text: str, language: str) -> int:
     return 0
 
 
-def names_kind(words: tuple[str, ...], language: str) -> tuple[str, ...]:
-    """Return words without those for a kind of what waits: "the reminder about the dentist"."""
-    kinds = {word for text in data_of(code_of(language)).planning.reminders for word in words_of(text)}
-    return tuple(word for word in words if word not in kinds)
+def kinds_in(words: Iterable[str], language: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the kinds of wishes that words name, and the words without those for them: "the egg timer", "Eiertimer"."""
+    phrases = _kinds(code_of(language))
+    rest, kinds = without_phrases(words, phrases)
+    ends = sorted({phrase[0] for phrase, _ in phrases if len(phrase) == 1}, key=len, reverse=True)
+    named = list[str]()
+    for word in rest:
+        end = next((one for one in ends if word.endswith(one)), "")
+        if end:  # "pastawekker" may be a timer
+            kinds |= {kind for phrase, listed in phrases if phrase[-1].endswith(end) for kind in listed}
+        named.append(word.removesuffix(end))
+    return frozenset(kinds), tuple(named)
+
+
+@cache
+def _kinds(code: str) -> Phrases:
+    return phrases_of(data_of(code).planning.kinds)
 
 
 def _without_last(words: tuple[str, ...], code: str) -> tuple[str, ...]:
@@ -97,10 +134,31 @@ def _without_last(words: tuple[str, ...], code: str) -> tuple[str, ...]:
 def _asking(code: str, kind: PlanningKind) -> tuple[re.Pattern[str], ...]:
     words = data_of(code).planning
     listed = {
-        PlanningKind.CHANGE: words.changes, PlanningKind.LEFT: words.left, PlanningKind.STOP: words.stops,
-        PlanningKind.ADD: words.adds, PlanningKind.TAKE: words.takes,
+        PlanningKind.LEFT: words.left, PlanningKind.STOP: words.stops, PlanningKind.ADD: words.adds,
+        PlanningKind.TAKE: words.takes, PlanningKind.PAUSE: words.pauses, PlanningKind.RESUME: words.resumes,
     }[kind]  # fmt: skip
-    return tuple(re.compile(unmarked(pattern, data_of(code).later.unmarked), re.IGNORECASE) for pattern in listed)
+    named = (pattern.replace(_NAME, rf"(?<!\w){_NAME}") for pattern in listed)  # a name begins with a word
+    unsigned = data_of(code).later.unmarked
+    return tuple(re.compile(unmarked(pattern, unsigned), re.IGNORECASE) for pattern in named)
+
+
+def without_some(text: str, language: str) -> tuple[Planning, str] | None:
+    """Return how all of something is cancelled, and what is left out of it: "cancel everything but the alarm"."""
+    if len(text) > MAX_ASKED:
+        return None
+    code = code_of(language)
+    for phrase in sorted(data_of(code).planning.excepts, key=len, reverse=True):
+        match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE)
+        found = _cancelled(text[: match.start()], code) if match is not None else None
+        if match is not None and found is not None and found.is_all:
+            return found, text[match.end() :]
+    return None
+
+
+def denies(text: str, language: str) -> bool:
+    """Return whether a text has a word in it with which nothing is cancelled: "don't"."""
+    keeps = {words_of(said) for said in data_of(code_of(language)).planning.keeps}
+    return any((word,) in keeps for word in words_of(text))
 
 
 def keeps_planned(text: str, language: str) -> bool:
@@ -109,6 +167,11 @@ def keeps_planned(text: str, language: str) -> bool:
         return False
     found = ((_cancelled(text, code), code) for code in dict.fromkeys((code_of(language), ENGLISH)))
     return any(one is not None and _keeps(text, one.words, code) for one, code in found)
+
+
+def _has_excepts(text: str, code: str) -> bool:
+    said = f" {' '.join(words_of(text))} "
+    return any(f" {' '.join(words_of(phrase))} " in said for phrase in data_of(code).planning.excepts)
 
 
 def _keeps(text: str, rest: tuple[str, ...], code: str) -> bool:
@@ -136,8 +199,27 @@ def _cancelled(text: str, code: str) -> Planning | None:
 
 
 def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
-    rest, said, known = list(words), set[str](), frozenset(words)
-    for phrase, names in _planning_phrases(code):
+    rest, said = without_phrases(words, _planning_phrases(code))
+    is_needless = "needless" in said and said.isdisjoint(("cancels", "drops"))
+    if said.isdisjoint(("cancels", "drops", "needless", "weak")):
+        return None
+    return Planning(
+        kind=PlanningKind.CANCEL,
+        is_all="all" in said and (not is_needless or "kinds" in said),
+        is_latest="latest" in said,
+        is_sure=not is_needless and not said.isdisjoint(("cancels", "plans", "kinds")),
+        is_needless=is_needless,
+        is_weak=said.isdisjoint(("cancels", "drops", "needless", "plans", "kinds")),
+        words=kinds_in(rest, code)[1],
+        kinds=frozenset() if "included" in said else kinds_in(words, code)[0],
+    )
+
+
+def without_phrases(words: Iterable[str], phrases: Phrases) -> tuple[tuple[str, ...], set[str]]:
+    """Return words without some phrases, and the names of the lists that these are in."""
+    rest, said = [*words], set[str]()
+    known = frozenset(rest)
+    for phrase, names in phrases:
         if not known.issuperset(phrase):  # most phrases: none of their places is looked at
             continue
         at = 0
@@ -147,27 +229,21 @@ def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
                 said |= names
             else:
                 at += 1
-    is_needless = "needless" in said and said.isdisjoint(("cancels", "drops"))
-    if said.isdisjoint(("cancels", "drops", "needless")) and not ("weak" in said and said & {"plans", "kinds"}):
-        return None
-    return Planning(
-        kind=PlanningKind.CANCEL,
-        is_all="all" in said and not is_needless,
-        is_latest="latest" in said,
-        is_sure=not is_needless and not said.isdisjoint(("cancels", "plans", "kinds")),
-        is_needless=is_needless,
-        words=tuple(rest),
-    )
+    return tuple(rest), said
 
 
 @cache
-def _planning_phrases(code: str) -> tuple[tuple[tuple[str, ...], frozenset[str]], ...]:
-    """Return the phrases of a language, the longest first, each with the names of the lists that it is in."""
+def _planning_phrases(code: str) -> Phrases:
     words = data_of(code).planning
     lists = {
         "cancels": words.cancels, "drops": words.drops, "weak": words.weak, "plans": words.plans, "last": words.last, "all": words.all,
-        "latest": words.latest, "needless": words.needless, "kinds": words.reminders,
+        "latest": words.latest, "needless": words.needless, "included": words.included, "kinds": [text for kind in words.kinds.values() for text in kind],
     }  # fmt: skip
+    return phrases_of(lists)
+
+
+def phrases_of(lists: Mapping[str, Iterable[str]]) -> Phrases:
+    """Return phrases, the longest first, each with the names of the lists that it is in."""
     names: dict[tuple[str, ...], set[str]] = {}
     for name, listed in lists.items():
         for phrase in {words_of(text) for text in listed} - {()}:

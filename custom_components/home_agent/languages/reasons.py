@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-import itertools
+from itertools import islice, pairwise
 import re
 
 from ..support.text import MAX_TEXT
@@ -11,6 +11,9 @@ from .data import code_of, data_of
 from .phrases import is_altered, is_asking, is_order, is_remark
 
 _SIGNS = r"[,;:]\s+|[.!]\s+|\s[-–—]\s"
+_SIGN = re.compile(r"[,;]\s+|[.!]\s+|\s[-–—]\s")
+"""Behind a colon stands what is quoted."""
+_MOST = 3  # signs behind which a command may begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,22 @@ def reasons_in(text: str, language: str) -> Iterator[Reasoned]:
         if not command or not reason or keeps.search(said) or is_order(reason, code):
             continue
         if found["join"] or begins.match(said):
+            yield Reasoned(command, reason)
+
+
+def led_in(text: str, language: str) -> Iterator[Reasoned]:
+    """Yield how a text may be a command behind its reason: "it's dark, turn on the light"; the shortest reason first.
+
+    A reason begins like one, and neither corrects nor adds.
+    """
+    code = code_of(language)
+    if not data_of(code).reasons.begins or len(text) > MAX_TEXT:
+        return
+    _, begins, keeps = _patterns(code)
+    for found in islice(_SIGN.finditer(text), _MOST):
+        reason, command = text[: found.start()].strip(), text[found.end() :].strip()
+        said = reason.casefold()
+        if command and (begins.match(said) or is_remark(said, code)) and not keeps.search(said):
             yield Reasoned(command, reason)
 
 
@@ -70,7 +89,7 @@ def introduced_in(text: str, language: str) -> Introduced | None:
     if not data_of(code).reasons.begins or len(text) > MAX_TEXT:
         return None
     cuts = [0, *(found.start() for found in _cuts(code).finditer(text)), len(text)]
-    parts = [text[begin:end] for begin, end in itertools.pairwise(cuts)]
+    parts = [text[begin:end] for begin, end in pairwise(cuts)]
     first, last = 0, len(parts)
     while first < last - 1 and tells(parts[first], code):
         first += 1
@@ -94,7 +113,9 @@ def told_first(text: str, language: str) -> Iterator[Reasoned]:
         return
     keeps = _patterns(code)[2]
     told = " ".join(introduced.told)
-    is_plain = not any(keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told)
+    is_plain = not any(
+        keeps.search(part.casefold()) or is_altered(part, code, (), asks=True) for part in introduced.told
+    )
     if is_plain and introduced.wanted:
         yield Reasoned(introduced.wanted, told)
 
@@ -126,15 +147,15 @@ def _remarks(code: str) -> re.Pattern[str]:
 
 
 @cache
-def _reports(code: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
-
-
-@cache
 def _wishes(code: str) -> re.Pattern[str]:
     """Return how what is wanted begins: "I want", "I'd like"."""
     data = data_of(code)
     return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
+
+
+@cache
+def _reports(code: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
 
 
 @cache

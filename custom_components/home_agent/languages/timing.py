@@ -376,8 +376,8 @@ class _Sentence:
                 timely |= {spot for spot in spots if self.reader.text.says("about", spot)}
             if one.kind is LaterKind.REPEATED and not spots <= timed:
                 forever |= spots
-            elif one.kind is LaterKind.VAGUE and moment is not None and {min(spots) - 1, max(spots) + 1} & timed:
-                timely |= spots  # "later at ten"
+            elif self._is_beside(one, spots, moment, timed):
+                timely |= spots  # "later at ten", "wait five minutes"
             elif not spots & (timely | unread):
                 unread |= spots
             elif any(self._is_timely(spot) for spot in spots - timely):
@@ -399,6 +399,12 @@ class _Sentence:
             forever=self._said([spot for spot in places if spot in forever]),
             words=self._said([spot for spot in places if spot in timely]),
         )
+
+    def _is_beside(self, one: Later, spots: Collection[int], moment: SaidMoment | None, timed: Collection[int]) -> bool:
+        """Return whether words that say no time stand beside one that was read."""
+        if one.kind not in (LaterKind.VAGUE, LaterKind.WAIT) or moment is None:
+            return False
+        return not {min(spots) - 1, max(spots) + 1}.isdisjoint(timed)
 
     def _is_timely(self, spot: int) -> bool:
         text = self.reader.text

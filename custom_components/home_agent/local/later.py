@@ -135,7 +135,8 @@ def _lacks_time(text: str, code: str) -> bool:
 async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotForNow, words: str) -> Done:
     """Say why no wish came of a sentence, with the words that are not understood, else with those that may put it off."""
     is_asked = all(one.kind in _ASKED for one in found) and put_off.why in _OF_TIMES
-    key = "local_when" if is_asked else put_off.why
+    is_day = {one.kind for one in found} == {LaterKind.DAY}
+    key = ("local_what_time" if is_day else "local_when") if is_asked else put_off.why
     words = put_off.words or words
     return await _async_said(sentence, key, words if key == _OF_NAMES else quoted(words, sentence.turn.language))
 

@@ -5,129 +5,163 @@ A user hears of their own ones and cancels these (`Wish.is_known_to`).
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
-from homeassistant.util.hass_dict import HassKey
 
+from ..languages.changes import asked_when, time_in
+from ..languages.clause_cuts import orders_of
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import (
-    Planning,
-    PlanningKind,
-    asked_in,
-    delay_in,
-    keeps_planned,
-    names_kind,
-    planning_of,
-)
-from ..languages.reminders import ReminderKind, names_timer, reminder_in
-from ..languages.said_moments import SaidMoment, moment_in
-from ..languages.vocabulary import keys_of
+from ..languages.planning import Planning, PlanningKind, keeps_planned, kinds_in, planning_of, without_some
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
-from ..policy.wishing import CancelWishes, ChangeWish
-from ..support.const import DOMAIN
+from ..policy.wishing import CancelWishes
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..support.text import words_of
-from ..wishes.spoken import async_moment, async_when
+from ..wishes.spoken import async_moment
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
-from ..wishes.wishes import wishes_of
+from .intent_policy import has_timers
+from .later import named_in
+from .planning import async_plan
 from .promises import async_called
-from .sentences import MAX_REMEMBERED, Done, NotMine, Refused, Result, Sentence, Stage, message_number, spoken
+from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, spoken
+from .wishes_meant import (
+    DoesWith,
+    at_time,
+    by_place,
+    chosen,
+    in_order,
+    is_said_in,
+    just_made,
+    just_spoken_of,
+    known_wishes,
+    meant_of,
+    note_told,
+    of_kinds,
+    told_before,
+)
 
-ASKED: HassKey[dict[str, tuple[int, str | None, tuple[str, ...]]]] = HassKey(f"{DOMAIN}_planned_asked")
-"""By conversation: the message that was answered with a question which wish is to be cancelled, whose it was, and their ids."""
-CANCELS, CHANGES = "cancel_wish", "change_wish"
-_MOST = 5  # wishes of one sentence
-_LEAST_STEM = 4  # letters
-_AROUND = timedelta(hours=6)
-"""A bare hour for a wish that has a time is the next one from so long before that time."""
+CANCELS = "cancel_wish"
+MOST_TOLD = 8
+"""Wishes of one sentence; of more it is told how many."""
 
 
 async def answer_which_planned(sentence: Sentence) -> Result:
-    """Cancel what is chosen of the wishes that the message before this one was asked about; another sentence is not an answer."""
-    place, number = sentence.turn.conversation_id, message_number(sentence.chat_log)
-    user = sentence.turn.user
-    said, owner, ids = sentence.hass.data.setdefault(ASKED, {}).pop(place, (0, None, ()))
-    asked = [wish for wish in known_wishes(sentence) if wish.id in ids] if ids else []
-    if said != number - 1 or owner != (user.id if user is not None else None) or not asked:
+    """Do with what is chosen of some wishes what the message before this one wanted; another sentence is not an answer."""
+    told = told_before(sentence)
+    if told is None or told.then is None:
         return NotMine()
-    meant = _chosen(sentence, asked)
+    known = {wish.id: wish for wish in known_wishes(sentence)}
+    asked = [known[item] for item in told.ids if item in known]
+    meant = chosen(sentence, asked) if asked else None
     if meant is None or keeps_planned(sentence.turn.text, sentence.turn.language):
         return NotMine()
     if not meant:
-        text = await async_text(sentence.hass, sentence.turn.language, "never_mind")
-        return Done(said=spoken(sentence.turn, text))
-    return await async_cancel(sentence, meant)
+        return Done(said=spoken(sentence.turn, await async_text(sentence.hass, sentence.turn.language, "never_mind")))
+    return await told.then(sentence, meant)
 
 
-def _chosen(sentence: Sentence, asked: Sequence[Wish]) -> Sequence[Wish] | None:
-    """Return which of some wishes an answer means, none of them for a no; None for other words.
-
-    They are chosen by their place in what was read out, or by words that one of them has and no other.
-    """
-    data, said = data_of(sentence.language.code), words_of(sentence.turn.text)
-    words = data.choices
-    beside = {word for text in (*words.beside, *data.courtesies) for word in words_of(text)}
-    left = tuple(word for word in said if word not in beside)
-
-    def is_one_of(phrases: Sequence[str]) -> bool:
-        return any(words_of(phrase) in (said, left) for phrase in phrases)
-
-    if is_one_of(words.none) or read_answer(sentence.turn.text, sentence.turn.language).kind is ReplyKind.NO:
-        return ()
-    if is_one_of((*words.all, *(data.follow_ups.both if len(asked) == 2 else ()))):
-        return asked
-    for wish, phrases in zip(asked, words.ordinals, strict=False):
-        if is_one_of(phrases):
-            return (wish,)
-    if is_one_of(words.last):
-        return asked[-1:]
-    named = [wish for wish in asked if left and is_said_in(sentence, left, wish)]
-    return named if len(named) == 1 else None
-
-
-async def async_ask_which(sentence: Sentence, wishes: Sequence[Wish]) -> Done:
-    """Ask which of some wishes is to be cancelled; the next message may answer it."""
-    asked, user = sentence.hass.data.setdefault(ASKED, {}), sentence.turn.user
-    asked.pop(sentence.turn.conversation_id, None)
-    ids = tuple(wish.id for wish in wishes)
-    owner = user.id if user is not None else None
-    asked[sentence.turn.conversation_id] = message_number(sentence.chat_log), owner, ids
-    if len(asked) > MAX_REMEMBERED:
-        del asked[next(iter(asked))]
-    return await async_told_of(sentence, "planned_which", wishes)
+async def async_ask_which(
+    sentence: Sentence, wishes: Sequence[Wish], then: DoesWith | None = None, key: str = "planned_which"
+) -> Done:
+    """Ask which of some wishes is meant, and keep what is done with it: they are cancelled if nothing else is named."""
+    done = await async_told_of(sentence, key, wishes)
+    note_told(sentence, wishes[:MOST_TOLD], then or async_cancel)
+    return done
 
 
 async def answer_planned(sentence: Sentence) -> Result:
-    """Tell which wishes wait, cancel them, or give one another time."""
+    """Tell which wishes wait, or cancel them."""
     turn, waiting = sentence.turn, known_wishes(sentence)
+    if waiting and (left := _without_some(sentence, waiting)):
+        return await async_cancel(sentence, left)
+    if waiting and (asked := _asked_when(sentence, waiting)):
+        done = await async_told_of(sentence, "planned_list", asked)
+        note_told(sentence, asked[:MOST_TOLD])
+        return done
     planning, just = planning_of(turn.text, turn.language), just_made(sentence, waiting)
     names = _names(sentence, planning) if planning is not None else []
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
+    if just and planning is not None and planning.kinds and len(just := of_kinds(waiting, planning.kinds)) > 1:
+        just = []  # any of them may be meant
+    if planning is not None and planning.is_weak:
+        return await _async_weakly(sentence, planning, names, waiting)
     if just and (denies or (cancels and planning is not None and not planning.is_all and not names)):
         return await async_cancel(sentence, just)
-    if planning is None:
-        return await _async_changed(sentence, waiting, just) if waiting else NotMine()
-    if not waiting and sentence.stage is Stage.BEFORE_MODEL:
+    if planning is None or (not waiting and (sentence.stage is Stage.BEFORE_MODEL or planning.is_weak)):
         return NotMine()
+    if planning.kinds == {WishKind.TIMER} and has_timers(sentence.hass, turn):
+        return NotMine()  # the device has its own
     if planning.kind is PlanningKind.LIST:
-        return await async_told_of(sentence, "planned_list" if waiting else "planned_none", waiting)
+        return await _async_listed(sentence, planning, waiting)
     if not names and not planning.is_sure:
         return NotMine()
     if not waiting:
         return NotMine() if names else await async_told_of(sentence, "planned_nothing", ())
-    if planning.is_all and names_timer(turn.text, turn.language):
-        waiting = [wish for wish in waiting if wish.kind in (WishKind.TIMER, WishKind.WAKE)]
-    return await _async_cancelled(sentence, planning, names, waiting)
+    return await _async_cancelled(sentence, planning, names, of_kinds(waiting, planning.kinds))
+
+
+def _asked_when(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
+    """Return the wishes of which it is asked when they are due: those that are named, else those that were just spoken of."""
+    named = asked_when(sentence.turn.text, sentence.language.code)
+    if named is None:
+        return []
+    kinds, names = kinds_in(named, sentence.language.code)
+    if not kinds and not names:
+        return just_spoken_of(sentence, waiting)
+    return [wish for wish in of_kinds(waiting, kinds) if is_said_in(sentence, names, wish)]
+
+
+async def _async_weakly(
+    sentence: Sentence, planning: Planning, names: Sequence[str], waiting: Sequence[Wish]
+) -> Result:
+    """Cancel what a word is for that may be for other things as well: a timer or what was just told, and only where that is all."""
+    spoken_of = just_spoken_of(sentence, waiting)
+    if not names:
+        return await async_cancel(sentence, spoken_of) if planning.is_all and len(spoken_of) > 1 else NotMine()
+    if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)):
+        return await async_cancel(sentence, placed)
+    pool = [wish for wish in waiting if wish.kind is WishKind.TIMER or wish in spoken_of]
+    meant = [wish for wish in pool if is_said_in(sentence, names, wish)]
+    if not meant or (await async_plan(sentence, sentence.turn.text)).is_known:
+        return NotMine()
+    return await _async_this_or_which(sentence, meant)
+
+
+def _without_some(sentence: Sentence, waiting: Sequence[Wish]) -> Sequence[Wish]:
+    """Return what all but something of is; nothing where it is not known what is left out."""
+    code = sentence.language.code
+    if (found := without_some(sentence.turn.text, code)) is None:
+        return ()
+    planning, kept = found
+    kinds, words = kinds_in(words_of(kept), code)
+    names = _names(sentence, replace(planning, words=words))
+    if not kinds and not names:
+        return ()
+    stay = [wish for wish in of_kinds(waiting, kinds) if is_said_in(sentence, names, wish)]
+    return [wish for wish in of_kinds(waiting, planning.kinds) if wish not in stay] if stay else ()
+
+
+async def _async_listed(sentence: Sentence, planning: Planning, waiting: Sequence[Wish]) -> Done:
+    """Tell what waits: all of it, of one kind, or on one day."""
+    found = of_kinds(waiting, planning.kinds)
+    text, code = sentence.turn.text, sentence.language.code
+    said = time_in(text, code, dt_util.now())
+    if said is not None and any(one.kind is LaterKind.DAY for one in later_in(text, code, named_in(sentence))):
+        day = said.day if said.day is not None or said.moment is None else said.moment.at.date()
+        found = [wish for wish in found if wish.when.at is not None and dt_util.as_local(wish.when.at).date() == day]
+    if not found:
+        return await async_told_of(sentence, "planned_none_such" if waiting else "planned_none", ())
+    done = await async_told_of(sentence, "planned_list", found)
+    note_told(sentence, found[:MOST_TOLD])
+    return done
 
 
 async def _async_cancelled(
@@ -136,17 +170,46 @@ async def _async_cancelled(
     """Cancel what is named of the wishes that may be meant, or ask which."""
     if not waiting:
         return await async_told_of(sentence, "planned_nothing", ())
-    if planning.is_needless:
+    if planning.is_needless and planning.is_all:  # "the timers aren't needed any more, turn both off"
+        names = [word for word in names if word not in orders_of(sentence.language.code)]
+    elif planning.is_needless:
         meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
-    else:
-        meant = meant_of(sentence, names, waiting)
-    if planning.is_latest and not planning.is_all:
-        meant = sorted(meant, key=lambda wish: wish.made)[-1:]
-    elif not names and not planning.is_all and _is_followed(sentence, meant):  # "that" may be what was done since
+        return await _async_this_or_which(sentence, meant)
+    names, waiting = _at_its_time(sentence, names, waiting)
+    if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)) if names else []:
+        return await async_cancel(sentence, placed)
+    if planning.is_all:
+        meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
+        return await async_cancel(sentence, meant) if meant else NotMine()
+    meant = meant_of(sentence, names, waiting)
+    if planning.is_latest:
+        told = told_before(sentence)
+        latest = sorted(meant, key=lambda wish: wish.made)[-1:]
+        if told is not None and len(told.ids) > 1 and [wish.id for wish in latest] != [told.ids[-1]]:
+            return await async_ask_which(sentence, meant)  # of those that were read out, or of those that were made
+        meant = latest
+    elif not names and _is_followed(sentence, meant):  # "that" may be what was done since
         return await async_ask_which(sentence, meant)
-    if len(meant) > 1 and not planning.is_all:
+    return await _async_this_or_which(sentence, meant)
+
+
+async def _async_this_or_which(sentence: Sentence, meant: Sequence[Wish]) -> Result:
+    if len(meant) > 1:
         return await async_ask_which(sentence, meant)
     return await async_cancel(sentence, meant) if meant else NotMine()
+
+
+def _at_its_time(sentence: Sentence, names: Sequence[str], waiting: Sequence[Wish]) -> tuple[Sequence[str], list[Wish]]:
+    """Return what is named beside a time, and the wishes of that time; none of another time is meant."""
+    text, code = sentence.turn.text, sentence.language.code
+    if (said := time_in(text, code, dt_util.now())) is None:
+        return names, [*waiting]
+    if timed := at_time(sentence, waiting, said):
+        beside = set(words_of(said.rest))
+        return [word for word in names if word in beside], timed
+    if later_in(text, code, named_in(sentence)):
+        return names, [wish for wish in waiting if is_said_in(sentence, names, wish)]
+    return names, [*waiting]
 
 
 async def answer_not_planned(sentence: Sentence) -> Result:
@@ -154,94 +217,8 @@ async def answer_not_planned(sentence: Sentence) -> Result:
     planning = planning_of(sentence.turn.text, sentence.turn.language)
     if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
         return NotMine()
-    waiting = known_wishes(sentence)
+    waiting = of_kinds(known_wishes(sentence), planning.kinds)
     return await async_ask_which(sentence, waiting) if waiting else await async_told_of(sentence, "planned_nothing", ())
-
-
-def known_wishes(sentence: Sentence) -> list[Wish]:
-    """Return the wishes that the speaker may know of."""
-    return wishes_of(sentence.hass).known_to(sentence.turn)
-
-
-def just_made(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
-    """Return what the message before this one, in this conversation, made."""
-    place = sentence.turn.conversation_id, message_number(sentence.chat_log) - 1
-    return [wish for wish in waiting if (wish.conversation_id, wish.message) == place]
-
-
-# Another time
-
-
-async def _async_changed(sentence: Sentence, waiting: Sequence[Wish], just: Sequence[Wish]) -> Result:
-    """Give one wish another time: "make it nine", "ten minutes later", "move the reminder to eight"."""
-    turn, code = sentence.turn, sentence.language.code
-    moment = moment_in(turn.text, code, dt_util.now())
-    if moment is None or not moment.words:
-        return NotMine()
-    rest = " ".join(turn.text.replace(moment.words, " ").split())
-    asked = asked_in(rest, code, PlanningKind.CHANGE)
-    reminder = reminder_in(rest, code)
-    if reminder is not None and reminder.kind is ReminderKind.TIMER:  # what is set or changed is a timer
-        waiting = [wish for wish in waiting if wish.kind is WishKind.TIMER]
-    if asked is None or not waiting:
-        return NotMine()
-    kinds = names_kind(asked.words, code)
-    if asked.words:
-        meant = meant_of(sentence, kinds, waiting) if kinds else [*waiting]
-        if kinds and not any(is_said_in(sentence, kinds, wish) for wish in meant):
-            return NotMine()
-    else:
-        meant = [*just]
-    meant = meant if len(meant) < 2 or not just else [wish for wish in meant if wish in just] or meant
-    if len(meant) != 1:
-        return NotMine()
-    when = _at_another_time(sentence, meant[0], moment)
-    return await async_change(sentence, meant[0], when) if when is not None else NotMine()
-
-
-def _at_another_time(sentence: Sentence, wish: Wish, moment: SaidMoment) -> When | None:
-    """Return when a wish is due at another moment; None where that is not known."""
-    text, code = sentence.turn.text, sentence.language.code
-    sign, old = delay_in(text, code), wish.when.at
-    if moment.seconds and sign:
-        return None if old is None else moved(wish, old + timedelta(seconds=sign * moment.seconds), moment.words)
-    says_day = moment.seconds or moment.sun or any(one.kind is LaterKind.DAY for one in later_in(text, code))
-    if old is not None and not says_day:
-        start = max(dt_util.now(), dt_util.as_local(old) - _AROUND)
-        moment = moment_in(text, code, start) or moment
-    return moved(wish, moment.at, moment.words, moment.wall) if not moment.sun else None
-
-
-def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
-    """Return when a wish is due at another moment, with its conditions."""
-    if not wall and wish.when.wall:
-        wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
-    return When(at=dt_util.as_utc(at), wall=wall, conditions=wish.when.conditions, words=words)
-
-
-async def async_change(sentence: Sentence, wish: Wish, when: When) -> Result:
-    """Give a wish another time, and say which."""
-    turn, policy = sentence.turn, sentence.means.policy
-    tool = ChangeWish(replace(wish, when=when))
-    recognised = Recognised(name=CHANGES, slots={})
-    try:
-        await tool.plan(sentence.hass, {}, turn)
-    except ToolError as err:
-        return Refused(error=err, recognised=recognised)
-    result = await policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
-    if result is None:
-        return Refused(error=NeedsConfirmation(), recognised=recognised)
-    language = turn.language
-    if result.error:
-        return Done(said=spoken(turn, await async_text(sentence.hass, language, "confirm_failed")))
-    told = {
-        "what": await async_called(sentence.hass, turn, wish),
-        "when": await async_when(sentence.hass, language, when),
-    }
-    return Done(said=spoken(turn, await async_text(sentence.hass, language, "planned_changed", **told)))
-
-
-# Which are meant
 
 
 def _is_followed(sentence: Sentence, wishes: Sequence[Wish]) -> bool:
@@ -266,50 +243,11 @@ def _is_polite(sentence: Sentence) -> bool:
 def _names(sentence: Sentence, planning: Planning) -> list[str]:
     """Return those of the words that name something; where a wish is denied also "on" and "up"."""
     data = data_of(sentence.language.code)
-    listed = () if planning.is_needless else (*data.prepositions, *data.no, *data.planning.reminders)
+    listed = () if planning.is_needless else (*data.prepositions, *data.no)
     nothing = {word for text in (*data.harmless, *data.courtesies, *listed) for word in words_of(text)}
+    beside = (*data.planning.last, *data.planning.corrects, *data.follow_ups.joins)
+    nothing |= {words[0] for words in map(words_of, beside) if len(words) == 1}
     return [word for word in planning.words if word not in nothing]
-
-
-def is_said_in(sentence: Sentence, names: Sequence[str], wish: Wish) -> bool:
-    """Return whether all that is named was said in a wish, maybe in another form: "éteindre" and "éteins"."""
-    base, said_then = sentence.language.base, _words(wish)
-    return all(any(_is_form(base, word, said) for said in said_then) for word in names)
-
-
-def _is_form(base: str, word: str, said: str) -> bool:
-    """Return whether two words are forms of one."""
-    stem = max(_LEAST_STEM, len(said) - 3)
-    return not keys_of(base, word).isdisjoint(keys_of(base, said)) or word[:stem] == said[:stem]
-
-
-def _words(wish: Wish) -> tuple[str, ...]:
-    """Return all words that a wish was made with."""
-    return (*words_of(wish.words), *words_of(wish.text), *words_of(wish.when.words))
-
-
-def meant_of(sentence: Sentence, names: Sequence[str], waiting: Sequence[Wish]) -> list[Wish]:
-    """Return which wishes are meant: those that share most words with what is named, all where nothing is.
-
-    A wish is not meant if something in the home is named that it does not name.
-    """
-    base = sentence.language.base
-    entities, areas = sentence.home.entities.values(), sentence.home.areas.values()
-    called = [*(each.names for each in entities), *(each.names for each in areas)]
-    known = {key for names_of in called for name in names_of for word in words_of(name) for key in keys_of(base, word)}
-    scores: dict[str, int] = {}
-    for wish in waiting:
-        said = _words(wish)
-        other = [
-            word
-            for word in names
-            if not any(_is_form(base, word, each) for each in said)
-            and (len(word) < _LEAST_STEM or not any(word in each for each in said))  # a part of "Keukenlicht"
-        ]
-        is_other = any(not known.isdisjoint(keys_of(base, word)) for word in other)
-        scores[wish.id] = 0 if is_other else len(names) - len(other)
-    best = max(scores.values())
-    return [wish for wish in waiting if scores[wish.id] == best] if best or not names else []
 
 
 # Cancelling and telling
@@ -333,11 +271,11 @@ async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Ref
 
 
 async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> Done:
-    """Tell of some wishes, each with its time."""
+    """Tell of some wishes, each with its time; of many how many more there are."""
     hass, turn, language = sentence.hass, sentence.turn, sentence.turn.language
     told = [
-        f"{await async_called(hass, turn, wish)} ({await _async_time(hass, language, wish.when)})"
-        for wish in wishes[:_MOST]
+        f"{await async_called(hass, turn, wish)} ({await async_time(hass, language, wish.when)})"
+        for wish in wishes[:MOST_TOLD]
     ]
     items = await async_more(hass, language, told, len(wishes))
     placeholders = {"items": items} if wishes else {}
@@ -345,9 +283,18 @@ async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) ->
     return Done(said=spoken(turn, text))
 
 
-async def _async_time(hass: HomeAssistant, language: str, when: When) -> str:
-    """Return when a wish is due: of today the time alone."""
+async def async_time(hass: HomeAssistant, language: str, when: When) -> str:
+    """Return when a wish is due: of today the time alone; of a timer that is paused how long it has."""
+    if when.left:
+        return await async_text(hass, language, "planned_paused_item", left=span_of(when.left))
     if when.event is not None or when.at is None:
         return when.words
     at = dt_util.as_local(when.at)
     return f"{at:%H:%M}" if at.date() == dt_util.now().date() else await async_moment(hass, language, at)
+
+
+def span_of(seconds: int) -> str:
+    """Return a length as it is shown: "4:59", "1:00:00"."""
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

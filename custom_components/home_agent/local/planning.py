@@ -105,7 +105,7 @@ async def _async_plan_of(sentence: Sentence, text: str) -> Planned:
 
 async def async_does(sentence: Sentence, text: str, steps: Sequence[Step]) -> bool:
     """Return whether a text says what steps do, of what they are for: "off", "turn it off again"."""
-    wanted, code = _services(steps), sentence.language.code
+    wanted, code = services_of(steps), sentence.language.code
     text = without_words(text, data_of(code).again)
     if not wanted or any(step.command or not step.effects for step in steps):
         return False
@@ -113,13 +113,14 @@ async def async_does(sentence: Sentence, text: str, steps: Sequence[Step]) -> bo
     for state in states:
         own = {one for one in wanted if one[1] == state.entity_id}
         said = (*naming(text, state.name, code), f"{state.name} {text}", f"{text} {state.name}")
-        plans = [_services((await async_plan(sentence, each)).steps) for each in said]
+        plans = [services_of((await async_plan(sentence, each)).steps) for each in said]
         if not any(plan == own for plan in plans):
-            return _services((await async_plan(sentence, text)).steps) == wanted
+            return services_of((await async_plan(sentence, text)).steps) == wanted
     return bool(states)
 
 
-def _services(steps: Iterable[Step]) -> set[tuple[str, str]]:
+def services_of(steps: Iterable[Step]) -> set[tuple[str, str]]:
+    """Return what steps do to which entities: pairs of a service and an entity id."""
     return {(str(row["service"]), str(item)) for step in steps for row in step.effects for item in row["entity_ids"]}  # type: ignore[union-attr]
 
 
@@ -134,7 +135,7 @@ def _is_bare(sentence: Sentence, part: Planned, first: Planned) -> bool:
 
 
 def _kinds(planned: Planned) -> set[str]:
-    return {service for service, _ in _services(planned.steps)}
+    return {service for service, _ in services_of(planned.steps)}
 
 
 def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:

@@ -5,7 +5,9 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .changing import answer_changed
 from .frames import answer_by_brain
+from .further import answer_beside, answer_corrected, answer_further, answer_same
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .later import answer_when
@@ -14,7 +16,7 @@ from .lists import add_items, read_list
 from .moods import answer_mood, answer_remark, answer_request
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
-from .reasons import answer_reasoned
+from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -64,8 +66,13 @@ READERS = (
     Reader(answer_which_planned),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
+    Reader(answer_changed),
     Reader(answer_timer),
+    Reader(answer_same),
     Reader(answer_wish),
+    Reader(answer_further, of_later=True),
+    Reader(answer_corrected, of_later=True),
+    Reader(answer_beside, of_later=True),
     Reader(answer_remark, of_later=True),
     Reader(answer_strictly, of_later=True, plans=True),
     Reader(answer_timer_intent, of_later=True),
@@ -73,6 +80,7 @@ READERS = (
     Reader(answer_by_brain, plans=True),
     Reader(answer_request, plans=True),
     Reader(answer_reasoned, plans=True),
+    Reader(answer_led_in, of_later=True, plans=True),
     Reader(refuse_group),
     Reader(add_items, of_later=True, plans=True),
     Reader(answer_learned, plans=True),

@@ -14,7 +14,8 @@ from ..home.tolerance import STATE
 from ..policy.confirmation import Call
 from ..policy.effects import KINDS
 from ..turn.plan import ServiceCall
-from ..wishes.wish import Step
+from ..wishes.wish import Step, Wish
+from .planning import services_of
 
 _PAIRS = (
     ("turn_on", "turn_off"), ("open_cover", "close_cover"), ("open_cover_tilt", "close_cover_tilt"), ("open_valve", "close_valve"),
@@ -43,6 +44,19 @@ def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
             return ()
         steps.insert(0, Step(effects=tuple(one.as_dict() for one in _together(back)), targets=call.plan.targets))
     return tuple(steps)
+
+
+def replaced_ends(waiting: Sequence[Wish], end: Wish) -> list[Wish]:
+    """Return the wishes of which another end takes the place: they end the same, and their beginning is done."""
+    steps = services_of(end.steps)
+    begun = {(wish.conversation_id, wish.message, wish.targets) for wish in waiting if not wish.ends}
+    return [
+        wish
+        for wish in waiting
+        if wish.ends
+        and services_of(wish.steps) == steps
+        and (wish.conversation_id, wish.message, wish.targets) not in begun
+    ]
 
 
 def is_torn(calls: Sequence[Call]) -> bool:

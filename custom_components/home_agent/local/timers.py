@@ -4,30 +4,34 @@ What Home Assistant's own sentences say of timers is understood in all its langu
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
-from ..languages.planning import Planning, PlanningKind, asked_in, names_kind
+from ..languages.changes import without
+from ..languages.planning import Planning, PlanningKind, asked_in, is_known_thing, kinds_in, names_all
 from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
 from ..languages.said_moments import SaidMoment, moment_in
+from ..policy.effects.wording import async_more
 from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
+from .changing import async_change, delayed
 from .intent_policy import has_timers
-from .planned import async_ask_which, async_cancel, async_change, is_said_in, just_made, known_wishes, moved
+from .planned import MOST_TOLD, async_ask_which, async_cancel, span_of
 from .promises import async_promise
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
+from .wishes_meant import is_said_in, just_spoken_of, known_wishes, note_told, of_kinds
 from .wishing import async_by_intent, async_made, new_wish
 
 _UNITS = {"hours": 3600, "minutes": 60, "seconds": 1}
 _RINGING = frozenset({WishKind.TIMER, WishKind.WAKE})
-_MOST = 5  # timers of one sentence
+_PAUSING = (PlanningKind.PAUSE, PlanningKind.RESUME)
 
 
 async def answer_timer(sentence: Sentence) -> Result:
@@ -39,22 +43,25 @@ async def answer_timer(sentence: Sentence) -> Result:
     is_about = names_timer(turn.text, code)
     if not waiting and not is_about:
         return NotMine()
-    asked = asked_in(turn.text, code, PlanningKind.LEFT, PlanningKind.STOP)
+    asked = asked_in(turn.text, code, *_PAUSING, PlanningKind.LEFT, PlanningKind.STOP)
+    if asked is not None and asked.kind in _PAUSING:
+        return await _async_paused(sentence, asked, waiting, is_about=is_about)
     if asked is not None:
         return await _async_asked(sentence, asked, waiting, is_about=is_about)
     moment = moment_in(turn.text, code, dt_util.now())
     if moment is None or not moment.seconds:
         return NotMine()
-    rest = " ".join(turn.text.replace(moment.words, " ", 1).split())
+    rest = without(turn.text, moment.words)
+    reminder = reminder_in(rest, code) if is_about else None
     asked = asked_in(rest, code, PlanningKind.ADD, PlanningKind.TAKE)
-    timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
-    meant = _called(sentence, names_kind(asked.words, code), timers) if asked is not None else []
-    if asked is not None and len(meant) == 1:
+    is_set = reminder is not None and reminder.kind is ReminderKind.TIMER
+    if asked is not None and (not is_set or is_known_thing(rest, code)):
+        timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
+        meant = _called(sentence, kinds_in(asked.words, code)[1], timers)
         seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
-        return await _async_lengthen(sentence, meant[0], seconds)
-    if is_about and (reminder := reminder_in(rest, code)) is not None and reminder.kind is ReminderKind.TIMER:
-        if reminder.left:  # more than a timer is wanted
-            return NotMine()
+        if meant:
+            return await _async_lengthen(sentence, meant, seconds)
+    if reminder is not None and is_set and not reminder.left:  # nothing more than a timer is wanted
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
     return NotMine()
 
@@ -76,16 +83,15 @@ async def answer_timer_intent(sentence: Sentence) -> Result:
         case intent.INTENT_CANCEL_ALL_TIMERS:
             return await async_cancel(sentence, timers) if timers else await _async_said(sentence, "planned_no_timer")
         case intent.INTENT_PAUSE_TIMER | intent.INTENT_UNPAUSE_TIMER:
-            return await _async_said(sentence, "planned_pause" if timers else "planned_no_timer")
+            does = PlanningKind.PAUSE if found.name == intent.INTENT_PAUSE_TIMER else PlanningKind.RESUME
+            return await _async_paused(sentence, Planning(kind=does, words=named), timers, is_about=True)
     kinds = {intent.INTENT_TIMER_STATUS: PlanningKind.LEFT, intent.INTENT_CANCEL_TIMER: PlanningKind.STOP}
     if (kind := kinds.get(found.name)) is not None:
         return await _async_asked(sentence, Planning(kind=kind, words=named), timers, is_about=True)
     meant, seconds = _called(sentence, named, timers), int(_span(found.slots).total_seconds())
-    if len(meant) != 1:
-        return await async_ask_which(sentence, meant) if meant else await _async_said(sentence, "planned_no_timer")
-    return await _async_lengthen(
-        sentence, meant[0], seconds if found.name == intent.INTENT_INCREASE_TIMER else -seconds
-    )
+    if not meant:
+        return await _async_said(sentence, "planned_no_timer")
+    return await _async_lengthen(sentence, meant, seconds if found.name == intent.INTENT_INCREASE_TIMER else -seconds)
 
 
 def _span(slots: Any) -> timedelta:
@@ -93,15 +99,17 @@ def _span(slots: Any) -> timedelta:
 
 
 def _called(sentence: Sentence, named: Sequence[str], timers: Sequence[Wish]) -> list[Wish]:
-    """Return the timers that are called so; without a name the one that was just set, else all."""
+    """Return the timers that are called so; without a name those that were just spoken of, else all."""
     if named:
         return [wish for wish in timers if is_said_in(sentence, named, wish)]
-    return just_made(sentence, timers) or [*timers]
+    if kinds_in(words_of(sentence.turn.text), sentence.language.code)[0]:  # any of them may be meant
+        return [*timers]
+    return just_spoken_of(sentence, timers) or [*timers]
 
 
 async def _async_asked(sentence: Sentence, asked: Planning, waiting: Sequence[Wish], *, is_about: bool) -> Result:
     """Tell how long timers have, or stop one. Where no timer is named, only one that waits can be meant."""
-    named = names_kind(asked.words, sentence.language.code)
+    named = kinds_in(asked.words, sentence.language.code)[1]
     if asked.kind is PlanningKind.LEFT:
         timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
         meant = [wish for wish in timers if is_said_in(sentence, named, wish)] if named else timers
@@ -109,13 +117,15 @@ async def _async_asked(sentence: Sentence, asked: Planning, waiting: Sequence[Wi
             return await _async_left(sentence, meant)
         is_last = sentence.stage is not Stage.BEFORE_MODEL and is_about
         return await _async_said(sentence, "planned_no_timer") if is_last else NotMine()
+    waiting = of_kinds(waiting, kinds_in(words_of(sentence.turn.text), sentence.language.code)[0])
     meant = _called(sentence, named, waiting)
     if not is_about:
-        meant = [wish for wish in just_made(sentence, waiting) if not named]
+        meant = [wish for wish in just_spoken_of(sentence, waiting) if not named]
     if not meant:
         is_last = sentence.stage is not Stage.BEFORE_MODEL and is_about and not named
         return await _async_said(sentence, "planned_no_timer") if is_last else NotMine()
-    return await (async_cancel if len(meant) == 1 else async_ask_which)(sentence, meant)
+    is_one = len(meant) == 1 or names_all(sentence.turn.text, sentence.language.code)
+    return await (async_cancel if is_one else async_ask_which)(sentence, meant)
 
 
 async def _async_set(sentence: Sentence, span: timedelta, name: str, moment: SaidMoment | None) -> Result:
@@ -124,29 +134,69 @@ async def _async_set(sentence: Sentence, span: timedelta, name: str, moment: Sai
         return NotMine()
     if not sentence.turn.profile.wishes:
         return await _async_said(sentence, "local_no_timers")
-    text = sentence.turn.text
-    words = moment.words if moment is not None else text
+    text, said = sentence.turn.text, moment or moment_in(sentence.turn.text, sentence.language.code, dt_util.now())
+    words = said.words if said is not None else ""
     when = When(at=dt_util.utcnow() + span, words=words)
-    wish = new_wish(sentence, WishKind.TIMER, text, name, when)
+    wish = new_wish(sentence, WishKind.TIMER, without(text, words).strip(" ,.!") or text, name, when)
     return await async_made(sentence, [wish], await async_promise(sentence.hass, sentence.turn, wish))
 
 
-async def _async_lengthen(sentence: Sentence, wish: Wish, seconds: int) -> Result:
-    """Give a timer more time, or less."""
-    at: datetime = (wish.when.at or dt_util.utcnow()) + timedelta(seconds=seconds)
-    return await async_change(sentence, wish, replace(moved(wish, at, wish.when.words)))
+async def _async_lengthen(sentence: Sentence, timers: Sequence[Wish], seconds: int) -> Result:
+    """Give a timer more time, or less; ask which where several may be meant."""
+
+    async def lengthens(answer: Sentence, wishes: Sequence[Wish]) -> Result:
+        found = [(wish, delayed(answer, wish, seconds)) for wish in wishes]
+        return await async_change(answer, [(wish, when) for wish, when in found if when is not None])
+
+    if len(timers) > 1:
+        return await async_ask_which(sentence, timers, lengthens, "planned_which_change")
+    return await lengthens(sentence, timers)
+
+
+async def _async_paused(sentence: Sentence, asked: Planning, waiting: Sequence[Wish], *, is_about: bool) -> Result:
+    """Let a timer stand still, or go on. Where no timer is named, only one that was just spoken of or the only one can be meant."""
+    pauses = asked.kind is PlanningKind.PAUSE
+    timers = [wish for wish in waiting if wish.kind is WishKind.TIMER and bool(wish.when.left) is not pauses]
+    meant = _called(sentence, kinds_in(asked.words, sentence.language.code)[1], timers)
+    if not meant:
+        is_last = sentence.stage is not Stage.BEFORE_MODEL and is_about
+        return await _async_said(sentence, "planned_no_timer") if is_last else NotMine()
+    if len(meant) > 1:
+        then = partial(_async_pause, pauses=pauses)
+        return await async_ask_which(sentence, meant, then, "planned_which_change") if is_about else NotMine()
+    return await _async_pause(sentence, meant, pauses=pauses)
+
+
+async def _async_pause(sentence: Sentence, timers: Sequence[Wish], *, pauses: bool) -> Result:
+    """Let timers stand still, or go on, and say how long they have."""
+    now, changes = dt_util.utcnow(), list[tuple[Wish, When]]()
+    for wish in timers:
+        if pauses:
+            left = max(1, round(((wish.when.at or now) - now).total_seconds()))
+            changes.append((wish, When(left=left, words=wish.when.words)))
+        else:
+            at = now + timedelta(seconds=wish.when.left)
+            changes.append((wish, When(at=at, words=wish.when.words)))
+    done = await async_change(sentence, changes)
+    if not pauses or not isinstance(done, Done) or done.has_failed:
+        return done
+    items = ", ".join(_left_of(wish, when, now) for wish, when in changes)
+    return await _async_said(sentence, "planned_paused", items=items)
 
 
 async def _async_left(sentence: Sentence, timers: Sequence[Wish]) -> Done:
     """Tell how long timers have: "4:59", with their names."""
-    now, told = dt_util.utcnow(), list[str]()
-    for wish in timers[:_MOST]:
-        left = max(0, round(((wish.when.at or now) - now).total_seconds()))
-        minutes, seconds = divmod(left, 60)
-        hours, minutes = divmod(minutes, 60)
-        span = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-        told.append(f"{wish.text}: {span}" if wish.text else span)
-    return await _async_said(sentence, "planned_left", items=", ".join(told))
+    hass, language, now, told = sentence.hass, sentence.turn.language, dt_util.utcnow(), list[str]()
+    for wish in timers[:MOST_TOLD]:
+        left = _left_of(wish, wish.when, now)
+        told.append(await async_text(hass, language, "planned_paused_item", left=left) if wish.when.left else left)
+    note_told(sentence, timers[:MOST_TOLD])
+    return await _async_said(sentence, "planned_left", items=await async_more(hass, language, told, len(timers)))
+
+
+def _left_of(wish: Wish, when: When, now: datetime) -> str:
+    span = span_of(when.left or max(0, round(((when.at or now) - now).total_seconds())))
+    return f"{wish.text}: {span}" if wish.text else span
 
 
 async def _async_said(sentence: Sentence, key: str, **placeholders: str) -> Done:

@@ -7,7 +7,6 @@ ordinary readers in a turn that only notes calls (`planning.py`), and clauses ar
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 
 from homeassistant.components.conversation import UserContent
 from homeassistant.helpers.intent import IntentResponseErrorCode
@@ -15,7 +14,7 @@ from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
 from ..languages.asides import without_calls
-from ..languages.data import data_of
+from ..languages.ellipses import refers_back
 from ..languages.later import later_in, without_times
 from ..languages.phrases import is_order, is_question
 from ..languages.reminders import awaited, plainly, reminder_in
@@ -25,11 +24,11 @@ from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.effects.wording import quoted
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
-from ..policy.wishing import MakeWish, check_asks, check_wish, registered
+from ..policy.time_guard import put_off_before
+from ..policy.wishing import CancelWishes, MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text
-from ..support.text import words_of
 from ..turn.turn import Answer, Understanding
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
@@ -38,7 +37,7 @@ from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
-from .returning import steps_back
+from .returning import replaced_ends, steps_back
 from .sentences import (
     Done,
     Note,
@@ -67,6 +66,7 @@ from .when_due import (
     within,
 )
 from .wished import Wished, async_wished, async_with_then
+from .wishes_meant import known_wishes
 
 SCRIPT = "script."
 MAKES = "make_wish"
@@ -78,7 +78,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     turn, code = sentence.turn, sentence.language.code
     named = named_in(sentence)
     found = later_in(turn.text, code, named)
-    if not found and named and _goes_on(sentence):
+    if not found and _goes_on(sentence):
         return NotMine(put_off=NotForNow(follows=True))
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
@@ -121,20 +121,13 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
 
 
 def _goes_on(sentence: Sentence) -> bool:
-    """Return whether a sentence only names something, after one that was for later: "also the bed light" is not for now either."""
-    said = [content.content for content in sentence.chat_log.content if isinstance(content, UserContent)][-2:-1]
-    code, words = sentence.language.code, set(words_of(sentence.turn.text))
-    if not said or is_question(sentence.turn.text, code) or not later_in(said[0], code):
+    """Return whether a sentence goes on from one that was for later: "also the bed light" is not for now either."""
+    text, code = sentence.turn.text, sentence.language.code
+    said = [content.content for content in sentence.chat_log.content if isinstance(content, UserContent)][:-1]
+    if not said or not refers_back(text, code):
         return False
-    return words.isdisjoint(_doing(code) - sentence.language.nouns)
-
-
-@cache
-def _doing(code: str) -> frozenset[str]:
-    """Return the words that say what is to be done, or how it is to be: "turn", "dim", "on"."""
-    data = data_of(code)
-    listed = (*data.verbs.values(), *data.clauses.states.values(), data.orders)
-    return frozenset(word for phrases in listed for phrase in phrases for word in words_of(phrase))
+    named = named_in(sentence.saying(" ".join((*said, text))))
+    return put_off_before(said, text, code, dt_util.now(), named) is not None
 
 
 async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Result:
@@ -261,18 +254,27 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
             raise NotUnderstood(timed.words, ENDS_FIRST)
         return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
-    done = (await async_answer_of(sentence.saying(planned.text), lambda reader: reader.plans)).result
+    return await _async_now(sentence, timed, planned.text, wish, promise)
+
+
+async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
+    """Do something now, and wish for its end, in place of another end of the same."""
+    turn, policy = sentence.turn, sentence.means.policy
+    if earlier := replaced_ends(known_wishes(sentence), wish):
+        wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
+    tools = [*([CancelWishes(earlier)] if earlier else []), MakeWish(wish)]
+    done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
-        tool = MakeWish(wish)
-        sentence.means.policy.confirmations.add(
-            turn, Call(tool=tool, arguments={}, plan=await tool.plan(hass, {}, turn))
-        )
+        for tool in tools:
+            policy.confirmations.add(turn, Call(tool=tool, arguments={}, plan=await tool.plan(sentence.hass, {}, turn)))
         return done
     if not isinstance(done, Done) or done.has_failed:
         return done if isinstance(done, Done | Refused) else NotMine(put_off=NotForNow(words=timed.words))
     made = await async_made(sentence, [wish], promise)
     if not isinstance(made, Done):
         return made
+    if earlier:
+        await policy.async_call_by_code(turn, tools[0], {}, sentence.chat_log, known=False)
     first = done.said.text if isinstance(done.said, Answer) else speech_of(done.said)
     response = done.said.response if isinstance(done.said, Answer) and done.said.response else done.said
     said = f"{first.rstrip(' .')}. {promise}" if first else promise

@@ -119,7 +119,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """When a wish is due. It has one of `at`, `sun` and `event`; a clock time has `at` and `wall`."""
+    """When a wish is due. It has one of `at`, `sun`, `event` and `left`; a clock time has `at` and `wall`."""
 
     at: datetime | None = None
     """The moment; of a clock time and of the sun as it was known last (`settled`), of an event once its `delay` runs."""
@@ -145,6 +145,8 @@ class When:
     """The entities for which it became so, once it did; `at` is the moment then, with the delay."""
     until: datetime | None = None
     """When an event is not waited for any more."""
+    left: int = 0
+    """Seconds that a timer has while it is paused; it has no moment then."""
     conditions: tuple[Watch, ...] = ()
     """What has to be so at that time; otherwise nothing is done."""
     daylight: bool | None = None
@@ -272,9 +274,9 @@ class When:
             moments.append(datetime.fromisoformat(when.wall))
         if any(item.year not in YEARS for item in moments):
             raise ValueError("year")
-        if not (0 <= when.delay <= _MOST_SECONDS and abs(when.offset) <= _MOST_SECONDS):
+        if min(when.delay, when.left) < 0 or max(when.delay, when.left, abs(when.offset)) > _MOST_SECONDS:
             raise ValueError("seconds")
-        if when.at is None and when.event is None and when.sun is None:
+        if when.at is None and when.event is None and when.sun is None and not when.left:
             raise ValueError("when")
         return when
 

@@ -1,0 +1,294 @@
+"""Another time for wishes that wait: "make it nine", "move the reminder to eight", "rather at half seven", "ten minutes later".
+
+A sentence that wishes something itself takes the place of a wish only where it says so ("rather"), and where they wish the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from homeassistant.util import dt as dt_util
+
+from ..languages.changes import (
+    SaidChange,
+    as_clock,
+    change_in,
+    is_one_more,
+    leaves_so,
+    minutes_in,
+    names_nothing,
+    time_in,
+)
+from ..languages.later import LaterKind, later_in
+from ..languages.phrases import is_question
+from ..languages.planning import delay_in
+from ..languages.reminders import ReminderKind, reminder_in
+from ..languages.said_moments import SaidMoment, moment_in
+from ..languages.timing import timed_in
+from ..policy.confirmation import NeedsConfirmation
+from ..policy.intents import Recognised
+from ..policy.wishing import ChangeWish
+from ..support.errors import ToolError
+from ..support.localize import async_text
+from ..support.text import words_of
+from ..wishes.spoken import async_when
+from ..wishes.when import SunEvent, When
+from ..wishes.wish import Wish, WishKind
+from .clauses import async_read_clause
+from .later import named_in
+from .planned import async_ask_which
+from .planning import async_does, async_plan, services_of
+from .promises import async_called
+from .sentences import Done, NotMine, Refused, Result, Sentence, spoken
+from .wishes_meant import (
+    at_time,
+    by_place,
+    in_order,
+    is_said_in,
+    just_made,
+    just_spoken_of,
+    known_wishes,
+    note_told,
+    of_kinds,
+)
+
+CHANGES = "change_wish"
+_AROUND = timedelta(hours=6)
+"""A bare hour for a wish that has a time is the next one from so long before that time."""
+
+
+async def answer_changed(sentence: Sentence) -> Result:
+    """Give what waits another time."""
+    if not (waiting := known_wishes(sentence)):
+        return NotMine()
+    if (end := await _async_another_end(sentence, waiting)) is not None:
+        return await async_change(sentence, [end])
+    if (conditional := await _async_conditional(sentence, waiting)) is not None:
+        return await async_change(sentence, [conditional])
+    change = change_in(sentence.turn.text, sentence.language.code, dt_util.now())
+    if change is None or (is_one_more(sentence.turn.text, sentence.language.code) and not _is_change(change)):
+        return NotMine()
+    is_said = change.moves or change.sets or change.is_instead or change.corrects
+    if not is_said and is_question(sentence.turn.text, sentence.language.code):
+        return NotMine()  # "at nine?"
+    pool = of_kinds(waiting, change.kinds)
+    if change.old is not None:
+        pool = at_time(sentence, pool, change.old)
+    meant = await _async_meant(sentence, change, pool)
+    meant = _with_end(meant) if _is_pair(meant) else meant
+    if not meant:
+        return NotMine()
+    if len(meant) > 1 and not _is_pair(meant):
+
+        async def moves(answer: Sentence, wishes: Sequence[Wish]) -> Result:
+            return await _async_moved(answer.saying(sentence.turn.text), wishes, change)
+
+        return await async_ask_which(sentence, meant, moves, "planned_which_change")
+    return await _async_moved(sentence, meant, change)
+
+
+async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wish]) -> Sequence[Wish]:
+    """Return which wishes of a pool a sentence changes; none where it changes nothing."""
+    spoken_of = [wish for wish in just_spoken_of(sentence, known_wishes(sentence)) if wish in pool]
+    replaces = change.is_instead or (change.corrects and bool(spoken_of))
+    reminder = reminder_in(change.rest, sentence.language.code) if change.rest else None
+    if reminder is not None and not change.moves:
+        return _same(sentence, reminder.kind, reminder.text, pool) if replaces else ()
+    if not change.words:
+        if spoken_of and not change.kinds:
+            return spoken_of
+        return pool if change.moves or change.old or ((change.sets or replaces) and change.kinds) else ()
+    if placed := by_place(sentence, " ".join(change.words), in_order(sentence, pool)):
+        return placed
+    fits = [wish for wish in pool if is_said_in(sentence, change.words, wish)]
+    is_delay = bool(change.sign) and change.new.is_length
+    if not fits or not (change.moves or replaces or change.kinds or change.old or is_delay or _says_when(sentence)):
+        return ()
+    steps = (await async_plan(sentence, change.rest)).steps
+    if steps:  # it is a command itself
+        return [wish for wish in pool if services_of(wish.steps) == services_of(steps)] if replaces else ()
+    return fits
+
+
+def _is_change(change: SaidChange) -> bool:
+    """Return whether a sentence that may wish one more changes one: "and push it to nine"."""
+    return change.moves or change.is_instead or (bool(change.sign) and not change.words)
+
+
+def _says_when(sentence: Sentence) -> bool:
+    """Return whether words of a sentence can be nothing else than a time: no value of the thing that is named."""
+    return any(
+        one.kind in (LaterKind.CLOCK, LaterKind.DAY) for one in later_in(sentence.turn.text, sentence.language.code)
+    )
+
+
+def _same(sentence: Sentence, kind: ReminderKind, text: str, pool: Sequence[Wish]) -> list[Wish]:
+    """Return the wishes for what a sentence wishes itself: to be woken, or to be reminded of the same."""
+    same = of_kinds(pool, {kind.value})
+    return [wish for wish in same if is_said_in(sentence, words_of(text), wish)] if text else same
+
+
+# A beginning and its end
+
+
+def _is_pair(wishes: Sequence[Wish]) -> bool:
+    """Return whether wishes are a beginning and its end, made by one sentence."""
+    if len(wishes) != 2 or wishes[0].ends == wishes[1].ends:
+        return False
+    one, other = wishes
+    return (one.conversation_id, one.message, one.targets) == (other.conversation_id, other.message, other.targets)
+
+
+def _with_end(pair: Sequence[Wish]) -> list[Wish]:
+    return sorted(pair, key=lambda wish: wish.ends)
+
+
+def _begun(waiting: Sequence[Wish], end: Wish) -> bool:
+    """Return whether the beginning of an end waits as well."""
+    return any(_is_pair((wish, end)) for wish in waiting)
+
+
+def _end_of(sentence: Sentence, wish: Wish) -> Wish | None:
+    """Return what ends the beginning that a wish is."""
+    return next((one for one in known_wishes(sentence) if one.ends and _is_pair((wish, one))), None)
+
+
+async def _async_another_end(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
+    """Return another end for what was just done for a while: "leave it on for twenty minutes", "rather until eight"."""
+    ends = [wish for wish in just_spoken_of(sentence, waiting) if wish.ends]
+    code = sentence.language.code
+    said = time_in(sentence.turn.text, code, dt_util.now()) if len(ends) == 1 else None
+    if said is None or said.moment is None or said.moment.sun or delay_in(sentence.turn.text, code):
+        return None
+    if _begun(waiting, ends[0]):
+        return None
+    if not leaves_so(said.rest, code) and not await async_does(sentence, said.rest, ends[0].steps):
+        return None
+    return ends[0], moved(ends[0], said.moment.at, said.moment.words, said.moment.wall)
+
+
+async def _async_conditional(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
+    """Return what was just made with a condition more: "but only if Anna is at home"."""
+    made = just_made(sentence, waiting)
+    text, code = sentence.turn.text, sentence.language.code
+    if len(made) != 1 or not any(one.kind is LaterKind.EVENT for one in later_in(text, code)):
+        return None
+    for timed in timed_in(text, code, dt_util.now(), named_in(sentence)):
+        clause = timed.clauses[0] if len(timed.clauses) == 1 else None
+        if clause is None or not clause.is_if or clause.until or clause.delay or not names_nothing(timed.rest, code):
+            continue
+        if timed.moment is not None or timed.back is not None or timed.unread or timed.forever:
+            continue
+        read = await async_read_clause(sentence, clause.text, is_event=False)
+        if read is not None:
+            watch = replace(read.watch, negated=read.watch.negated is not clause.negated)
+            when = made[0].when
+            return made[0], replace(when, conditions=(*when.conditions, watch), words=f"{when.words}, {clause.words}")
+    return None
+
+
+# When
+
+
+async def _async_moved(sentence: Sentence, wishes: Sequence[Wish], change: SaidChange) -> Result:
+    """Give some wishes the time that a sentence says; what ends a beginning is moved with it."""
+    if _is_pair(wishes) and change.new.is_length and not change.sign and change.new.moment is not None:
+        begun, end = wishes
+        if begun.when.at is None:
+            return NotMine()
+        at = begun.when.at + timedelta(seconds=change.new.moment.seconds)
+        return await async_change(sentence, [(end, moved(end, at, change.new.moment.words))])
+    found: dict[str, tuple[Wish, When]] = {}
+    for wish in wishes:
+        if wish.id in found:
+            continue
+        if (when := _at_another_time(sentence, wish, change)) is None:
+            return NotMine()
+        found[wish.id] = wish, when
+        other = _end_of(sentence, wish) if not wish.ends else None
+        if other is not None and other.when.at is not None and wish.when.at is not None and when.at is not None:
+            at = other.when.at + (when.at - wish.when.at)
+            found[other.id] = other, moved(other, at, other.when.words)
+    return await async_change(sentence, [*found.values()])
+
+
+def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When | None:
+    """Return when a wish is due at another time; None where that is not known."""
+    text, code, old, said = sentence.turn.text, sentence.language.code, wish.when.at, change.new.moment
+    if change.new.day is not None:
+        if old is None:
+            return None
+        local = dt_util.as_local(old).replace(tzinfo=None)
+        at = datetime.combine(change.new.day, local.time(), dt_util.get_default_time_zone())
+        return moved(wish, at, f"{at:%Y-%m-%d %H:%M}", at.replace(tzinfo=None).isoformat(timespec="minutes"))
+    assert said is not None
+    if said.sun:
+        when = When(sun=SunEvent(said.sun), offset=said.offset, conditions=wish.when.conditions, words=said.words)
+        after = max(dt_util.as_utc(said.at), dt_util.utcnow())
+        return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
+    if said.seconds and change.sign:
+        return delayed(sentence, wish, change.sign * said.seconds)
+    if said.seconds:
+        said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
+    if said.seconds:
+        return moved(wish, said.at, said.words)
+    if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
+        return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
+    if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):
+        start = max(dt_util.now(), dt_util.as_local(old) - _AROUND)
+        said = _read_again(said, code, start) or said
+    return moved(wish, said.at, said.words, said.wall)
+
+
+def _read_again(said: SaidMoment, code: str, start: datetime) -> SaidMoment | None:
+    """Return a time of day as it is said at another moment."""
+    found = moment_in(said.words, code, start)
+    if found is not None and not found.seconds:
+        return found
+    return as_clock(found, code, start) if found is not None else None
+
+
+def delayed(sentence: Sentence, wish: Wish, seconds: int) -> When | None:
+    """Return when a wish is due so much later, or earlier: than the sun or an event as well."""
+    when = wish.when
+    if when.left:
+        return replace(when, left=max(1, when.left + seconds))
+    if when.event is not None and when.at is None:
+        return replace(when, delay=when.delay + seconds) if when.delay + seconds >= 0 else None
+    if when.at is None:
+        return None
+    if when.sun is not None:
+        later = replace(when, offset=when.offset + seconds, at=when.at + timedelta(seconds=seconds))
+        return replace(later, words="").settled(sentence.hass, wish.made, dt_util.get_default_time_zone())
+    at = when.at + timedelta(seconds=seconds)
+    return moved(wish, at, f"{dt_util.as_local(at):%H:%M}")
+
+
+def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
+    """Return when a wish is due at another moment, with its conditions."""
+    if not wall and wish.when.wall:
+        wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
+    return When(at=dt_util.as_utc(at), wall=wall, conditions=wish.when.conditions, words=words)
+
+
+async def async_change(sentence: Sentence, changes: Sequence[tuple[Wish, When]]) -> Result:
+    """Give wishes another time, and say which."""
+    turn, policy = sentence.turn, sentence.means.policy
+    recognised = Recognised(name=CHANGES, slots={})
+    told = list[str]()
+    for wish, when in changes:
+        tool = ChangeWish(replace(wish, when=when))
+        try:
+            await tool.plan(sentence.hass, {}, turn)
+        except ToolError as err:
+            return Refused(error=err, recognised=recognised)
+        result = await policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
+        if result is None:
+            return Refused(error=NeedsConfirmation(), recognised=recognised)
+        if result.error:
+            return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_failed")))
+        moment = await async_when(sentence.hass, turn.language, when)
+        what = await async_called(sentence.hass, turn, replace(wish, when=when))
+        told.append(await async_text(sentence.hass, turn.language, "planned_changed", what=what, when=moment))
+    note_told(sentence, [wish for wish, _ in changes])
+    return Done(said=spoken(turn, " ".join(told)))
