@@ -17,7 +17,7 @@ from .data import code_of, data_of
 from .later import LaterKind, later_in
 from .moods import MoodKind, mood_of
 from .phrases import is_asking, is_order
-from .reasons import Introduced
+from .reasons import Introduced, reports
 
 _MOST_CLAUSES = 8
 _MOST_WORDS = 20  # of one clause
@@ -88,7 +88,7 @@ def _wants_nothing(clause: str, code: str) -> bool:
     joined = patterns.joins.match(said)
     rest = said[joined.end() :].strip() if joined else said
     words = tuple(words_of(rest))
-    if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code):
+    if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code) or reports(said, code):
         return False
     is_own = any(word in patterns.selves for word in words)  # "then I'll ...", "dann räum ich aus"
     follows = is_own and words[0] in patterns.thens and not patterns.selves.isdisjoint(words[1:3])
