@@ -102,7 +102,7 @@ def _wants_nothing(clause: str, code: str) -> bool:
     return mood is None or mood.kind is not MoodKind.WISH
 
 
-def _has_order(words: tuple[str, ...], patterns: _Patterns) -> bool:
+def _has_order(words: tuple[str, ...], patterns: _AsidePatterns) -> bool:
     """Return whether a verb of an order is among words that is not what the one who speaks does: "dann hol ich die Kinder"."""
     return any(
         word in patterns.orders and patterns.selves.isdisjoint((*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]))
@@ -134,7 +134,7 @@ def _times(code: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Patterns:
+class _AsidePatterns:
     cuts: re.Pattern[str]
     joins: re.Pattern[str]
     """Words that a reason or a consequence begins with."""
@@ -151,13 +151,13 @@ class _Patterns:
 
 
 @cache
-def _patterns(code: str) -> _Patterns:
+def _patterns(code: str) -> _AsidePatterns:
     data = data_of(code)
     words = data.asides
     joins = (*data.reasons.joins, *words.joins)
     orders = {word for phrase in words.orders for word in words_of(phrase)}
     ends = {words_of(state)[-1] for listed in data.questions.states.values() for state in listed if words_of(state)}
-    return _Patterns(
+    return _AsidePatterns(
         cuts=re.compile(
             rf"(?<=[,;:.!?…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{_any_of((*joins, *data.reasons.hence))})(?!\w))",
             re.IGNORECASE,

@@ -154,7 +154,7 @@ def _wishes(code: str) -> re.Pattern[str]:
 
 
 def reports(said: str, code: str) -> bool:
-    """Return whether a text tells what somebody says, hears, reads or thinks: what follows is not meant."""
+    """Return whether a text tells what a person says, hears, reads or thinks: what follows is not meant."""
     return _reports(code).search(said.casefold()) is not None
 
 
