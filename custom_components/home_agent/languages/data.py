@@ -245,6 +245,20 @@ class ReasonWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AsideWords:
+    """What stands beside an order for later, and what does not: calls, fillers, and words that a clause has that wants something."""
+
+    orders: Sequence[str] = ()
+    joins: Sequence[str] = ()
+    corrects: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+    ends: Sequence[str] = ()
+    selves: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    tails: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MoodWords:
     """How it is said that a room or a sound is too bright, that it is so, and that it is to be otherwise."""
 
@@ -415,6 +429,7 @@ class LanguageData:
     later: LaterWords = LaterWords()
     planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
+    asides: AsideWords = AsideWords()
     moods: MoodWords = MoodWords()
     clauses: ClauseWords = ClauseWords()
     memory: MemoryWords = MemoryWords()

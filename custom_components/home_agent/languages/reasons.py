@@ -153,6 +153,11 @@ def _wishes(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
 
 
+def reports(said: str, code: str) -> bool:
+    """Return whether a text tells what a person says, hears, reads or thinks: what follows is not meant."""
+    return _reports(code).search(said.casefold()) is not None
+
+
 @cache
 def _reports(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")

@@ -13,14 +13,13 @@ from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
+from ..languages.asides import without_calls
 from ..languages.ellipses import refers_back
-from ..languages.later import LaterKind, later_in, without_times
-from ..languages.moods import MoodKind, mood_of
+from ..languages.later import later_in, without_times
 from ..languages.phrases import is_order, is_question
-from ..languages.reasons import introduced_in
 from ..languages.recasts import recast
 from ..languages.reminders import awaited, plainly, reminder_in
-from ..languages.said_moments import SaidMoment, says_day
+from ..languages.said_moments import SaidMoment
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.effects.wording import quoted
@@ -34,6 +33,7 @@ from ..support.localize import async_text
 from ..turn.turn import Answer, Understanding
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
+from .asides import async_without_asides
 from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
@@ -66,7 +66,7 @@ from .when_due import (
     end_of,
     within,
 )
-from .wished import Wished, async_is_nothing, async_wished, async_with_then
+from .wished import Wished, async_wished, async_with_then
 from .wishes_meant import known_wishes
 
 SCRIPT = "script."
@@ -85,14 +85,18 @@ async def answer_wish(sentence: Sentence) -> Result:
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if _only_asks(plain, code) and reminder_in(plain, code) is None:
+    if _only_asks(without_calls(plain, code), code) and reminder_in(plain, code) is None:
         return NotMine(put_off=put_off)
     sentence = sentence.saying(awaited(plain, code))
-    for said in [sentence, *await _async_without_remarks(sentence)]:
-        result = await _async_read(said, named)
-        if not isinstance(result, NotForNow):
-            return result
-        put_off = result if not put_off.words else put_off
+    result = await _async_read(sentence, named)
+    if not isinstance(result, NotForNow):
+        return result
+    put_off = result
+    async for said in async_without_asides(sentence):
+        wanted = said.saying(recast(said.turn.text, code))
+        other = NotForNow() if _only_asks(wanted.turn.text, code) else await _async_read(wanted, named)
+        if not isinstance(other, NotForNow):
+            return other
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
 
 
@@ -117,30 +121,6 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
         except NotUnderstood as err:
             put_off = put_off if put_off.words else NotForNow(words=err.words, why=err.why)
     return put_off
-
-
-async def _async_without_remarks(sentence: Sentence) -> list[Sentence]:
-    """Return a sentence without what its first and last parts only tell, if they do: "I'm having a nap, wake me in forty minutes".
-
-    A time or a day among these has to be said again in what is wanted: it may be meant there as well.
-    """
-    code = sentence.language.code
-    if (found := introduced_in(sentence.turn.text, code)) is None:
-        return []
-    aside = {one.kind for part in found.told for one in later_in(part, code)} - {LaterKind.VAGUE}
-    own = {one.kind for one in later_in(found.wanted, code)}
-    if not own or not aside <= {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.DAY, LaterKind.LASTING}:
-        return []
-    if aside and own.isdisjoint({LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT}):
-        return []
-    if LaterKind.DAY in aside and LaterKind.SPAN not in own and not says_day(found.wanted, code, dt_util.now()):
-        return []
-    for part in found.told:
-        mood = mood_of(part, code)
-        is_mood = mood is not None and mood.kind is not MoodKind.WISH  # "I'm cold": what helps is said
-        if not is_mood and not await async_is_nothing(sentence, part):
-            return []
-    return [sentence.saying(found.wanted)]
 
 
 def _goes_on(sentence: Sentence) -> bool:
