@@ -20,6 +20,8 @@ _HOUR_SIGNS = frozenset({"h", "u"})
 _LONG_MONTHS = 1_200
 _LONG = timedelta(days=36_600)
 """Longer ones are no lengths; one of some years is told to be too long."""
+_LONGEST_BARE = timedelta(hours=5)
+"""From here on a length has to be said as one, "for five hours"."""
 _LONGEST_SUN = 8  # words
 
 
@@ -259,6 +261,8 @@ class WaitReader(PointReader):
         length = self.length(said[1] if said else at)
         if length is None or length[0][1]:
             return None
+        if said is None and not self.is_timer and length[0][0] >= _LONGEST_BARE:
+            return None  # "21 heures", which may be a time of day
         return Piece(kind=kind, first=at, behind=length[1], span=length[0][0], is_marked=said is not None)
 
     def point(self, at: int, *, told: bool) -> ReadAt[DayTime]:

@@ -52,7 +52,7 @@ type ReadsPart = Callable[[Sentence], Awaitable[Result]]
 _MOST_PARTS = 4
 _LEAST_WORDS = 2  # of what is stated beside a time
 _LEAST_STATED = 4  # words
-_BETWEEN = re.compile(r"[,;.!?]+\s+|\s+[-–—]\s+")
+_BETWEEN = re.compile(r"[,;.!?]\s+|\s[-–—]\s+")
 
 
 async def answer_same(sentence: Sentence) -> Result:
