@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Any, Self
 
@@ -173,6 +173,19 @@ class When:
     def is_followed(self) -> bool:
         """Whether the entities of its event are looked at: until it happens, and while it has to stay so."""
         return self.event is not None and (self.at is None or self.stays)
+
+    def is_same(self, other: When) -> bool:
+        """Return whether another one is due at the same time: in the same minute, or by the same event; and on the same conditions."""
+        return self._identity == other._identity
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        looked_at = (self.conditions, self.daylight, self.left)
+        if self.event is not None:
+            return (replace(self.event, after=None), self.delay, self.stays, self.since, *looked_at)
+        if self.at is not None:
+            return (self.at.astimezone(UTC).replace(second=0, microsecond=0), *looked_at)
+        return (self.wall, self.sun, self.offset, *looked_at)
 
     def settled(self, hass: HomeAssistant, made: datetime, zone: tzinfo) -> Self:
         """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is.

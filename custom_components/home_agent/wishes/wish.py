@@ -205,8 +205,9 @@ class Wish:
         return self.kind in (WishKind.TELL, WishKind.REMINDER) and bool(self.text) and self.text in self.when.words
 
     def is_same(self, other: Wish) -> bool:
-        """Return whether another one wishes the same, at any time."""
-        return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)
+        """Return whether another one wishes the same, at the same time."""
+        what = (self.kind, self.text, self.steps, self.user_id)
+        return what == (other.kind, other.text, other.steps, other.user_id) and self.when.is_same(other.when)
 
     def is_known_to(self, turn: Turn) -> bool:
         """Return whether the speaker of a turn may hear of it, cancel and change it.
