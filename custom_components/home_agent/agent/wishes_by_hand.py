@@ -71,8 +71,7 @@ async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, te
 
 async def async_move(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, wish: Wish, at: datetime) -> Wish:
     """Give a wish another time; what has to be so then stays. Raises `HomeAssistantError`."""
-    when = replace(_when(at), conditions=wish.when.conditions)
-    moved = replace(wish, when=when)
+    moved = replace(wish, when=_when(at).under(wish.when))
     await _async_do(runtime, turn, ChangeWish(moved))
     return moved
 

@@ -47,7 +47,7 @@ def _row(wish: Wish, agent: str | None) -> JsonObjectType:
         "wish": wish.words,
         "text": wish.text or None,
         "at": dt_util.as_local(at).isoformat(timespec="seconds") if at is not None else None,
-        "when": wish.when.words,
+        "when": wish.when.said,
         "entity_ids": [*wish.targets],
         "asks": wish.asks,
         "status": wish.status.value,

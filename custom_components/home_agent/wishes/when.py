@@ -152,7 +152,16 @@ class When:
     daylight: bool | None = None
     """Whether it has to be light at that time, or dark, by the sun; else nothing is done."""
     words: str = ""
-    """As it was said, with the conditions."""
+    """As it was said; of an event with the conditions that were said with it."""
+    provided: tuple[str, ...] = ()
+    """What else has to be so, as it was said."""
+    narrowed: bool = False
+    """Whether the last condition was said later: "but only if nobody is home"; another one takes its place."""
+
+    @property
+    def said(self) -> str:
+        """As it was said, with all conditions."""
+        return ", ".join(filter(None, (self.words, *self.provided)))
 
     @property
     def watches(self) -> tuple[Watch, ...]:
@@ -186,6 +195,23 @@ class When:
         if self.at is not None:
             return (self.at.astimezone(UTC).replace(second=0, microsecond=0), *looked_at)
         return (self.wall, self.sun, self.offset, *looked_at)
+
+    def under(self, other: When) -> Self:
+        """Return it with the conditions of another one."""
+        return replace(
+            self,
+            conditions=other.conditions,
+            daylight=other.daylight,
+            provided=other.provided,
+            narrowed=other.narrowed,
+        )
+
+    def narrowed_to(self, watch: Watch, words: str) -> Self:
+        """Return it with a condition that is said later, in the place of one that was."""
+        conditions, provided = (
+            (self.conditions[:-1], self.provided[:-1]) if self.narrowed else (self.conditions, self.provided)
+        )
+        return replace(self, conditions=(*conditions, watch), provided=(*provided, words), narrowed=True)
 
     def settled(self, hass: HomeAssistant, made: datetime, zone: tzinfo) -> Self:
         """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is.
