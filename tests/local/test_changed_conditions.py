@@ -29,7 +29,9 @@ async def morning(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
 
 async def test_it_is_told_once_and_stays(hass: HomeAssistant) -> None:
     condition = "but only if the decorative lights are on"
-    answers = await _answers(hass, "en", "turn off the bed light at two", condition, "make it three", "what did you plan?")
+    answers = await _answers(
+        hass, "en", "turn off the bed light at two", condition, "make it three", "what did you plan?"
+    )
     assert answers[1] == f"All right, now at 14:00, {condition}: turn off Bed Light."
     assert answers[2] == f"All right, now at 15:00, {condition}: turn off Bed Light."
     assert answers[3] == f"Waiting: turn off Bed Light (15:00, {condition})."
@@ -65,7 +67,9 @@ async def test_undo_tells_the_clock_time(hass: HomeAssistant) -> None:
 
 
 async def test_a_paused_timer_is_told_with_what_it_has_now(hass: HomeAssistant) -> None:
-    answers = await _answers(hass, "en", "set a timer for ten minutes", "pause the timer", "add two minutes to the timer")
+    answers = await _answers(
+        hass, "en", "set a timer for ten minutes", "pause the timer", "add two minutes to the timer"
+    )
     assert answers[2] == "The timer is paused. Left: 12:00."
 
 

@@ -156,7 +156,7 @@ class When:
     provided: tuple[str, ...] = ()
     """What else has to be so, as it was said."""
     narrowed: bool = False
-    """Whether the last condition was said later: "but only if nobody is home"; another one takes its place."""
+    """Whether the last condition was said later: "but only if Anna is at home"; another one takes its place."""
 
     @property
     def said(self) -> str:
