@@ -326,7 +326,7 @@ LIMITS: Mapping[str, Mapping[str, object]] = {
     },
     "Wishes": {
         "Wishes of a person, of the home": f"{wishes.MOST_OF_USER}, {wishes.MOST:,}",
-        "Wishes of a person for the same": wishes.MOST_SAME,
+        "Wishes of a person for the same at the same time": wishes.MOST_SAME,
         "Days ahead": wishes.FARTHEST.days,
         "Actions of one wish": wishes.MOST_STEPS,
         "Characters of what is told or asked": wishes.MAX_TEXT,

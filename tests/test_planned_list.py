@@ -219,6 +219,21 @@ async def test_a_wish_by_action_needs_a_person_and_a_time(
     assert not wishes_of(hass).all()
 
 
+@pytest.mark.parametrize("said", ["", "  \t"])
+async def test_a_reminder_of_nothing_is_not_too_long(
+    hass: HomeAssistant, entry: MockConfigEntry, anna: Context, said: str
+) -> None:
+    with pytest.raises(ServiceValidationError, match="what is to be told"):
+        await act(hass, "make_wish", anna, say=said, **{"in": {"minutes": 5}})
+    assert not wishes_of(hass).all()
+
+
+async def test_no_time_ahead_is_past(hass: HomeAssistant, entry: MockConfigEntry, anna: Context) -> None:
+    with pytest.raises(ServiceValidationError, match="already past"):
+        await act(hass, "make_wish", anna, say="Cake", **{"in": 0})
+    assert not wishes_of(hass).all()
+
+
 async def test_an_agent_that_takes_no_wishes_takes_none_by_action(hass: HomeAssistant, anna: Context) -> None:
     await set_up(hass, profile={"wishes": False})
     with pytest.raises(HomeAssistantError):

@@ -114,7 +114,7 @@ def _item(wish: PlannedWish) -> TodoItem:
         summary=wish.words,
         status=TodoItemStatus.NEEDS_ACTION,
         due=dt_util.as_local(at) if at is not None else None,
-        description=wish.when.words if waits else None,
+        description=wish.when.said if waits else None,
     )
 
 

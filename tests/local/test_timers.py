@@ -194,3 +194,28 @@ async def test_one_of_a_kind_is_asked_for(
     assert "?" in answer
     assert [wish.when for wish in wishes_of(hass).all()][:2] == before
     assert len(wishes_of(hass).all()) == 4
+
+
+@pytest.mark.parametrize("said", [
+    [f"set a timer for {minutes} minutes" for minutes in ("five", "six", "seven", "eight", "nine")],
+    [f"set an alarm for {hour}" for hour in ("seven", "eight", "nine", "ten", "eleven")],
+    [f"turn off the bed light at {hour} o'clock" for hour in ("seven", "eight", "nine", "ten", "eleven")],
+])  # fmt: skip
+async def test_the_same_at_other_times_is_something_else(hass: HomeAssistant, said: list[str]) -> None:
+    await set_up(hass)
+    user = person(hass)
+    for text in said:
+        await say(hass, text, context=Context(user_id=user.user_id))
+    assert len({wish.when.at for wish in wishes_of(hass).all()}) == len(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["set a timer for five minutes", "set an alarm for seven", "half an hour after sunrise, turn on the bed light"],
+)
+async def test_the_same_at_the_same_time_waits_three_times(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    user = person(hass)
+    answers = [speech(await say(hass, said, context=Context(user_id=user.user_id))) for _ in range(4)]
+    assert answers[3].startswith("This is already planned 3 times for the same time or event")
+    assert len(wishes_of(hass).all()) == 3

@@ -192,8 +192,8 @@ async def test_an_event_and_a_condition_look_at_entities(
     assert (when.event.entity_ids, when.event.states, when.delay) == (("lock.front_door",), ("locked",), 120)
     [condition] = when.conditions
     assert (condition.entity_ids, condition.states, condition.negated) == (("cover.kitchen_window",), ("open",), True)
-    assert when.words == "Front Door: Locked + 2 min; Kitchen Window: ≠ Open"
-    assert answer["result"]["when"] == when.words
+    assert when.said == "Front Door: Locked + 2 min, Kitchen Window: ≠ Open"
+    assert answer["result"]["when"] == when.said
 
 
 WRITTEN = {
@@ -225,7 +225,7 @@ async def test_a_bound_is_written_in_one_line(hass: HomeAssistant, llm_server: L
     await ask(hass, llm_server, "make_wish", arguments, context=anna)
     when = only(hass).when
     assert when.event is not None
-    assert (when.event.above, when.conditions[0].below, when.words) == (26.5, 40, "Attic: > 26.5; Attic: < 40")
+    assert (when.event.above, when.conditions[0].below, when.said) == (26.5, 40, "Attic: > 26.5, Attic: < 40")
 
 
 async def test_a_window_that_is_open_is_on(hass: HomeAssistant, llm_server: LLMServer, anna: Context) -> None:

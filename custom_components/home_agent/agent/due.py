@@ -338,7 +338,7 @@ class DueWish:
             case WishKind.QUESTION:
                 return await self._async_late(await _async_answer(self))
             case WishKind.TELL | WishKind.REMINDER if self.wish.tells_itself:
-                return await self._async_late(await self.async_say("wish_tell_event", when=self.wish.when.words))
+                return await self._async_late(await self.async_say("wish_tell_event", when=self.wish.when.said))
             case WishKind.TELL:
                 return await self._async_late(await self.async_say("wish_tell", text=text))
         return await self._async_late(await self.async_say("wish_reminder", text=text))
@@ -412,7 +412,7 @@ class DueWish:
     @property
     def _words(self) -> str:
         if self.wish.kind is WishKind.TELL:  # its text says that it has happened
-            return quoted(self.wish.when.words or self.wish.words, self.turn.speaks)
+            return quoted(self.wish.when.said or self.wish.words, self.turn.speaks)
         return quoted(self.wish.text or self.wish.words, self.turn.speaks)
 
     @property

@@ -60,7 +60,9 @@ async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, te
     said = " ".join(plain_text(text).split())
     if not turn.profile.wishes:
         raise ToolError("wish_unable")
-    if not said or len(said) > MAX_TEXT:
+    if not said:
+        raise ToolError("wish_no_text")
+    if len(said) > MAX_TEXT:
         raise ToolError("wish_too_long")
     wish = Wish.of(turn, WishKind.REMINDER, _when(at), said, said)
     await _async_do(runtime, turn, MakeWish(wish))
@@ -69,8 +71,7 @@ async def async_remind(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, te
 
 async def async_move(hass: HomeAssistant, runtime: RuntimeData, turn: Turn, wish: Wish, at: datetime) -> Wish:
     """Give a wish another time; what has to be so then stays. Raises `HomeAssistantError`."""
-    when = replace(_when(at), conditions=wish.when.conditions)
-    moved = replace(wish, when=when)
+    moved = replace(wish, when=_when(at).under(wish.when))
     await _async_do(runtime, turn, ChangeWish(moved))
     return moved
 

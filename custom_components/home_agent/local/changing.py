@@ -36,7 +36,7 @@ from ..wishes.when import SunEvent, When
 from ..wishes.wish import Wish, WishKind
 from .clauses import async_read_clause
 from .later import named_in
-from .planned import async_ask_which
+from .planned import async_ask_which, async_left_of
 from .planning import async_does, async_plan, services_of
 from .promises import async_called
 from .sentences import Done, NotMine, Refused, Result, Sentence, spoken
@@ -168,8 +168,8 @@ async def _async_another_end(sentence: Sentence, waiting: Sequence[Wish]) -> tup
 
 
 async def _async_conditional(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
-    """Return what was just made with a condition more: "but only if Anna is at home"."""
-    made = just_made(sentence, waiting)
+    """Return what was just made, or told, with a condition more: "but only if Anna is at home"."""
+    made = just_made(sentence, waiting) or just_spoken_of(sentence, waiting)
     text, code = sentence.turn.text, sentence.language.code
     if len(made) != 1 or not any(one.kind is LaterKind.EVENT for one in later_in(text, code)):
         return None
@@ -182,9 +182,14 @@ async def _async_conditional(sentence: Sentence, waiting: Sequence[Wish]) -> tup
         read = await async_read_clause(sentence, clause.text, is_event=False)
         if read is not None:
             watch = replace(read.watch, negated=read.watch.negated is not clause.negated)
-            when = made[0].when
-            return made[0], replace(when, conditions=(*when.conditions, watch), words=f"{when.words}, {clause.words}")
+            return made[0], made[0].when.narrowed_to(watch, _to_its_end(text, clause.words))
     return None
+
+
+def _to_its_end(text: str, words: str) -> str:
+    """Return the words of a clause with what stands behind them, which may be its verb."""
+    at = text.find(words)
+    return text[at:].strip(" .,;:!?…") if at >= 0 else words
 
 
 # When
@@ -223,7 +228,7 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         return moved(wish, at, f"{at:%Y-%m-%d %H:%M}", at.replace(tzinfo=None).isoformat(timespec="minutes"))
     assert said is not None
     if said.sun:
-        when = When(sun=SunEvent(said.sun), offset=said.offset, conditions=wish.when.conditions, words=said.words)
+        when = When(sun=SunEvent(said.sun), offset=said.offset, words=said.words).under(wish.when)
         after = max(dt_util.as_utc(said.at), dt_util.utcnow())
         return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
     if said.seconds and change.sign:
@@ -268,14 +273,14 @@ def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
     """Return when a wish is due at another moment, with its conditions."""
     if not wall and wish.when.wall:
         wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
-    return When(at=dt_util.as_utc(at), wall=wall, conditions=wish.when.conditions, words=words)
+    return When(at=dt_util.as_utc(at), wall=wall, words=words).under(wish.when)
 
 
 async def async_change(sentence: Sentence, changes: Sequence[tuple[Wish, When]]) -> Result:
     """Give wishes another time, and say which."""
     turn, policy = sentence.turn, sentence.means.policy
     recognised = Recognised(name=CHANGES, slots={})
-    told = list[str]()
+    told, paused = list[str](), list[str]()
     for wish, when in changes:
         tool = ChangeWish(replace(wish, when=when))
         try:
@@ -287,8 +292,13 @@ async def async_change(sentence: Sentence, changes: Sequence[tuple[Wish, When]])
             return Refused(error=NeedsConfirmation(), recognised=recognised)
         if result.error:
             return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_failed")))
+        if when.left:
+            paused.append(await async_left_of(sentence.hass, turn.language, wish, when))
+            continue
         moment = await async_when(sentence.hass, turn.language, when)
         what = await async_called(sentence.hass, turn, replace(wish, when=when))
         told.append(await async_text(sentence.hass, turn.language, "planned_changed", what=what, when=moment))
+    if paused:
+        told.append(await async_text(sentence.hass, turn.language, "planned_paused", items=", ".join(paused)))
     note_told(sentence, [wish for wish, _ in changes])
     return Done(said=spoken(turn, " ".join(told)))

@@ -288,9 +288,18 @@ async def async_time(hass: HomeAssistant, language: str, when: When) -> str:
     if when.left:
         return await async_text(hass, language, "planned_paused_item", left=span_of(when.left))
     if when.event is not None or when.at is None:
-        return when.words
+        return when.said
     at = dt_util.as_local(when.at)
-    return f"{at:%H:%M}" if at.date() == dt_util.now().date() else await async_moment(hass, language, at)
+    said = f"{at:%H:%M}" if at.date() == dt_util.now().date() else await async_moment(hass, language, at)
+    return ", ".join((said, *when.provided))
+
+
+async def async_left_of(hass: HomeAssistant, language: str, wish: Wish, when: When) -> str:
+    """Return how long a timer has, with its name: "pasta: 4:59"."""
+    left = when.left or max(0, round(((when.at or dt_util.utcnow()) - dt_util.utcnow()).total_seconds()))
+    if not wish.text:
+        return span_of(left)
+    return await async_text(hass, language, "planned_left_item", name=wish.text, left=span_of(left))
 
 
 def span_of(seconds: int) -> str:

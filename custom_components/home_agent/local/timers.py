@@ -4,7 +4,8 @@ What Home Assistant's own sentences say of timers is understood in all its langu
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .changing import async_change, delayed
 from .intent_policy import has_timers
-from .planned import MOST_TOLD, async_ask_which, async_cancel, span_of
+from .planned import MOST_TOLD, async_ask_which, async_cancel, async_left_of
 from .promises import async_promise
 from .sentences import Done, NotMine, Result, Sentence, Stage, spoken
 from .wishes_meant import is_said_in, just_spoken_of, known_wishes, note_told, of_kinds
@@ -173,30 +174,21 @@ async def _async_pause(sentence: Sentence, timers: Sequence[Wish], *, pauses: bo
     for wish in timers:
         if pauses:
             left = max(1, round(((wish.when.at or now) - now).total_seconds()))
-            changes.append((wish, When(left=left, words=wish.when.words)))
+            changes.append((wish, replace(wish.when, at=None, wall="", left=left)))
         else:
             at = now + timedelta(seconds=wish.when.left)
-            changes.append((wish, When(at=at, words=wish.when.words)))
-    done = await async_change(sentence, changes)
-    if not pauses or not isinstance(done, Done) or done.has_failed:
-        return done
-    items = ", ".join(_left_of(wish, when, now) for wish, when in changes)
-    return await _async_said(sentence, "planned_paused", items=items)
+            changes.append((wish, replace(wish.when, at=at, left=0)))
+    return await async_change(sentence, changes)
 
 
 async def _async_left(sentence: Sentence, timers: Sequence[Wish]) -> Done:
     """Tell how long timers have: "4:59", with their names."""
-    hass, language, now, told = sentence.hass, sentence.turn.language, dt_util.utcnow(), list[str]()
+    hass, language, told = sentence.hass, sentence.turn.language, list[str]()
     for wish in timers[:MOST_TOLD]:
-        left = _left_of(wish, wish.when, now)
+        left = await async_left_of(hass, language, wish, wish.when)
         told.append(await async_text(hass, language, "planned_paused_item", left=left) if wish.when.left else left)
     note_told(sentence, timers[:MOST_TOLD])
     return await _async_said(sentence, "planned_left", items=await async_more(hass, language, told, len(timers)))
-
-
-def _left_of(wish: Wish, when: When, now: datetime) -> str:
-    span = span_of(when.left or max(0, round(((when.at or now) - now).total_seconds())))
-    return f"{wish.text}: {span}" if wish.text else span
 
 
 async def _async_said(sentence: Sentence, key: str, **placeholders: str) -> Done:

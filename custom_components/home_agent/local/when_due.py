@@ -6,6 +6,7 @@ from datetime import datetime
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.changes import without
 from ..languages.clause_cuts import halves_of
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Clause, Timed
@@ -66,9 +67,9 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
     if timed.moment is not None and _may_delay(sentence.turn.text, timed.moment, clauses):
         raise NotUnderstood(timed.words, TWO_WHENS)
     when = at_moment(sentence, moment)
-    words = words or ([within(sentence, timed.words)] if timed.daylight is not None else [])
-    said = ", ".join(words) if words else when.words
-    return replace(when, daylight=timed.daylight, conditions=tuple(conditions), words=said)
+    if not words and timed.daylight is not None:
+        words = [without(within(sentence, timed.words), moment.words).strip(" ,")]
+    return replace(when, daylight=timed.daylight, conditions=tuple(conditions), provided=tuple(words))
 
 
 def _in_window(when: When, window: tuple[datetime, datetime] | None) -> When:

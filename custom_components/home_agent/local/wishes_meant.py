@@ -129,7 +129,7 @@ def called_of(sentence: Sentence, wish: Wish) -> list[str]:
 
 def _words(sentence: Sentence, wish: Wish) -> tuple[str, ...]:
     """Return all words that a wish was made with, and the names of what it is for and of where that is."""
-    said = (wish.words, wish.text, wish.when.words, *called_of(sentence, wish))
+    said = (wish.words, wish.text, wish.when.said, *called_of(sentence, wish))
     return tuple(dict.fromkeys(word for text in said for word in words_of(text)))
 
 

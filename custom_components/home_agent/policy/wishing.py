@@ -155,7 +155,7 @@ class MakeWish(_WishTool):
 
     def __init__(self, wish: Wish) -> None:
         """Take the wish; what it does was judged (`step_of`, `Policy.async_judge`)."""
-        when = replace(wish.when, words=one_line(wish.when.words))
+        when = replace(wish.when, words=one_line(wish.when.words), provided=tuple(map(one_line, wish.when.provided)))
         self.wish = replace(wish, words=one_line(wish.words), text=one_line(wish.text), when=when)
 
     @override

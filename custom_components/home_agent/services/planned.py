@@ -17,6 +17,8 @@ from ..wishes.wish import Wish
 from ..wishes.wishes import FARTHEST, MOST_OF_USER, wishes_of
 from .call import ServiceAction, async_stored, invalid, moment, runtime_of
 
+_SHORTEST = timedelta(seconds=1)
+"""What is less ahead is now, and nothing to be waited for."""
 _TIME: dict[Any, Any] = {
     probatio.Exclusive("at", "time"): moment,
     probatio.Exclusive("in", "time"): cv.positive_time_period,
@@ -45,7 +47,7 @@ def _row(wish: Wish, agent: str | None) -> JsonObjectType:
         "wish": wish.words,
         "text": wish.text or None,
         "at": dt_util.as_local(at).isoformat(timespec="seconds") if at is not None else None,
-        "when": wish.when.words,
+        "when": wish.when.said,
         "entity_ids": [*wish.targets],
         "asks": wish.asks,
         "status": wish.status.value,
@@ -58,6 +60,8 @@ def _row(wish: Wish, agent: str | None) -> JsonObjectType:
 def _at(call: ServiceCall) -> datetime:
     if "in" in call.data:
         span: timedelta = call.data["in"]
+        if span < _SHORTEST:
+            raise invalid("wish_past")
         return dt_util.utcnow() + min(span, FARTHEST + timedelta(days=1))  # what is too far is said so
     if "at" not in call.data:
         raise invalid("wish_no_time")

@@ -213,7 +213,7 @@ class WishTool(EffectTool):
                 when = When(event=watch, delay=round(delay * 60))
         if args.get("if"):
             when = replace(when, conditions=(await async_watch(hass, self._home, turn, args["if"]),))
-        return replace(when, words=await async_told(hass, turn.speaks, when))
+        return await async_worded(hass, turn.speaks, when)
 
 
 def _at(said: str, now: datetime, language: str) -> When:
@@ -259,8 +259,8 @@ def _read(said: str, now: datetime, language: str) -> When | None:
     return None
 
 
-async def async_told(hass: HomeAssistant, language: str, when: When) -> str:
-    """Return when a wish is due as it is kept: what is waited for and what has to be so, else the time on the clock."""
+async def async_worded(hass: HomeAssistant, language: str, when: When) -> When:
+    """Return it with its words: what is waited for, else the time on the clock, and what has to be so."""
     said: list[str] = []
     if when.event is not None:
         minutes = f" + {when.delay / 60:g} min" if when.delay else ""
@@ -268,12 +268,12 @@ async def async_told(hass: HomeAssistant, language: str, when: When) -> str:
     elif when.sun is not None:
         minutes = f" {when.offset / 60:+g} min" if when.offset else ""
         said.append(f"{await async_text(hass, language, _SUNS[when.sun])}{minutes}")
-    elif when.at is not None and not when.conditions:
+    elif when.at is not None:
         here = when.at.astimezone(zone_of_turn())
         is_today = here.date() == dt_util.utcnow().astimezone(zone_of_turn()).date()
         said.append(f"{here:%H:%M}" if is_today else f"{here:%Y-%m-%d %H:%M}")
-    said += [await async_words(hass, language, watch) for watch in when.conditions]
-    return "; ".join(said)
+    provided = [await async_words(hass, language, watch) for watch in when.conditions]
+    return replace(when, words="; ".join(said), provided=tuple(provided))
 
 
 class MakeWishTool(WishTool):
@@ -387,8 +387,7 @@ class ChangeWishTool(WishTool):
         [wish] = wishes.values()
         when = await self.async_when(hass, args, turn)
         if not args["if"] and wish.when.conditions:
-            when = replace(when, conditions=wish.when.conditions)
-            when = replace(when, words=await async_told(hass, turn.speaks, when))
+            when = when.under(wish.when)
         changed = replace(wish, when=when)
         return ChangeWish(replace(changed, registered=registered(hass, changed)))
 

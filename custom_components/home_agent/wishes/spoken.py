@@ -26,13 +26,11 @@ _WHILE = 2  # seconds from what is said to its answer
 async def async_when(hass: HomeAssistant, language: str, when: When) -> str:
     """Return when a wish is due: the time on the clock of the home, and the day where it is not today; else as it was said."""
     if when.event is not None or when.at is None:
-        return when.words
+        return when.said
     said = await async_moment(hass, language, when.at, to_the_second=_has_seconds(when))
-    if when.sun is not None:
-        return f"{when.words} ({said})" if when.words else said
-    if when.conditions and when.words:
-        return f"{said}, {when.words}"
-    return said
+    if when.sun is not None and when.words:
+        said = f"{when.words} ({said})"
+    return ", ".join((said, *when.provided))
 
 
 def _has_seconds(when: When) -> bool:

@@ -23,7 +23,7 @@ def row_of(wish: Wish) -> JsonObjectType:
     if wish.when.at is not None:
         row["at"] = wish.when.at.astimezone(zone_of_turn()).isoformat(timespec="seconds")
     if wish.when.event is not None or wish.when.conditions:
-        row["when"] = wish.when.words
+        row["when"] = wish.when.said
     if wish.asks:
         row["asks"] = True
     return row
@@ -35,7 +35,7 @@ def waiting(hass: HomeAssistant, turn: Turn) -> str:
     told: list[str] = []
     for wish in known[:MOST_TOLD]:
         words = wish.words if len(wish.words) <= _MAX_WORDS else f"{wish.words[: _MAX_WORDS - 1]}…"
-        when = f"{wish.when.at.astimezone(zone):%Y-%m-%d %H:%M}" if wish.when.at is not None else wish.when.words
+        when = f"{wish.when.at.astimezone(zone):%Y-%m-%d %H:%M}" if wish.when.at is not None else wish.when.said
         told.append(f"{short_id(wish)}: {words} ({when})")
     if len(known) > MOST_TOLD:
         told.append(f"{len(known) - MOST_TOLD} more")

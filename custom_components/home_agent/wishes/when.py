@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Any, Self
 
@@ -152,7 +152,16 @@ class When:
     daylight: bool | None = None
     """Whether it has to be light at that time, or dark, by the sun; else nothing is done."""
     words: str = ""
-    """As it was said, with the conditions."""
+    """As it was said; of an event with the conditions that were said with it."""
+    provided: tuple[str, ...] = ()
+    """What else has to be so, as it was said."""
+    narrowed: bool = False
+    """Whether the last condition was said later: "but only if Anna is at home"; another one takes its place."""
+
+    @property
+    def said(self) -> str:
+        """As it was said, with all conditions."""
+        return ", ".join(filter(None, (self.words, *self.provided)))
 
     @property
     def watches(self) -> tuple[Watch, ...]:
@@ -173,6 +182,36 @@ class When:
     def is_followed(self) -> bool:
         """Whether the entities of its event are looked at: until it happens, and while it has to stay so."""
         return self.event is not None and (self.at is None or self.stays)
+
+    def is_same(self, other: When) -> bool:
+        """Return whether another one is due at the same time: in the same minute, or by the same event; and on the same conditions."""
+        return self._identity == other._identity
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        looked_at = (self.conditions, self.daylight, self.left)
+        if self.event is not None:
+            return (replace(self.event, after=None), self.delay, self.stays, self.since, *looked_at)
+        if self.at is not None:
+            return (self.at.astimezone(UTC).replace(second=0, microsecond=0), *looked_at)
+        return (self.wall, self.sun, self.offset, *looked_at)
+
+    def under(self, other: When) -> Self:
+        """Return it with the conditions of another one."""
+        return replace(
+            self,
+            conditions=other.conditions,
+            daylight=other.daylight,
+            provided=other.provided,
+            narrowed=other.narrowed,
+        )
+
+    def narrowed_to(self, watch: Watch, words: str) -> Self:
+        """Return it with a condition that is said later, in the place of one that was."""
+        conditions, provided = (
+            (self.conditions[:-1], self.provided[:-1]) if self.narrowed else (self.conditions, self.provided)
+        )
+        return replace(self, conditions=(*conditions, watch), provided=(*provided, words), narrowed=True)
 
     def settled(self, hass: HomeAssistant, made: datetime, zone: tzinfo) -> Self:
         """Return it with the moment as it is now: of a clock time in this zone, of the sun where the home is.

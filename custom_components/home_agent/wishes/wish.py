@@ -196,17 +196,18 @@ class Wish:
     @property
     def tells_event(self) -> bool:
         """Whether it tells that what it waits for has happened, and nothing else."""
-        is_told = self.kind is WishKind.TELL or (self.kind is WishKind.REMINDER and self.text in self.when.words)
+        is_told = self.kind is WishKind.TELL or (self.kind is WishKind.REMINDER and self.text in self.when.said)
         return self.when.event is not None and is_told
 
     @property
     def tells_itself(self) -> bool:
         """Whether nothing is told but that what it waits for, or looks at, is so."""
-        return self.kind in (WishKind.TELL, WishKind.REMINDER) and bool(self.text) and self.text in self.when.words
+        return self.kind in (WishKind.TELL, WishKind.REMINDER) and bool(self.text) and self.text in self.when.said
 
     def is_same(self, other: Wish) -> bool:
-        """Return whether another one wishes the same, at any time."""
-        return (self.kind, self.text, self.steps, self.user_id) == (other.kind, other.text, other.steps, other.user_id)
+        """Return whether another one wishes the same, at the same time."""
+        what = (self.kind, self.text, self.steps, self.user_id)
+        return what == (other.kind, other.text, other.steps, other.user_id) and self.when.is_same(other.when)
 
     def is_known_to(self, turn: Turn) -> bool:
         """Return whether the speaker of a turn may hear of it, cancel and change it.

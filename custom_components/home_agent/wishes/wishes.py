@@ -16,7 +16,7 @@ from .wish import Wish
 MOST = 1_000
 MOST_OF_USER = 100
 MOST_SAME = 3
-"""Wishes of a user for the same; more is a mistake or a loop."""
+"""Wishes of a user for the same at the same time; more is a mistake or a loop."""
 FARTHEST = timedelta(days=366)
 """How far ahead a wish may be; an event is waited for as long."""
 MOST_STEPS = 10

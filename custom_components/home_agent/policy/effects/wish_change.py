@@ -14,11 +14,12 @@ from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...turn import events
 from ...turn.plan import Effect, Reach
+from ...wishes.spoken import async_when
 from ...wishes.when import When
 from ...wishes.wish import Wish, WishStatus
 from ...wishes.wishes import wishes_of
 from .effect import Before, EffectKind, Moment
-from .wording import cut
+from .wording import cut, quoted
 
 MAKE_WISH = "make_wish"
 CANCEL_WISH = "cancel_wish"
@@ -161,7 +162,7 @@ class WishChangeKind(EffectKind[WishChange]):
             "action": effect.action,
             "id": str(effect.data["id"]),
             "wish": str(effect.data["words"]),
-            "when": when.words,
+            "when": when.said,
             "at": dt_util.as_local(when.at).isoformat(timespec="seconds") if when.at is not None else None,
         }
 
@@ -169,8 +170,11 @@ class WishChangeKind(EffectKind[WishChange]):
     async def async_describe(self, hass: HomeAssistant, language: str, effect: WishChange, moment: Moment) -> str:
         if (key := _TEXTS[effect.service].get(moment)) is None:
             return ""
-        words, when = _words_of(hass, effect), str(effect.data.get("when", {}).get("words", ""))
-        return await async_text(hass, language, key, wish=f"“{cut(words)}”", when=cut(when))
+        try:
+            when = await async_when(hass, language, When.from_dict(cast(Mapping[str, Any], effect.data["when"])))
+        except KeyError, TypeError, ValueError:
+            when = str(effect.data.get("when", {}).get("words", ""))
+        return await async_text(hass, language, key, wish=quoted(_words_of(hass, effect), language), when=cut(when))
 
 
 def _words_of(hass: HomeAssistant, effect: WishChange) -> str:
