@@ -155,6 +155,11 @@ def without_some(text: str, language: str) -> tuple[Planning, str] | None:
     return None
 
 
+def cancels_in(text: str, language: str) -> bool:
+    """Return whether a text has words with which something is cancelled: "cancel", "never mind"."""
+    return any(_cancelled(text, code) is not None for code in dict.fromkeys((code_of(language), ENGLISH)))
+
+
 def denies(text: str, language: str) -> bool:
     """Return whether a text has a word in it with which nothing is cancelled: "don't"."""
     keeps = {words_of(said) for said in data_of(code_of(language)).planning.keeps}
@@ -182,7 +187,9 @@ def _keeps(text: str, rest: tuple[str, ...], code: str) -> bool:
     words = data_of(code).planning
     cancelling = {word for listed in (*words.cancels, *words.drops) for word in words_of(listed)}
     whole, keeps = words_of(text), {words_of(listed) for listed in words.keeps} - {()}
-    if whole[0] in cancelling and whole[-1:] in keeps:  # "vergiss das nicht"
+    phrases = [words_of(listed) for listed in (*words.cancels, *words.drops)]
+    begun = [phrase for phrase in phrases if phrase and whole[: len(phrase)] == phrase]
+    if begun and whole[-1:] in keeps and not any(whole[-1] in phrase for phrase in begun):  # "vergiss das nicht"
         return True
     for phrase in keeps:
         said = rest if len(phrase) == 1 or cancelling.isdisjoint(phrase) else whole

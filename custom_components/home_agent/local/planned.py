@@ -9,7 +9,7 @@ from dataclasses import replace
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from ..languages.changes import asked_when, time_in
+from ..languages.changes import asked_when, correction_in, time_in
 from ..languages.clause_cuts import orders_of
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
@@ -89,6 +89,12 @@ async def answer_planned(sentence: Sentence) -> Result:
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
+    if (cancels or denies) and (corrected := correction_in(turn.text, sentence.language.code, dt_util.now())) is not None:
+        named = at_time(sentence, waiting, corrected.new)
+        if not named:
+            return NotMine()  # it is moved, and not cancelled
+        if corrected.old is not None and (old := at_time(sentence, waiting, corrected.old)):
+            return await async_ask_which(sentence, [*old, *(wish for wish in named if wish not in old)])
     if just and planning is not None and planning.kinds and len(just := of_kinds(waiting, planning.kinds)) > 1:
         just = []  # any of them may be meant
     if planning is not None and planning.is_weak:
