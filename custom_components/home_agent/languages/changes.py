@@ -10,7 +10,19 @@ from ..support.text import words_of
 from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, later_in
 from .phrases import is_question
-from .planning import MAX_ASKED, Phrases, cancels_in, delay_in, denies, kinds_in, phrases_of, without_phrases
+from .planning import (
+    MAX_ASKED,
+    Phrases,
+    PlanningKind,
+    apart_in,
+    asked_in,
+    cancels_in,
+    delay_in,
+    denies,
+    kinds_in,
+    phrases_of,
+    without_phrases,
+)
 from .said_moments import SaidMoment, moment_in
 from .spoken_numbers import words_in
 from .times import dates_in, numbers_in, unit_at
@@ -71,7 +83,7 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
         new, old, rest = times
         words = words_of(rest)
         left, _ = without_phrases(words, _phrases(code))
-        sign = delay_in(text, language)
+        sign = delay_in(text, language) or _sign_beside(rest, said, language)
         if not said & _MARKS and left and not (sign and new.is_length):
             continue
         kinds, named = kinds_in(words, code)
@@ -92,6 +104,14 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
             rest=_without_marks(rest, code),
         )
     return None
+
+
+def _sign_beside(rest: str, said: set[str], language: str) -> int:
+    """Return 1 or -1 where the words beside a length add or take it: "take … off", "plus"."""
+    if (sign := apart_in(rest, language)) or len(words_of(rest)) != 1 or said & {"sets", "moves"}:
+        return sign
+    asked = asked_in(rest, language, PlanningKind.ADD, PlanningKind.TAKE)
+    return 0 if asked is None else 1 if asked.kind is PlanningKind.ADD else -1
 
 
 def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:

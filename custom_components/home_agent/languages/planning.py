@@ -105,6 +105,17 @@ def delay_in(text: str, language: str) -> int:
     return 0
 
 
+def apart_in(text: str, language: str) -> int:
+    """Return 1 or -1 as `delay_in` for a word for that of which the end stands apart: "take it off", "zieh … ab"."""
+    words = words_of(text)
+    listed = data_of(code_of(language)).planning
+    for sign, phrases in ((1, listed.after), (-1, listed.before)):
+        for phrase in (words_of(said) for said in phrases):
+            if len(phrase) == 2 and phrase[0] in words[:2] and phrase[1] in words[words.index(phrase[0]) + 1 :]:
+                return sign
+    return 0
+
+
 def kinds_in(words: Iterable[str], language: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the kinds of wishes that words name, and the words without those for them: "the egg timer", "Eiertimer"."""
     phrases = _kinds(code_of(language))

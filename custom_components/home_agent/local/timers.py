@@ -12,7 +12,8 @@ from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
 from ..languages.changes import without
-from ..languages.planning import Planning, PlanningKind, asked_in, is_known_thing, kinds_in, names_all
+from ..languages.later import LaterKind, without_times
+from ..languages.planning import Planning, PlanningKind, apart_in, asked_in, delay_in, is_known_thing, kinds_in, names_all
 from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
 from ..languages.said_moments import SaidMoment, moment_in
 from ..policy.effects.wording import async_more
@@ -61,6 +62,11 @@ async def answer_timer(sentence: Sentence) -> Result:
         seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
         if meant:
             return await _async_lengthen(sentence, meant, seconds)
+        if is_set and (delay_in(rest, code) or apart_in(rest, code)):  # to a timer that does not run
+            return await _async_said(sentence, "planned_none_such" if timers else "planned_no_timer")
+    left = (rest, without_times(turn.text, code, LaterKind.SPAN)) if is_set else ()
+    if any(asked_in(text, code, PlanningKind.STOP) is not None for text in left):  # none of that length, or it is to be stopped later
+        return await _async_said(sentence, "planned_none_such" if waiting else "planned_no_timer")
     if reminder is not None and is_set and not reminder.left:  # nothing more than a timer is wanted
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
     return NotMine()
