@@ -21,8 +21,8 @@ def evening(freezer: FrozenDateTimeFactory) -> None:
 
 
 async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation; return the last answer."""
-    user, place, answer = person(hass).user_id, None, ""
+    """Say some sentences in one conversation, always the same person; return the last answer."""
+    user, place, answer = hass.data.setdefault("test_speaker", person(hass).user_id), None, ""
     for text in said:
         result = await say(hass, text, place, language=language, context=Context(user_id=user))
         place, answer = result.conversation_id, speech(result)
@@ -106,3 +106,72 @@ async def test_what_is_to_be_cancelled_later_is_not_cancelled_now(
     await set_up(hass)
     assert await _talk(hass, language, wished, said)
     assert _left(hass) == [3600]
+
+
+@pytest.mark.parametrize(("language", "timer", "said"), [
+    ("en", "set a pizza timer for ten minutes", "set the pizza timer to thirty minutes"), ("en", "set a timer for ten minutes", "set the timer to thirty minutes"),
+    ("de", "stell einen Pizza-Timer auf zehn Minuten", "setz den Pizza-Timer auf 30 Minuten"), ("fr", "mets un minuteur de dix minutes", "règle le minuteur sur trente minutes"),
+    ("es", "pon un temporizador de diez minutos", "pon el temporizador a treinta minutos"), ("it", "metti un timer di dieci minuti", "imposta il timer a trenta minuti"),
+    ("nl", "zet een pizzatimer van tien minuten", "zet de pizzatimer op dertig minuten"),
+])  # fmt: skip
+async def test_the_timer_that_runs_is_set_again(hass: HomeAssistant, language: str, timer: str, said: str) -> None:
+    await set_up(hass)
+    await _talk(hass, language, timer)
+    await _talk(hass, language, said)
+    assert _left(hass) == [1800]
+
+
+@pytest.mark.parametrize("said", ["set a timer for thirty minutes", "set the pasta timer to thirty minutes"])
+async def test_another_timer_is_a_new_one(hass: HomeAssistant, said: str) -> None:
+    await set_up(hass)
+    await _talk(hass, "en", "set a pizza timer for ten minutes")
+    await _talk(hass, "en", said)
+    assert _left(hass) == [600, 1800]
+
+
+@pytest.mark.parametrize(("language", "one", "other", "said"), [
+    ("en", "turn on the bed light in one hour", "set a timer for five minutes", "cancel one"),
+    ("en", "turn on the bed light in one hour", "set a timer for five minutes", "cancel one of them"),
+    ("de", "in einer Stunde Bed Light einschalten", "stell einen Timer auf fünf Minuten", "storniere eins davon"),
+    ("fr", "allume Bed Light dans une heure", "mets un minuteur de cinq minutes", "annule une"),
+    ("es", "enciende Bed Light en una hora", "pon un temporizador de cinco minutos", "cancela uno"),
+    ("it", "tra un'ora accendi Bed Light", "metti un timer di cinque minuti", "annulla uno"),
+    ("nl", "over een uur Bed Light aan", "zet een timer van vijf minuten", "annuleer er een"),
+    ("pl", "za godzinę włącz Bed Light", "ustaw minutnik na pięć minut", "anuluj jeden"),
+])  # fmt: skip
+async def test_one_of_several_is_asked_about(
+    hass: HomeAssistant, language: str, one: str, other: str, said: str
+) -> None:
+    await set_up(hass)
+    assert "?" in await _talk(hass, language, one, other, said)
+    assert _left(hass) == [3600, 300]
+
+
+async def test_of_a_single_one_it_is_not_asked_which(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    answer = await _talk(hass, "en", "turn on the bed light in one hour", "cancel the meeting reminder")
+    assert "Which one" not in answer
+    assert _left(hass) == [3600]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "what's planned for tomorrow?"), ("en", "what is planned tomorrow?"), ("en", "do I have any reminders for tomorrow?"),
+    ("de", "Was steht morgen an?"), ("de", "Was ist für morgen geplant?"), ("fr", "Qu'est-ce qui est prévu demain ?"), ("es", "¿Qué tengo previsto para mañana?"),
+    ("it", "Cosa è previsto per domani?"), ("nl", "Wat staat er morgen gepland?"), ("pl", "Co mam jutro zaplanowane?"),
+])  # fmt: skip
+async def test_what_waits_on_one_day_is_listed(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await _talk(hass, "en", "remind me tomorrow at nine to call Ben", "remind me in one hour to feed Rex")
+    answer = await _talk(hass, language, said)
+    assert "Ben" in answer
+    assert "Rex" not in answer
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "do I have any reminders?"), ("en", "what is planned today?"), ("de", "Hab ich noch Erinnerungen?"), ("fr", "Est-ce que j'ai des rappels ?"),
+    ("es", "¿Tengo recordatorios?"), ("it", "Ho dei promemoria?"), ("nl", "Heb ik nog herinneringen?"), ("pl", "Czy mam jakieś przypomnienia?"),
+])  # fmt: skip
+async def test_it_is_asked_whether_something_waits(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await _talk(hass, "en", "remind me in one hour to feed Rex")
+    assert "Rex" in await _talk(hass, language, said)

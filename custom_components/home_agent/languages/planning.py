@@ -16,6 +16,8 @@ type Phrases = tuple[tuple[tuple[str, ...], frozenset[str]], ...]
 MAX_ASKED = 120
 """Characters of a question about a timer or an order to change something; a longer text says something else."""
 
+_MOST_NAMED = 3
+"""Words between an article and what it belongs to."""
 _NAME = "(?P<name>"
 
 
@@ -94,6 +96,16 @@ def is_known_thing(text: str, language: str) -> bool:
     return words.isdisjoint(ones) and not words.isdisjoint(known)
 
 
+def names_running(text: str, language: str) -> bool:
+    """Return whether a text speaks of the timer that runs: "the pizza timer", and not "a timer for the pizza"."""
+    data, words = data_of(code_of(language)), words_of(text)
+    articles = {word for said in data.times.get("articles", ()) for word in words_of(said)}
+    ones = {word for said in data.times.get("one", ()) for word in words_of(said)}
+    place = next((at for at, word in enumerate(words) if kinds_in((word,), language)[0]), 0)
+    front = words[max(0, place - _MOST_NAMED) : place]
+    return ones.isdisjoint(words[:place]) and not articles.isdisjoint(front)
+
+
 def delay_in(text: str, language: str) -> int:
     """Return 1 where a text moves something to later, -1 to earlier, and 0 where it says neither."""
     said = f" {' '.join(words_of(text))} "
@@ -169,6 +181,22 @@ def without_some(text: str, language: str) -> tuple[Planning, str] | None:
 def cancels_in(text: str, language: str) -> bool:
     """Return whether a text has words with which something is cancelled: "cancel", "never mind"."""
     return any(_cancelled(text, code) is not None for code in dict.fromkeys((code_of(language), ENGLISH)))
+
+
+def cancels_any(text: str, language: str) -> bool:
+    """Return whether a text cancels one of several and does not say which: "cancel one", "cancel one of them"."""
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        data = data_of(code)
+        words, kinds = data.planning, (said for listed in data.planning.kinds.values() for said in listed)
+        phrases = phrases_of({"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)})
+        rest, said = without_phrases(words_of(text), phrases)
+        ones = {word for listed in data.times.get("one", ()) for word in words_of(listed)[:1]}
+        nothing = {word for listed in words.last for word in words_of(listed)}
+        front = {word for listed in words.sets for word in words_of(listed)}  # "er een"
+        place = next((at for at, word in enumerate(rest) if word in ones), len(rest))
+        if "cancels" in said and rest[place:] and front.issuperset(rest[:place]) and nothing.issuperset(rest[place + 1 :]):
+            return True
+    return False
 
 
 def denies(text: str, language: str) -> bool:

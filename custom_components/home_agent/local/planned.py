@@ -18,6 +18,7 @@ from ..languages.planning import (
     Planning,
     PlanningKind,
     asked_in,
+    cancels_any,
     keeps_planned,
     kinds_in,
     names_all,
@@ -108,6 +109,9 @@ async def answer_planned(sentence: Sentence) -> Result:
             return NotMine()  # it is moved, and not cancelled
         if corrected.old is not None and (old := at_time(sentence, waiting, corrected.old)):
             return await async_ask_which(sentence, [*old, *(wish for wish in named if wish not in old)])
+    kinds = kinds_in(words_of(turn.text), sentence.language.code)[0]
+    if len(some := of_kinds(waiting, kinds)) > 1 and cancels_any(turn.text, turn.language):
+        return await async_ask_which(sentence, some)
     if cancels and planning is not None and waiting and _is_for_later(sentence, planning, waiting):
         return NotMine(put_off=NotForNow(words=turn.text))
     if just and planning is not None and planning.kinds and len(just := of_kinds(waiting, planning.kinds)) > 1:
@@ -264,7 +268,19 @@ async def answer_not_planned(sentence: Sentence) -> Result:
     if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
         return NotMine()
     waiting = of_kinds(known_wishes(sentence), planning.kinds)
-    return await async_ask_which(sentence, waiting) if waiting else await async_told_of(sentence, "planned_nothing", ())
+    if len(waiting) > 1:
+        return await async_ask_which(sentence, waiting)
+    if not waiting:
+        return await async_told_of(sentence, "planned_nothing", ())
+    names = _names(sentence, planning)
+    if names and is_said_in(sentence, names, waiting[0]):
+        return await async_cancel(sentence, waiting)
+    none, waits = (
+        await _async_text_of(sentence, "planned_none_such", ()),
+        await _async_text_of(sentence, "planned_list", waiting),
+    )
+    note_told(sentence, waiting)
+    return Done(said=spoken(sentence.turn, f"{none} {waits}"))
 
 
 def _is_followed(sentence: Sentence, wishes: Sequence[Wish]) -> bool:
@@ -318,6 +334,10 @@ async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Ref
 
 async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> Done:
     """Tell of some wishes, each with its time; of many how many more there are."""
+    return Done(said=spoken(sentence.turn, await _async_text_of(sentence, key, wishes)))
+
+
+async def _async_text_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> str:
     hass, turn, language = sentence.hass, sentence.turn, sentence.turn.language
     told = [
         f"{await async_called(hass, turn, wish)} ({await async_time(hass, language, wish.when)})"
@@ -325,8 +345,7 @@ async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) ->
     ]
     items = await async_more(hass, language, told, len(wishes))
     placeholders = {"items": items} if wishes else {}
-    text = await async_text(hass, language, key, **placeholders)
-    return Done(said=spoken(turn, text))
+    return await async_text(hass, language, key, **placeholders)
 
 
 async def async_time(hass: HomeAssistant, language: str, when: When) -> str:
