@@ -73,7 +73,9 @@ async def test_stop_after_a_timer_was_up_cancels_no_other(
     ("nl", "zet een timer van tien minuten", "plus vijf minuten", 900), ("nl", "zet een timer van tien minuten", "haal er vijf minuten af", 300),
     ("pl", "ustaw minutnik na dziesięć minut", "plus pięć minut", 900), ("pl", "ustaw minutnik na dziesięć minut", "odejmij pięć minut", 300),
 ])  # fmt: skip
-async def test_minutes_are_added_and_taken(hass: HomeAssistant, language: str, timer: str, said: str, left: int) -> None:
+async def test_minutes_are_added_and_taken(
+    hass: HomeAssistant, language: str, timer: str, said: str, left: int
+) -> None:
     await set_up(hass)
     await _talk(hass, language, timer, said)
     assert _left(hass) == [left]

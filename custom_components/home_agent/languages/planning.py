@@ -188,13 +188,20 @@ def cancels_any(text: str, language: str) -> bool:
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         data = data_of(code)
         words, kinds = data.planning, (said for listed in data.planning.kinds.values() for said in listed)
-        phrases = phrases_of({"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)})
+        phrases = phrases_of(
+            {"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)}
+        )
         rest, said = without_phrases(words_of(text), phrases)
         ones = {word for listed in data.times.get("one", ()) for word in words_of(listed)[:1]}
         nothing = {word for listed in words.last for word in words_of(listed)}
         front = {word for listed in words.sets for word in words_of(listed)}  # "er een"
         place = next((at for at, word in enumerate(rest) if word in ones), len(rest))
-        if "cancels" in said and rest[place:] and front.issuperset(rest[:place]) and nothing.issuperset(rest[place + 1 :]):
+        if (
+            "cancels" in said
+            and rest[place:]
+            and front.issuperset(rest[:place])
+            and nothing.issuperset(rest[place + 1 :])
+        ):
             return True
     return False
 

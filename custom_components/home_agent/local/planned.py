@@ -103,7 +103,9 @@ async def answer_planned(sentence: Sentence) -> Result:
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
-    if (cancels or denies) and (corrected := correction_in(turn.text, sentence.language.code, dt_util.now())) is not None:
+    if (cancels or denies) and (
+        corrected := correction_in(turn.text, sentence.language.code, dt_util.now())
+    ) is not None:
         named = at_time(sentence, waiting, corrected.new)
         if not named:
             return NotMine()  # it is moved, and not cancelled

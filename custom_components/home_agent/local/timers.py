@@ -71,7 +71,7 @@ async def answer_timer(sentence: Sentence) -> Result:
     timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
     adds = bool(delay_in(rest, code) or apart_in(rest, code))
     if reminder is not None and is_set and not reminder.left and not adds:
-        is_behind = bool(kinds_in(words_of(turn.text.partition(moment.words)[0]), code)[0])  # "the timer to ten minutes"
+        is_behind = bool(kinds_in(words_of(turn.text.partition(moment.words)[0]), code)[0])
         if is_behind and names_running(rest, code) and (running := _running(sentence, reminder.text, timers)):
             return await _async_set_again(sentence, running, moment)
     if asked is not None and (not is_set or is_known_thing(rest, code)):
@@ -82,7 +82,7 @@ async def answer_timer(sentence: Sentence) -> Result:
         if is_set and adds:  # to a timer that does not run
             return await _async_said(sentence, "planned_none_such" if timers else "planned_no_timer")
     left = (rest, without_times(turn.text, code, LaterKind.SPAN)) if is_set and is_known_thing(rest, code) else ()
-    if any(asked_in(text, code, PlanningKind.STOP) is not None for text in left):  # none of that length, or it is to be stopped later
+    if any(asked_in(text, code, PlanningKind.STOP) is not None for text in left):
         return await _async_said(sentence, "planned_none_such" if waiting else "planned_no_timer")
     if reminder is not None and is_set and not reminder.left:  # nothing more than a timer is wanted
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
