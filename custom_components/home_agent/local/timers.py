@@ -61,6 +61,12 @@ async def answer_timer(sentence: Sentence) -> Result:
         answered = await _async_asked(sentence, asked, waiting, is_about=is_about)
         if asked.kind is not PlanningKind.STOP or not isinstance(answered, NotMine):
             return answered  # else its name may be a time: "stop the timer in five minutes"
+    return await _async_by_length(sentence, waiting, is_about=is_about)
+
+
+async def _async_by_length(sentence: Sentence, waiting: Sequence[Wish], *, is_about: bool) -> Result:
+    """Set a timer of a length that is said, set one that runs again, or give it so much more or less time."""
+    turn, code = sentence.turn, sentence.language.code
     moment = moment_in(turn.text, code, dt_util.now())
     if moment is None or not moment.seconds:
         return NotMine()
