@@ -10,7 +10,19 @@ from ..support.text import words_of
 from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, later_in
 from .phrases import is_question
-from .planning import MAX_ASKED, Phrases, delay_in, kinds_in, phrases_of, without_phrases
+from .planning import (
+    MAX_ASKED,
+    Phrases,
+    PlanningKind,
+    apart_in,
+    asked_in,
+    cancels_in,
+    delay_in,
+    denies,
+    kinds_in,
+    phrases_of,
+    without_phrases,
+)
 from .said_moments import SaidMoment, moment_in
 from .spoken_numbers import words_in
 from .times import dates_in, numbers_in, unit_at
@@ -71,7 +83,7 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
         new, old, rest = times
         words = words_of(rest)
         left, _ = without_phrases(words, _phrases(code))
-        sign = delay_in(text, language)
+        sign = delay_in(text, language) or _sign_beside(rest, said, language)
         if not said & _MARKS and left and not (sign and new.is_length):
             continue
         kinds, named = kinds_in(words, code)
@@ -92,6 +104,39 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
             rest=_without_marks(rest, code),
         )
     return None
+
+
+def _sign_beside(rest: str, said: set[str], language: str) -> int:
+    """Return 1 or -1 where the words beside a length add or take it: "take … off", "plus"."""
+    if (sign := apart_in(rest, language)) or len(words_of(rest)) != 1 or said & {"sets", "moves"}:
+        return sign
+    asked = asked_in(rest, language, PlanningKind.ADD, PlanningKind.TAKE)
+    return 0 if asked is None else 1 if asked.kind is PlanningKind.ADD else -1
+
+
+def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
+    """Return the change of a sentence that denies or cancels one thing and then names a time: "not at nine, do it at ten"."""
+    if len(text) > MAX_ASKED:
+        return None
+    code = code_of(language)
+    words = data_of(code).planning
+    cuts = sorted({*words.but_at, *data_of(code).follow_ups.joins}, key=len, reverse=True)
+    cut = "|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in cuts if each)
+    parts = [part.strip() for part in re.split(rf"[,;.!?]+(?:\s+|$)|{cut}", text, flags=re.IGNORECASE) if part.strip()]
+    if len(parts) < 2 or _is_denied(parts[-1], language) or not any(_is_denied(part, language) for part in parts[:-1]):
+        return None
+    if (new := time_in(parts[-1], language, now)) is None:
+        return None
+    old = next((said for part in parts[:-1] if (said := time_in(part, language, now)) is not None), None)
+    kinds, named = kinds_in(words_of(new.rest), code)
+    named, _ = without_phrases(named, (*_phrases(code), *_leaving(code)))
+    return SaidChange(
+        new=new, old=old, is_instead=True, corrects=True, kinds=kinds, words=named, rest=_without_marks(new.rest, code)
+    )
+
+
+def _is_denied(text: str, language: str) -> bool:
+    return cancels_in(text, language) or denies(text, language)
 
 
 def _is_to(text: str, words: str, code: str) -> bool:

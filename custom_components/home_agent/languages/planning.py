@@ -16,6 +16,8 @@ type Phrases = tuple[tuple[tuple[str, ...], frozenset[str]], ...]
 MAX_ASKED = 120
 """Characters of a question about a timer or an order to change something; a longer text says something else."""
 
+_MOST_NAMED = 3
+"""Words between an article and what it belongs to."""
 _NAME = "(?P<name>"
 
 
@@ -94,6 +96,16 @@ def is_known_thing(text: str, language: str) -> bool:
     return words.isdisjoint(ones) and not words.isdisjoint(known)
 
 
+def names_running(text: str, language: str) -> bool:
+    """Return whether a text speaks of the timer that runs: "the pizza timer", and not "a timer for the pizza"."""
+    data, words = data_of(code_of(language)), words_of(text)
+    articles = {word for said in data.times.get("articles", ()) for word in words_of(said)}
+    ones = {word for said in data.times.get("one", ()) for word in words_of(said)}
+    place = next((at for at, word in enumerate(words) if kinds_in((word,), language)[0]), 0)
+    front = words[max(0, place - _MOST_NAMED) : place]
+    return ones.isdisjoint(words[:place]) and not articles.isdisjoint(front)
+
+
 def delay_in(text: str, language: str) -> int:
     """Return 1 where a text moves something to later, -1 to earlier, and 0 where it says neither."""
     said = f" {' '.join(words_of(text))} "
@@ -101,6 +113,17 @@ def delay_in(text: str, language: str) -> int:
         words = data_of(code).planning
         for sign, listed in ((1, words.after), (-1, words.before)):
             if any(f" {' '.join(words_of(phrase))} " in said for phrase in listed):
+                return sign
+    return 0
+
+
+def apart_in(text: str, language: str) -> int:
+    """Return 1 or -1 as `delay_in` for a word for that of which the end stands apart: "take it off", "zieh … ab"."""
+    words = words_of(text)
+    listed = data_of(code_of(language)).planning
+    for sign, phrases in ((1, listed.after), (-1, listed.before)):
+        for phrase in (words_of(said) for said in phrases):
+            if len(phrase) == 2 and phrase[0] in words[:2] and phrase[1] in words[words.index(phrase[0]) + 1 :]:
                 return sign
     return 0
 
@@ -155,6 +178,34 @@ def without_some(text: str, language: str) -> tuple[Planning, str] | None:
     return None
 
 
+def cancels_in(text: str, language: str) -> bool:
+    """Return whether a text has words with which something is cancelled: "cancel", "never mind"."""
+    return any(_cancelled(text, code) is not None for code in dict.fromkeys((code_of(language), ENGLISH)))
+
+
+def cancels_any(text: str, language: str) -> bool:
+    """Return whether a text cancels one of several and does not say which: "cancel one", "cancel one of them"."""
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        data = data_of(code)
+        words, kinds = data.planning, (said for listed in data.planning.kinds.values() for said in listed)
+        phrases = phrases_of(
+            {"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)}
+        )
+        rest, said = without_phrases(words_of(text), phrases)
+        ones = {word for listed in data.times.get("one", ()) for word in words_of(listed)[:1]}
+        nothing = {word for listed in words.last for word in words_of(listed)}
+        front = {word for listed in words.sets for word in words_of(listed)}  # "er een"
+        place = next((at for at, word in enumerate(rest) if word in ones), len(rest))
+        if (
+            "cancels" in said
+            and rest[place:]
+            and front.issuperset(rest[:place])
+            and nothing.issuperset(rest[place + 1 :])
+        ):
+            return True
+    return False
+
+
 def denies(text: str, language: str) -> bool:
     """Return whether a text has a word in it with which nothing is cancelled: "don't"."""
     keeps = {words_of(said) for said in data_of(code_of(language)).planning.keeps}
@@ -182,7 +233,9 @@ def _keeps(text: str, rest: tuple[str, ...], code: str) -> bool:
     words = data_of(code).planning
     cancelling = {word for listed in (*words.cancels, *words.drops) for word in words_of(listed)}
     whole, keeps = words_of(text), {words_of(listed) for listed in words.keeps} - {()}
-    if whole[0] in cancelling and whole[-1:] in keeps:  # "vergiss das nicht"
+    phrases = [words_of(listed) for listed in (*words.cancels, *words.drops)]
+    begun = [phrase for phrase in phrases if phrase and whole[: len(phrase)] == phrase]
+    if begun and whole[-1:] in keeps and not any(whole[-1] in phrase for phrase in begun):  # "vergiss das nicht"
         return True
     for phrase in keeps:
         said = rest if len(phrase) == 1 or cancelling.isdisjoint(phrase) else whole

@@ -13,6 +13,7 @@ from ..languages.changes import (
     SaidChange,
     as_clock,
     change_in,
+    correction_in,
     is_one_more,
     leaves_so,
     minutes_in,
@@ -21,7 +22,7 @@ from ..languages.changes import (
 )
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import is_question
-from ..languages.planning import delay_in
+from ..languages.planning import delay_in, planning_of
 from ..languages.reminders import ReminderKind, reminder_in
 from ..languages.said_moments import SaidMoment, moment_in
 from ..languages.timing import timed_in
@@ -66,6 +67,8 @@ async def answer_changed(sentence: Sentence) -> Result:
     if (conditional := await _async_conditional(sentence, waiting)) is not None:
         return await async_change(sentence, [conditional])
     change = change_in(sentence.turn.text, sentence.language.code, dt_util.now())
+    if planning_of(sentence.turn.text, sentence.language.code) is not None or change is None or change.words:
+        change = correction_in(sentence.turn.text, sentence.language.code, dt_util.now()) or change
     if change is None or (is_one_more(sentence.turn.text, sentence.language.code) and not _is_change(change)):
         return NotMine()
     is_said = change.moves or change.sets or change.is_instead or change.corrects

@@ -9,12 +9,22 @@ from dataclasses import replace
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from ..languages.changes import asked_when, time_in
+from ..languages.changes import asked_when, correction_in, is_from_now, time_in
 from ..languages.clause_cuts import orders_of
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, read_answer
-from ..languages.planning import Planning, PlanningKind, keeps_planned, kinds_in, planning_of, without_some
+from ..languages.planning import (
+    Planning,
+    PlanningKind,
+    asked_in,
+    cancels_any,
+    keeps_planned,
+    kinds_in,
+    names_all,
+    planning_of,
+    without_some,
+)
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
@@ -29,15 +39,17 @@ from .intent_policy import has_timers
 from .later import named_in
 from .planning import async_plan
 from .promises import async_called
-from .sentences import Done, NotMine, Refused, Result, Sentence, Stage, spoken
+from .sentences import Done, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
 from .wishes_meant import (
     DoesWith,
     at_time,
     by_place,
     chosen,
+    forget_rung,
     in_order,
     is_said_in,
     just_made,
+    just_rung,
     just_spoken_of,
     known_wishes,
     meant_of,
@@ -78,6 +90,8 @@ async def async_ask_which(
 async def answer_planned(sentence: Sentence) -> Result:
     """Tell which wishes wait, or cancel them."""
     turn, waiting = sentence.turn, known_wishes(sentence)
+    if (stopped := await _async_stopped(sentence, waiting)) is not None:
+        return stopped
     if waiting and (left := _without_some(sentence, waiting)):
         return await async_cancel(sentence, left)
     if waiting and (asked := _asked_when(sentence, waiting)):
@@ -89,6 +103,19 @@ async def answer_planned(sentence: Sentence) -> Result:
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
+    if (cancels or denies) and (
+        corrected := correction_in(turn.text, sentence.language.code, dt_util.now())
+    ) is not None:
+        named = at_time(sentence, waiting, corrected.new)
+        if not named:
+            return NotMine()  # it is moved, and not cancelled
+        if corrected.old is not None and (old := at_time(sentence, waiting, corrected.old)):
+            return await async_ask_which(sentence, [*old, *(wish for wish in named if wish not in old)])
+    kinds = kinds_in(words_of(turn.text), sentence.language.code)[0]
+    if len(some := of_kinds(waiting, kinds)) > 1 and cancels_any(turn.text, turn.language):
+        return await async_ask_which(sentence, some)
+    if cancels and planning is not None and waiting and _is_for_later(sentence, planning, waiting):
+        return NotMine(put_off=NotForNow(words=turn.text))
     if just and planning is not None and planning.kinds and len(just := of_kinds(waiting, planning.kinds)) > 1:
         just = []  # any of them may be meant
     if planning is not None and planning.is_weak:
@@ -106,6 +133,22 @@ async def answer_planned(sentence: Sentence) -> Result:
     if not waiting:
         return NotMine() if names else await async_told_of(sentence, "planned_nothing", ())
     return await _async_cancelled(sentence, planning, names, of_kinds(waiting, planning.kinds))
+
+
+async def _async_stopped(sentence: Sentence, waiting: Sequence[Wish]) -> Done | None:
+    """Stop the timer or the alarm that has just rung; of another kind it is asked which is meant, and nothing is cancelled."""
+    turn, code, rung = sentence.turn, sentence.language.code, just_rung(sentence)
+    if rung is None or has_timers(sentence.hass, turn) or names_all(turn.text, code):
+        return None
+    if (asked := asked_in(turn.text, code, PlanningKind.STOP)) is None:
+        return None
+    kinds, named = kinds_in(words_of(turn.text), code)[0], kinds_in(asked.words, code)[1]
+    if named and not (rung.text and is_said_in(sentence, named, rung)):
+        return None
+    forget_rung(sentence, rung)
+    if kinds and rung.kind.value not in kinds and (others := of_kinds(waiting, kinds)):
+        return await async_ask_which(sentence, others)
+    return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "never_mind")))
 
 
 def _asked_when(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
@@ -199,6 +242,15 @@ async def _async_this_or_which(sentence: Sentence, meant: Sequence[Wish]) -> Res
     return await async_cancel(sentence, meant) if meant else NotMine()
 
 
+def _is_for_later(sentence: Sentence, planning: Planning, waiting: Sequence[Wish]) -> bool:
+    """Return whether a sentence puts cancelling itself off: it names a time that none of what waits has."""
+    text, code = sentence.turn.text, sentence.language.code
+    said = time_in(text, code, dt_util.now())
+    if said is None or at_time(sentence, waiting, said):
+        return False
+    return is_from_now(said, code) or (planning.is_all and bool(later_in(text, code, named_in(sentence))))
+
+
 def _at_its_time(sentence: Sentence, names: Sequence[str], waiting: Sequence[Wish]) -> tuple[Sequence[str], list[Wish]]:
     """Return what is named beside a time, and the wishes of that time; none of another time is meant."""
     text, code = sentence.turn.text, sentence.language.code
@@ -218,7 +270,19 @@ async def answer_not_planned(sentence: Sentence) -> Result:
     if planning is None or planning.kind is not PlanningKind.CANCEL or not planning.is_sure:
         return NotMine()
     waiting = of_kinds(known_wishes(sentence), planning.kinds)
-    return await async_ask_which(sentence, waiting) if waiting else await async_told_of(sentence, "planned_nothing", ())
+    if len(waiting) > 1:
+        return await async_ask_which(sentence, waiting)
+    if not waiting:
+        return await async_told_of(sentence, "planned_nothing", ())
+    names = _names(sentence, planning)
+    if names and is_said_in(sentence, names, waiting[0]):
+        return await async_cancel(sentence, waiting)
+    none, waits = (
+        await _async_text_of(sentence, "planned_none_such", ()),
+        await _async_text_of(sentence, "planned_list", waiting),
+    )
+    note_told(sentence, waiting)
+    return Done(said=spoken(sentence.turn, f"{none} {waits}"))
 
 
 def _is_followed(sentence: Sentence, wishes: Sequence[Wish]) -> bool:
@@ -272,6 +336,10 @@ async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Ref
 
 async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> Done:
     """Tell of some wishes, each with its time; of many how many more there are."""
+    return Done(said=spoken(sentence.turn, await _async_text_of(sentence, key, wishes)))
+
+
+async def _async_text_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) -> str:
     hass, turn, language = sentence.hass, sentence.turn, sentence.turn.language
     told = [
         f"{await async_called(hass, turn, wish)} ({await async_time(hass, language, wish.when)})"
@@ -279,8 +347,7 @@ async def async_told_of(sentence: Sentence, key: str, wishes: Sequence[Wish]) ->
     ]
     items = await async_more(hass, language, told, len(wishes))
     placeholders = {"items": items} if wishes else {}
-    text = await async_text(hass, language, key, **placeholders)
-    return Done(said=spoken(turn, text))
+    return await async_text(hass, language, key, **placeholders)
 
 
 async def async_time(hass: HomeAssistant, language: str, when: When) -> str:

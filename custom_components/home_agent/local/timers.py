@@ -13,7 +13,18 @@ from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
 from ..languages.changes import without
-from ..languages.planning import Planning, PlanningKind, asked_in, is_known_thing, kinds_in, names_all
+from ..languages.later import LaterKind, without_times
+from ..languages.planning import (
+    Planning,
+    PlanningKind,
+    apart_in,
+    asked_in,
+    delay_in,
+    is_known_thing,
+    kinds_in,
+    names_all,
+    names_running,
+)
 from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
 from ..languages.said_moments import SaidMoment, moment_in
 from ..policy.effects.wording import async_more
@@ -22,7 +33,7 @@ from ..support.localize import async_text
 from ..support.text import words_of
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
-from .changing import async_change, delayed
+from .changing import async_change, delayed, moved
 from .intent_policy import has_timers
 from .planned import MOST_TOLD, async_ask_which, async_cancel, async_left_of
 from .promises import async_promise
@@ -48,7 +59,15 @@ async def answer_timer(sentence: Sentence) -> Result:
     if asked is not None and asked.kind in _PAUSING:
         return await _async_paused(sentence, asked, waiting, is_about=is_about)
     if asked is not None:
-        return await _async_asked(sentence, asked, waiting, is_about=is_about)
+        answered = await _async_asked(sentence, asked, waiting, is_about=is_about)
+        if asked.kind is not PlanningKind.STOP or not isinstance(answered, NotMine):
+            return answered  # else its name may be a time: "stop the timer in five minutes"
+    return await _async_by_length(sentence, waiting, is_about=is_about)
+
+
+async def _async_by_length(sentence: Sentence, waiting: Sequence[Wish], *, is_about: bool) -> Result:
+    """Set a timer of a length that is said, set one that runs again, or give it so much more or less time."""
+    turn, code = sentence.turn, sentence.language.code
     moment = moment_in(turn.text, code, dt_util.now())
     if moment is None or not moment.seconds:
         return NotMine()
@@ -56,12 +75,22 @@ async def answer_timer(sentence: Sentence) -> Result:
     reminder = reminder_in(rest, code) if is_about else None
     asked = asked_in(rest, code, PlanningKind.ADD, PlanningKind.TAKE)
     is_set = reminder is not None and reminder.kind is ReminderKind.TIMER
+    timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
+    adds = bool(delay_in(rest, code) or apart_in(rest, code))
+    if reminder is not None and is_set and not reminder.left and not adds:
+        is_behind = bool(kinds_in(words_of(turn.text.partition(moment.words)[0]), code)[0])
+        if is_behind and names_running(rest, code) and (running := _running(sentence, reminder.text, timers)):
+            return await _async_set_again(sentence, running, moment)
     if asked is not None and (not is_set or is_known_thing(rest, code)):
-        timers = [wish for wish in waiting if wish.kind is WishKind.TIMER]
         meant = _called(sentence, kinds_in(asked.words, code)[1], timers)
         seconds = moment.seconds if asked.kind is PlanningKind.ADD else -moment.seconds
         if meant:
             return await _async_lengthen(sentence, meant, seconds)
+        if is_set and adds:  # to a timer that does not run
+            return await _async_said(sentence, "planned_none_such" if timers else "planned_no_timer")
+    left = (rest, without_times(turn.text, code, LaterKind.SPAN)) if is_set and is_known_thing(rest, code) else ()
+    if any(asked_in(text, code, PlanningKind.STOP) is not None for text in left):
+        return await _async_said(sentence, "planned_none_such" if waiting else "planned_no_timer")
     if reminder is not None and is_set and not reminder.left:  # nothing more than a timer is wanted
         return await _async_set(sentence, timedelta(seconds=moment.seconds), reminder.text, moment)
     return NotMine()
@@ -140,6 +169,24 @@ async def _async_set(sentence: Sentence, span: timedelta, name: str, moment: Sai
     when = When(at=dt_util.utcnow() + span, words=words)
     wish = new_wish(sentence, WishKind.TIMER, without(text, words).strip(" ,.!") or text, name, when)
     return await async_made(sentence, [wish], await async_promise(sentence.hass, sentence.turn, wish))
+
+
+def _running(sentence: Sentence, name: str, timers: Sequence[Wish]) -> list[Wish]:
+    """Return the timers of a name; without one those without a name, or that were just spoken of."""
+    same = [wish for wish in timers if words_of(wish.text) == words_of(name)]
+    return same or (just_spoken_of(sentence, timers) if not name else [])
+
+
+async def _async_set_again(sentence: Sentence, timers: Sequence[Wish], moment: SaidMoment) -> Result:
+    """Give a timer that runs another length; ask which where several may be meant."""
+
+    async def sets(answer: Sentence, wishes: Sequence[Wish]) -> Result:
+        at = dt_util.utcnow() + timedelta(seconds=moment.seconds)
+        return await async_change(answer, [(wish, moved(wish, at, moment.words)) for wish in wishes])
+
+    if len(timers) > 1:
+        return await async_ask_which(sentence, timers, sets, "planned_which_change")
+    return await sets(sentence, timers)
 
 
 async def _async_lengthen(sentence: Sentence, timers: Sequence[Wish], seconds: int) -> Result:

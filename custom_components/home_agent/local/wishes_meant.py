@@ -22,6 +22,8 @@ from .sentences import MAX_REMEMBERED, Result, Sentence, message_number
 
 _LEAST_STEM = 4  # letters
 _NEAR = timedelta(minutes=1)
+_RINGS = timedelta(minutes=2)
+"""So long after a timer or an alarm is up "stop" means it."""
 _HALF_DAY = 12  # hours
 
 
@@ -97,6 +99,20 @@ def in_order(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
     made.sort(key=lambda wish: wish.message)
     due = [wish.when.at for wish in made if wish.when.at is not None]
     return made if len(due) == len(made) and due == sorted(due) else []
+
+
+def just_rung(sentence: Sentence) -> Wish | None:
+    """Return the timer or alarm of the speaker that was up a moment ago."""
+    turn, now = sentence.turn, dt_util.utcnow()
+    users = (turn.user.id, None) if turn.user is not None else (None,)
+    found = [rung for user in users if (rung := wishes_of(sentence.hass).rung.get(user)) is not None]
+    lately = [(wish, at) for wish, at in found if wish.is_known_to(turn) and now - at < _RINGS]
+    return max(lately, key=lambda one: one[1])[0] if lately else None
+
+
+def forget_rung(sentence: Sentence, wish: Wish) -> None:
+    """Forget that a timer or an alarm was up: it was stopped, and the next "stop" means another one."""
+    wishes_of(sentence.hass).rung.pop(wish.user_id, None)
 
 
 def of_kinds(wishes: Sequence[Wish], kinds: Container[str]) -> list[Wish]:

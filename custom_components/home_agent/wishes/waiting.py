@@ -25,7 +25,7 @@ from ..support.kept import Change
 from .armed import Armed
 from .due import Due, DueReason, Stays
 from .registered import as_registered, removed, renamed, without_removed
-from .wish import Wish, WishStatus
+from .wish import Wish, WishKind, WishStatus
 from .wishes import FARTHEST, Wishes
 
 AT_ONCE = 4
@@ -413,6 +413,8 @@ class _Turns:
                     self._wishes.put(waiting)
                 raise
         outcome: object = None
+        if wish.kind in (WishKind.TIMER, WishKind.WAKE):
+            self._wishes.note_rung(wish)
         try:
             async with asyncio.timeout(LONGEST_RUN):
                 outcome = await self._run(wish, due)

@@ -1,7 +1,7 @@
 """All wishes that wait, kept over restarts, within bounds."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, override
 
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -51,6 +51,8 @@ class Wishes(Kept[Wish]):
         self._stop: tuple[CALLBACK_TYPE, ...] = ()
         self.cancelled: dict[str, Wish] = {}
         """Wishes that were cancelled lately, by id: to undo that, until Home Assistant ends. The journal keeps no texts."""
+        self.rung: dict[str | None, tuple[Wish, datetime]] = {}
+        """By user: the timer or alarm that was up last, and when. A "stop" soon after means that one."""
         self.spans: dict[str, float] = {}
         """By id, when wishes made since the start are due in seconds of a clock that is never set (`time.monotonic`)."""
 
@@ -62,6 +64,14 @@ class Wishes(Kept[Wish]):
         if len(self.cancelled) > MOST_OF_USER:
             del self.cancelled[next(iter(self.cancelled))]
         self.drop([wish])
+
+    @callback
+    def note_rung(self, wish: Wish) -> None:
+        """Note that a timer or an alarm is up."""
+        self.rung.pop(wish.user_id, None)
+        self.rung[wish.user_id] = wish, dt_util.utcnow()
+        if len(self.rung) > MOST:
+            del self.rung[next(iter(self.rung))]
 
     @callback
     def note_run(self, context: Context) -> None:
