@@ -103,19 +103,8 @@ async def answer_planned(sentence: Sentence) -> Result:
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
-    if (cancels or denies) and (
-        corrected := correction_in(turn.text, sentence.language.code, dt_util.now())
-    ) is not None:
-        named = at_time(sentence, waiting, corrected.new)
-        if not named:
-            return NotMine()  # it is moved, and not cancelled
-        if corrected.old is not None and (old := at_time(sentence, waiting, corrected.old)):
-            return await async_ask_which(sentence, [*old, *(wish for wish in named if wish not in old)])
-    kinds = kinds_in(words_of(turn.text), sentence.language.code)[0]
-    if len(some := of_kinds(waiting, kinds)) > 1 and cancels_any(turn.text, turn.language):
-        return await async_ask_which(sentence, some)
-    if cancels and planning is not None and waiting and _is_for_later(sentence, planning, waiting):
-        return NotMine(put_off=NotForNow(words=turn.text))
+    if (unsure := await _async_unsure(sentence, planning if cancels else None, waiting, denies=denies)) is not None:
+        return unsure
     if just and planning is not None and planning.kinds and len(just := of_kinds(waiting, planning.kinds)) > 1:
         just = []  # any of them may be meant
     if planning is not None and planning.is_weak:
@@ -128,11 +117,29 @@ async def answer_planned(sentence: Sentence) -> Result:
         return NotMine()  # the device has its own
     if planning.kind is PlanningKind.LIST:
         return await _async_listed(sentence, planning, waiting)
-    if not names and not planning.is_sure:
+    if (names and not waiting) or not (names or planning.is_sure):
         return NotMine()
-    if not waiting:
-        return NotMine() if names else await async_told_of(sentence, "planned_nothing", ())
     return await _async_cancelled(sentence, planning, names, of_kinds(waiting, planning.kinds))
+
+
+async def _async_unsure(
+    sentence: Sentence, planning: Planning | None, waiting: Sequence[Wish], *, denies: bool
+) -> Result | None:
+    """Return the answer where a sentence that may cancel moves a wish, is itself for later, or means any of several."""
+    turn, code = sentence.turn, sentence.language.code
+    corrected = correction_in(turn.text, code, dt_util.now()) if denies or planning is not None else None
+    if corrected is not None:
+        named = at_time(sentence, waiting, corrected.new)
+        if not named:
+            return NotMine()  # it is moved, and not cancelled
+        if corrected.old is not None and (old := at_time(sentence, waiting, corrected.old)):
+            return await async_ask_which(sentence, [*old, *(wish for wish in named if wish not in old)])
+    some = of_kinds(waiting, kinds_in(words_of(turn.text), code)[0])
+    if len(some) > 1 and cancels_any(turn.text, turn.language):
+        return await async_ask_which(sentence, some)
+    if planning is not None and waiting and _is_for_later(sentence, planning, waiting):
+        return NotMine(put_off=NotForNow(words=turn.text))
+    return None
 
 
 async def _async_stopped(sentence: Sentence, waiting: Sequence[Wish]) -> Done | None:
