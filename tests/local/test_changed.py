@@ -178,5 +178,5 @@ async def test_a_bare_number_is_the_wish_s_in_a_home_with_a_heating(hass: HomeAs
 async def test_a_day_without_an_hour_is_asked_for_the_hour(hass: HomeAssistant) -> None:
     await set_up(hass)
     answer = await _talk(hass, "en", "turn on the bed light tomorrow")
-    assert answer == "I've done nothing yet: please tell me at what time (tomorrow)."
+    assert answer == "I've done nothing yet: please tell me at what time (“tomorrow”)."
     assert not wishes_of(hass).all()

@@ -207,7 +207,7 @@ async def test_model_may_take_back(hass: HomeAssistant, llm_server: LLMServer) -
     turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
     llm_server.plan(tool_call("ha_control", turn_on), text("On."), tool_call("ha_undo", {}), text("Off again."))
     conversation_id = (await say(hass, "bed light on")).conversation_id
-    assert speech(await say(hass, "no, leave it as it was", conversation_id)) == "Off again."
+    assert speech(await say(hass, "I liked it better before", conversation_id)) == "Off again."
     assert look(hass, "light.bed_light") == ["off"]
     assert "ha_undo" in [tool["function"]["name"] for tool in llm_server.request.body["tools"]]
 
