@@ -57,7 +57,7 @@ async def test_what_is_said_in_front_of_one_is_no_part_of_it(hass: HomeAssistant
 
 
 @pytest.mark.parametrize("said", [
-    "I'll be home in ten minutes, turn on the bed light", "he said, turn on the bed light", "it's a secret: turn on the bed light",
+    "I'll be home in ten minutes, turn on the bed light", "he said, turn on the bed light", "he said: turn on the bed light",
     "I'm not sure but, turn on the bed light", "when I'm home, turn on the bed light now",
 ])  # fmt: skip
 async def test_what_is_said_in_front_of_one_may_be_more(hass: HomeAssistant, said: str) -> None:

@@ -111,8 +111,6 @@ def told_first(text: str, language: str) -> Iterator[Reasoned]:
     introduced = introduced_in(text, code)
     if introduced is None or is_asking(introduced.wanted, code):
         return
-    if ":" in text.partition(introduced.wanted)[0]:
-        return  # behind a colon stands what is quoted
     keeps = _patterns(code)[2]
     told = " ".join(introduced.told)
     is_plain = not any(
