@@ -30,6 +30,15 @@ def anna(hass: HomeAssistant) -> Context:
 
 
 FOR_LATER = [
+    ("en", "give me five more minutes in the tub and then the fan can go off"),
+    ("en", "one last tune and then lights out"),
+    ("de", "noch eine Seite und dann das Licht aus"),
+    ("de", "Kommt morgen früh wer durch die Küche, mach das Licht an"),
+    ("fr", "encore un dessin et puis éteins la lampe"),
+    ("es", "un cuento más y apaga la luz"),
+    ("it", "ancora una pagina e poi spegni la luce"),
+    ("nl", "nog een bladzijde en dan het licht uit"),
+    ("pl", "jeszcze jeden rozdział i gasimy lampę"),
     ("en", "turn off the light in ten minutes"),
     ("en", "in ten minutes, turn off the light"),
     ("en", "tomorrow at seven, please, turn on the light"),
@@ -146,6 +155,23 @@ async def test_what_was_named_is_no_time(hass: HomeAssistant) -> None:
 
 
 LATER = "turn off the light at nine"
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("de", "Ich bügel noch kurz das Hemd und dann Lava Lamp aus"), ("en", "let me dry my hair and then Lava Lamp off"),
+])  # fmt: skip
+async def test_a_name_behind_then_is_a_word(language: str, said: str) -> None:
+    assert put_off_in(said, language, NOW, ("Lava Lamp",)) is not None
+
+
+@pytest.mark.parametrize(("language", "before", "said"), [
+    ("en", "turn off the fan at nine", "and then right away the lamp as well"),
+    ("de", "um neun den Ventilator aus", "das gleiche mach mit der Lampe"),
+    ("nl", "om negen uur de ventilator uit", "en dan direct ook de lamp"),
+    ("pl", "o dziewiątej wyłącz wentylator", "to samo zrób z lampą"),
+])  # fmt: skip
+async def test_then_at_once_and_the_same_are_for_later(language: str, before: str, said: str) -> None:
+    assert put_off_before([before], said, language, NOW) is not None
 
 
 @pytest.mark.parametrize(("before", "said"), [

@@ -9,11 +9,11 @@ from enum import StrEnum
 from functools import cache, lru_cache
 import re
 
-from ..support.text import MAX_TEXT, fold
+from ..support.text import MAX_TEXT, fold, words_of
 from .data import code_of, data_of
 
-_BLANK = "\N{SYMBOL FOR SPACE}"
-"""Stands for each letter of a name: no pattern has it."""
+_BLANK = "\N{VAI SYLLABLE EE}"
+"""Stands for each letter of a name: a letter, so that a name is a word for a pattern, which no language here has."""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
 )
@@ -141,8 +141,18 @@ def is_conditional(text: str, language: str) -> bool:
 
 
 def says_now(text: str, language: str) -> bool:
-    """Return whether a text says that something is to be done at once."""
-    return len(text) <= MAX_TEXT and _pattern(code_of(language), "now").search(text) is not None
+    """Return whether a text says that something is to be done at once; "then at once" is later."""
+    code = code_of(language)
+    if len(text) > MAX_TEXT:
+        return False
+    before = (words_of(text[: found.start()])[-1:] for found in _pattern(code, "now").finditer(text))
+    return any(_thens(code).isdisjoint(words) for words in before)
+
+
+@cache
+def _thens(code: str) -> frozenset[str]:
+    """Return the words that stand for a time that was said before."""
+    return frozenset(word for phrase in data_of(code).later.marks.get("then", ()) for word in words_of(phrase)[-1:])
 
 
 def is_put_off(text: str, language: str, named: Iterable[str] = ()) -> bool:

@@ -26,6 +26,7 @@ from ..languages.phrases import (
     is_thanks,
     read_answer,
 )
+from ..languages.recasts import recast
 from ..languages.timing import Timed, timed_in
 from ..support.errors import ToolRefusal
 from ..support.text import words_of
@@ -73,13 +74,15 @@ def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] =
 
     What was `named` says no time: the "Evening" scene.
     """
+    text = recast(text, language)
     found = later_in(text, language, named)
-    keeps = bool(found) and _keeps(text, language)
-    if not keeps:
+    if not found:
+        return None
+    keeps, reading = _keeps(text, language), next(iter(timed_in(text, language, now, named)), None)
+    if not keeps and (reading is None or reading.moment is None):  # "give me another quarter of an hour" is none that lasts
         found = tuple(one for one in found if one.kind is not LaterKind.LASTING)
     if not found:
         return None
-    reading = next(iter(timed_in(text, language, now, named)), None)
     if reading is not None and _only_ends(text, language, reading, found) and not keeps:
         return None
     if not keeps and _has_part_for_now(text, language, named):
@@ -299,10 +302,8 @@ def _put_off(hass: HomeAssistant, asked: Turn) -> HeldBack | None:
     """Return how what a person said is put off, by its own words or by what it goes on from."""
     said, language = asked.text, asked.language
     now = dt_util.now(dt_util.get_default_time_zone())
-    if later_in(said, language):
-        put_off = put_off_in(said, language, now, _named(hass, said))
-        if put_off is not None:
-            return put_off
+    if (put_off := put_off_in(said, language, now, _named(hass, said))) is not None:
+        return put_off
     before, offered = _conversation(hass, asked)
     if not before or not refers_back(said, language):
         return None
