@@ -1,12 +1,14 @@
 """Wishes that wait get another time, another end or a condition by talking, and none but the one that is meant."""
 
+from dataclasses import replace
+
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.wishes.wish import Wish
-from custom_components.home_agent.wishes.wishes import wishes_of
+from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wishes import MOST_OF_USER, wishes_of
 from tests.house import person, say, set_up, speech, state_of
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -151,13 +153,13 @@ async def test_the_first_end_is_back_where_another_one_is_undone(hass: HomeAssis
 async def test_an_end_that_is_still_to_begin_stays(hass: HomeAssistant) -> None:
     await set_up(hass)
     await _talk(hass, "en", "turn on the bed light at nine for ten minutes", "turn on the bed light for twenty minutes")
-    assert _due(hass) == ["24T21:00", "24T21:10", "24T18:30"]
+    assert sorted(_due(hass)) == ["24T18:30", "24T21:00", "24T21:10"]
 
 
 async def test_a_beginning_takes_its_end_along(hass: HomeAssistant) -> None:
     await set_up(hass)
     await _talk(hass, "en", "turn on the bed light at eight for ten minutes", "make it nine")
-    assert _due(hass) == ["24T21:00", "24T21:10"]
+    assert sorted(_due(hass)) == ["24T21:00", "24T21:10"]
 
 
 async def test_a_condition_is_added(hass: HomeAssistant) -> None:
@@ -180,3 +182,25 @@ async def test_a_day_without_an_hour_is_asked_for_the_hour(hass: HomeAssistant) 
     answer = await _talk(hass, "en", "turn on the bed light tomorrow")
     assert answer == "I've done nothing yet: please tell me at what time (“tomorrow”)."
     assert not wishes_of(hass).all()
+
+
+async def test_a_beginning_and_its_end_are_moved_both_or_none(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    answer = await _talk(
+        hass, "en", "turn on the bed light tomorrow at 18:05 for ten minutes", "365 days later"
+    )  # the end would be too far ahead
+    assert sorted(_due(hass)) == ["25T18:05", "25T18:15"]
+    assert "366" in answer
+
+
+async def test_where_there_is_no_room_for_the_end_nothing_begins(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    user = person(hass)
+    await say(hass, "remind me at eight to call Ben", context=user)
+    first = _only(hass)
+    wishes_of(hass).put(*(replace(first, id=f"{first.id}{at}", text=f"call {at}") for at in range(MOST_OF_USER - 2)))
+    answer = speech(
+        await say(hass, "turn on the bed light at nine for ten minutes", context=Context(user_id=user.user_id))
+    )
+    assert "All right" not in answer
+    assert {wish.kind for wish in wishes_of(hass).all()} == {WishKind.REMINDER}

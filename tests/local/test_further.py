@@ -1,11 +1,13 @@
 """Sentences that go on from a wish: one more like it, something else instead, and remarks beside what is wanted."""
 
+from dataclasses import replace
+
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.wishes.wishes import wishes_of
+from custom_components.home_agent.wishes.wishes import MOST_OF_USER, wishes_of
 from tests.house import person, say, set_up, speech, state_of
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -131,3 +133,17 @@ async def test_one_of_two_is_cancelled(hass: HomeAssistant, language: str, said:
     first, second = "turn off the bed light at eight", "turn off the kitchen lights at nine"
     await _talk(hass, language, first, second, "what's waiting", said)
     assert [target for wish in wishes_of(hass).all() for target in wish.targets] == left
+
+
+async def test_where_nothing_more_can_be_made_the_first_stays(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    user = person(hass)
+    place = (await say(hass, "turn off the ceiling lights at ten", context=user)).conversation_id
+    [first] = wishes_of(hass).all()
+    others = (
+        replace(first, id=f"{first.id}{at}", words=f"a {at}", message=9, conversation_id="")
+        for at in range(MOST_OF_USER - 1)
+    )
+    wishes_of(hass).put(*others)
+    await say(hass, "no, the bed light", place, context=Context(user_id=user.user_id))
+    assert first in wishes_of(hass).all()

@@ -284,12 +284,13 @@ async def async_change(sentence: Sentence, changes: Sequence[tuple[Wish, When]])
     turn, policy = sentence.turn, sentence.means.policy
     recognised = Recognised(name=CHANGES, slots={})
     told, paused = list[str](), list[str]()
-    for wish, when in changes:
-        tool = ChangeWish(replace(wish, when=when))
-        try:
+    tools = [ChangeWish(replace(wish, when=when)) for wish, when in changes]
+    try:
+        for tool in tools:  # all of them, or none
             await tool.plan(sentence.hass, {}, turn)
-        except ToolError as err:
-            return Refused(error=err, recognised=recognised)
+    except ToolError as err:
+        return Refused(error=err, recognised=recognised)
+    for tool, (wish, when) in zip(tools, changes, strict=True):
         result = await policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
         if result is None:
             return Refused(error=NeedsConfirmation(), recognised=recognised)

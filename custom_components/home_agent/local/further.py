@@ -193,8 +193,11 @@ async def answer_corrected(sentence: Sentence) -> Result:
             check_asks(sentence.hass, sentence.turn, planned.calls)
         except ToolError as err:
             return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
-        cancelled = await async_cancel(sentence, made)
-        return await _async_more(sentence, wish) if isinstance(cancelled, Done) else cancelled
+        instead = await _async_more(sentence, wish)
+        if isinstance(instead, Done) and not instead.has_failed:
+            cancelled = await async_cancel(sentence, made)
+            return instead if isinstance(cancelled, Done) else cancelled
+        return instead
     return NotMine()
 
 

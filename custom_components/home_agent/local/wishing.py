@@ -208,21 +208,26 @@ def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: Wh
 
 
 async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> Result:
-    """Make wishes, and say so; or why not."""
+    """Make wishes, all or none, and say so; or why not. The end of something is made before its beginning: it never stays without one."""
     hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
     recognised = Recognised(name=MAKES, slots={})
     targets = tuple(item for wish in wishes for item in wish.entity_ids)
     note = Note(understanding=Understanding(intents=(MAKES,), targets=targets, score=1.0))
-    for wish in wishes:
-        try:
+    try:
+        for wish in wishes:
             check_wish(hass, turn, wish)
-        except ToolError as err:
-            return Refused(error=err, recognised=recognised, note=note)
+    except ToolError as err:
+        return Refused(error=err, recognised=recognised, note=note)
+    made = list[Wish]()
+    for wish in sorted(wishes, key=lambda one: not one.ends):
         result = await policy.async_call_by_code(turn, MakeWish(wish), {}, sentence.chat_log, known=False)
         if result is None:
             return Refused(error=NeedsConfirmation(), recognised=recognised, note=note)
         if result.error:
+            if made:
+                await policy.async_call_by_code(turn, CancelWishes(made), {}, sentence.chat_log, known=False)
             return await async_told(sentence, "confirm_failed")
+        made.append(wish)
     return Done(said=spoken(turn, said), note=note)
 
 
@@ -265,10 +270,10 @@ async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, pr
     turn, policy = sentence.turn, sentence.means.policy
     if earlier := replaced_ends(known_wishes(sentence), wish):
         wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
-    tools = [*([CancelWishes(earlier)] if earlier else []), MakeWish(wish)]
+    replaces = [CancelWishes(earlier)] if earlier else []
     done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
-        for tool in tools:
+        for tool in (MakeWish(wish), *replaces):  # at no moment is there no end
             policy.confirmations.add(turn, Call(tool=tool, arguments={}, plan=await tool.plan(sentence.hass, {}, turn)))
         return done
     if not isinstance(done, Done) or done.has_failed:
@@ -276,8 +281,8 @@ async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, pr
     made = await async_made(sentence, [wish], promise)
     if not isinstance(made, Done):
         return made
-    if earlier:
-        await policy.async_call_by_code(turn, tools[0], {}, sentence.chat_log, known=False)
+    for tool in replaces:
+        await policy.async_call_by_code(turn, tool, {}, sentence.chat_log, known=False)
     first = done.said.text if isinstance(done.said, Answer) else speech_of(done.said)
     response = done.said.response if isinstance(done.said, Answer) and done.said.response else done.said
     said = f"{first.rstrip(' .')}. {promise}" if first else promise
