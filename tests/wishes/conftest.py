@@ -43,6 +43,8 @@ class World:
     """Ids of wishes whose user is asked when they are due."""
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     """Closed: what is begun does not end."""
+    held: set[asyncio.Task[Any] | None] = field(default_factory=set)
+    """Tasks that wait at the gate."""
     entry: MockConfigEntry | None = None
     waiting: Waiting | None = None
     fires_all: bool = False
@@ -106,7 +108,12 @@ class World:
     async def run(self, wish: Wish, due: Due) -> Stays | None:
         self.before(wish)
         self.done.append((wish, due))
-        await self.gate.wait()
+        task = asyncio.current_task()
+        self.held.add(task)
+        try:
+            await self.gate.wait()
+        finally:
+            self.held.discard(task)
         return Stays() if wish.id in self.asks and due.reason != "asked" else None
 
     async def pass_time(self, seconds: float) -> None:
@@ -123,9 +130,18 @@ class World:
             async_fire_time_changed(self.hass, fire_all=self.fires_all)
             if self.gate.is_set():
                 await self.hass.async_block_till_done()
-            else:  # what was begun does not end
-                for _ in range(5):
-                    await self.hass.async_add_executor_job(time.sleep, 0.01)
+            else:
+                await self._until_held()
+
+    async def _until_held(self) -> None:
+        """Wait until nothing goes on any more but what is held at the gate. The loop's clock stands still meanwhile."""
+        for _ in range(3000):
+            for _ in range(10):  # what was cancelled just now is over then
+                await asyncio.sleep(0)
+            if not {task for task in self.hass._tasks if not task.done()} - self.held - {asyncio.current_task()}:
+                return
+            await asyncio.to_thread(time.sleep, 0.01)
+        pytest.fail("Something never ends")
 
     def put(self, wish_id: str, when: When | None = None, **fields: Any) -> Wish:
         wish = self.wish(wish_id, when or self.after(60), **fields)
