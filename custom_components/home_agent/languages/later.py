@@ -13,7 +13,7 @@ from ..support.patterns import unmarked
 from ..support.text import MAX_TEXT, words_of
 from .data import code_of, data_of
 
-_BLANK = "\N{VAI SYLLABLE EE}"
+_BLANK = "\ua500"
 """Stands for each letter of a name: a letter, so that a name is a word for a pattern, which no language here has."""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
