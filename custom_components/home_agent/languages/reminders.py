@@ -59,13 +59,13 @@ def _without_courtesy(said: str, code: str) -> str:
 
 def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
     for code in codes:
-        if (kind := _framed(said, code)) is not None:
-            return Reminder(kind=kind)
         for pattern in _timers(code):
             if (match := pattern.fullmatch(said)) is not None:
                 name = match.groupdict().get("name") or ""
                 left = "" if _adding(code).isdisjoint(words_of(name)) else name
                 return Reminder(kind=ReminderKind.TIMER, text=timer_name(name, codes[0], code), left=left)
+        if (framed := _framed(said, code)) is not None:
+            return Reminder(kind=framed)
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")

@@ -223,7 +223,7 @@ class WaitReader(PointReader):
         said = self.text.says("in_span", at)
         if self.text.says("before_hour", at) and self.clock_time(at) is not None:
             return None  # "za pięć ósma"
-        place = said[1] if said else self.text.skip("for_span", at)  # "for two hours from now"
+        place = said[1] if said else self.text.skip("for_span", at) if self.is_set else at  # "for two hours from now"
         if (length := self.length(place)) is None:
             return None
         (span, months), behind = length
@@ -373,8 +373,12 @@ class WaitReader(PointReader):
         return DayTime(clock=clock, is_exact=is_exact), behind
 
     def _is_clock(self, at: int) -> bool:
-        """Return whether what follows "for" is a time of day, and not how long a timer runs: a reminder has no length."""
-        return self.wakes or not self.is_timer or self.length(at) is None
+        """Return whether what follows "for" is a time of day, and not how long a timer runs: a reminder has no length.
+
+        Where the same word says "before", it is not known ("voor tien uur").
+        """
+        may_be_clock = not self.is_timer and self.text.says("before", at - 1) is None
+        return self.wakes or may_be_clock or self.length(at) is None
 
     def moment_of(self, point: DayTime, after: datetime) -> datetime | None:
         """Return the first moment after another one that a point says; None if there is none, or no time was said."""
