@@ -16,7 +16,9 @@ from .waits import Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
 _NEAR = 3  # words
+_FRONT = 5  # words: "but for no longer than"
 _LEAST_AFTER = 2  # words of what happens first
+_TWO = 2  # pieces
 _NO_NAME = "x"
 _TIMELY = (
     "units",
@@ -104,6 +106,12 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
         yield sentence.unread()
 
 
+def _says_when(piece: Piece) -> bool:
+    """Return whether a piece alone says when: a length, the sun, a time of day."""
+    is_clock = piece.point is not None and piece.point.clock is not None
+    return not piece.ends and (piece.kind in (PieceKind.SPAN, PieceKind.SUN) or is_clock)
+
+
 @dataclass(slots=True)
 class _Sentence:
     """A sentence that is not for now, and what was found in it."""
@@ -120,6 +128,8 @@ class _Sentence:
     skies: list[tuple[range, bool]] = field(init=False, default_factory=list)
     """Where it is said beside something else that it has to be light then, or dark."""
     ranges: list[tuple[Later, range]] = field(init=False)
+    remembered: int | None = field(init=False, default=None)
+    """Where what is to be remembered begins, if the times within it say nothing."""
 
     def __post_init__(self) -> None:
         """Look through the sentence once."""
@@ -140,17 +150,37 @@ class _Sentence:
                     self.pieces.append(replace(piece, first=self._front(piece.first)))
                     behind = piece.behind
             elif (opener := self.clauses.opener(at)) is not None and self._is_found(at, opener.behind):
-                self.openers.append(opener)
+                first = self._front(opener.first) if opener.name == "until_when" else opener.first
+                self.openers.append(replace(opener, first=first))
                 behind = opener.behind
             elif self.openers and (join := self.clauses.join_at(at)) > at and (sky := self.reader.sky_at(join)):
                 self.skies.append((range(at, sky[1]), sky[0]))
                 behind = sky[1]
             at = behind
+        self._keep_remembered()
+
+    def _keep_remembered(self) -> None:
+        """Leave to what is to be remembered the times within it: "remind me at three that the plumber comes at four"."""
+        text, words = self.reader.text, self.reader.text.words
+        timed = [piece for piece in self.pieces if _says_when(piece)]
+        if len(self.pieces) < _TWO or not timed or self.reader.is_timer or self.reader.wakes or not self.reader.is_set:
+            return
+        inside = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        for spot in range(timed[0].behind, len(words)):
+            is_quoted = ":" in self.text[words[spot - 1].end : words[spot].start]
+            if spot in inside and not is_quoted:
+                continue
+            if is_quoted or text.says("remembers", spot):
+                if all(opener.first < spot for opener in self.openers):
+                    self.remembered = spot
+                    self.pieces = [piece for piece in self.pieces if piece.first < spot]
+                    self.ranges = [(one, spots) for one, spots in self.ranges if not spots or spots[0] < spot]
+                return
 
     def _front(self, at: int) -> int:
         """Return where the words in front of a piece begin that belong to it: "at the latest"."""
         least = self.pieces[-1].behind if self.pieces else 0
-        for spot in range(max(least, at - _NEAR), at):
+        for spot in range(max(least, at - _FRONT), at):
             if (said := self.reader.text.says("front", spot)) and said[1] == at:
                 return spot
         return at
@@ -201,7 +231,7 @@ class _Sentence:
             timely |= self._then(cut)
             lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
-            times = times.union(*(sky for sky, _ in self.skies))
+            times = times.union(*(sky for sky, _ in self.skies), self._some_time(opener.behind, cut))
             lasting, lasts = self._lasting(opener, cut, times)
             text = self._said([spot for spot in range(opener.behind, cut) if spot not in times | lasts])
             if not text:
@@ -262,6 +292,11 @@ class _Sentence:
             then=self._said([spot for spot in places if spot not in taken]),
         )
 
+    def _some_time(self, start: int, cut: int) -> set[int]:
+        """Return the words in a clause that say that it happens at some time, which goes without saying: "when Anna gets home later"."""
+        said = [(at, found[1]) for at in range(start, cut) if (found := self.reader.text.says("some_time", at))]
+        return {spot for at, behind in said if behind <= cut for spot in range(at, behind)}
+
     def _lasting(self, opener: Opener, cut: int, times: AbstractSet[int]) -> tuple[int, set[int]]:
         """Return how many seconds something has to stay so in a clause, and the places of the words that say it."""
         if opener.name not in ("when", "if") or opener.is_after:
@@ -298,8 +333,7 @@ class _Sentence:
         spots = range(max(0, piece.first - _NEAR), piece.first)
         if piece.first and text.says("particles", piece.first - 1) and text.says("particles", count - 1):
             return piece.behind < count  # "Licht an, um zehn aus"
-        is_end = piece.ends or piece.kind is PieceKind.LASTING
-        is_followed = is_end and self.clauses.join_at(piece.behind) > piece.behind
+        is_followed = self.clauses.join_at(piece.behind) > piece.behind
         if (
             not self.openers
             and not is_followed
@@ -349,13 +383,27 @@ class _Sentence:
             return False
         return any(text.says("in_span", spot) for spot in range(max(0, first - _NEAR), first))
 
-    def _is_left(self, spot: int) -> bool:
-        """Return whether a word names a day and is part of nothing: "until tomorrow"."""
+    def _is_left(self, spot: int, timely: AbstractSet[int]) -> bool:
+        """Return whether a word names a day, or more of a time, and is part of nothing: "until tomorrow", "an hour and three ..."."""
         text = self.reader.text
+        if self._is_more(spot, timely):
+            return True
         if text.says("days", spot) or text.says("weekdays", spot):
             return True
         is_dated = any(text.number(near) or text.ordinal_word(near) for near in (spot - 1, spot + 1) if near >= 0)
         return is_dated and text.says("months", spot) is not None
+
+    def _is_more(self, spot: int, timely: AbstractSet[int]) -> bool:
+        """Return whether a number stands beside a time that it may belong to: "in an hour and three ...", "the 29th at ten"."""
+        text, words = self.reader.text, self.reader.text.words
+        number = text.number(spot) or text.ordinal_word(spot)
+        if number is None:
+            return False
+        if words[spot].word.isdigit() and (ending := text.says("ordinal_endings", number[1])) is not None:
+            return ending[1] in timely or spot - 1 in timely
+        before = [piece for piece in self.pieces if text.says("joins", piece.behind) == ("", spot)]
+        lengths = [piece for piece in before if piece.kind in (PieceKind.SPAN, PieceKind.LASTING)]
+        return bool(lengths) and not text.says("values", number[1])
 
     def _count_content(self, spots: Iterable[int]) -> int:
         return sum(self.reader.text.words[spot].word not in articles_of(self.code) for spot in spots)
@@ -385,8 +433,8 @@ class _Sentence:
         if timely or forever:
             unread |= {
                 spot
-                for spot in range(len(self.reader.text.words))
-                if spot not in timely | forever and self._is_left(spot)
+                for spot in range(self.remembered or len(self.reader.text.words))
+                if spot not in timely | forever and self._is_left(spot, timely)
             }
         timely |= unread | forever
         places = range(len(self.reader.text.words))

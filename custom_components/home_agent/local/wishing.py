@@ -54,6 +54,7 @@ from .sentences import (
     speech_of,
     spoken,
 )
+from .two_orders import async_two_orders
 from .when_due import (
     ENDS_FIRST,
     NO_END,
@@ -110,7 +111,8 @@ def _only_asks(text: str, code: str) -> bool:
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
     """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
-    for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
+    both = await async_two_orders(sentence, named)
+    for timed in (both,) if both is not None else timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
         if timed.forever:
             return NotForNow(words=timed.forever, is_forever=True)
         if timed.unread:
