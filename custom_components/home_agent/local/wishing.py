@@ -174,6 +174,8 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
+    if timed.moment is not None and timed.back is not None:
+        raise NotUnderstood(timed.back.words, NOT_WHEN)  # "at ten ... for an hour": only what is done has an end
     when = await async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
     try:
