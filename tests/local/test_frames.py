@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("evening", "demo_house")
     ("de", "Ich hätte gern einen Weckruf um sechs Uhr morgens", "wake", "25T06:00"),
     ("de", "Erinnere mich in zwei Stunden", "reminder", "24T20:10"),
     ("de", "Sag mir, wenn es halb zehn ist", "reminder", "24T21:30"),
-    ("de", "Erinnere mich um neun an die morgige Probe", "reminder", "25T09:00"),
+    ("de", "Erinnere mich an die morgige Probe um neun", "reminder", "25T09:00"),
     ("fr", "ajoute une autre alarme pour demain à six heures et demie", "wake", "25T06:30"),
     ("fr", "j'ai besoin d'un réveil à six heures du matin", "wake", "25T06:00"),
     ("fr", "rappelle-moi dans deux heures", "reminder", "24T20:10"),

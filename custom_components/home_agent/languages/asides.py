@@ -14,7 +14,7 @@ from ..support.patterns import any_of
 from ..support.text import MAX_TEXT, fold, words_of
 from .clause_cuts import joins_of, marks_of
 from .data import code_of, data_of
-from .later import LaterKind, later_in
+from .later import is_indefinite, later_in
 from .moods import MoodKind, mood_of
 from .phrases import is_asking, is_order
 from .reasons import Introduced, parts_of, reports, without_hence
@@ -85,15 +85,17 @@ def _wants_nothing(clause: str, code: str) -> bool:
     joined = patterns.joins.match(said)
     rest = said[joined.end() :].strip() if joined else said
     words = tuple(words_of(rest))
-    if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code) or reports(said, code):
+    if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code):
         return False
     is_own = any(word in patterns.selves for word in words)  # "then I'll ...", "dann räum ich aus"
     follows = is_own and words[0] in patterns.thens and not patterns.selves.isdisjoint(words[1:3])
+    if not follows and reports(said, code):
+        return False
     if joined is None and not follows and (patterns.begins.match(said) or _opens(words, code)):
         return False
     if patterns.keeps.search(rest) or _has_order(words, patterns) or (words[-1] in patterns.ends and not is_own):
         return False
-    if any(one.kind is not LaterKind.VAGUE for one in later_in(rest, code)) or _is_near_time(words, code):
+    if any(not is_indefinite(one, code) for one in later_in(rest, code)) or _is_near_time(words, code):
         return False
     mood = mood_of(rest, code)
     return mood is None or mood.kind is not MoodKind.WISH

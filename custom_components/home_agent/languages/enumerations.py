@@ -1,6 +1,6 @@
 """What is said of several things at once: the items of an enumeration, and whether they are not to be put on a list."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 import re
 
@@ -17,6 +17,23 @@ def parts_of(text: str, joins: Sequence[str]) -> list[str]:
     split = rf"\s*,\s*(?:(?:{words})\s+)?|\s+(?:{words})\s+" if words else r"\s*,\s*"
     said = " ".join(text.strip(" .!").split())  # a long run of spaces would be read from each of them
     return [part for part in re.split(split, said, flags=re.IGNORECASE) if part.strip()]
+
+
+def cuts_of(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield a sentence as two parts, cut at each comma or word that joins more to what is wanted, without these words."""
+    said = " ".join(text[:MAX_TEXT].strip(" .!").split())
+    for found in _joining(code_of(language)).finditer(said):
+        front, behind = said[: found.start()].strip(" ,"), said[found.end() :].strip(" ,")
+        if front and behind:
+            yield front, behind
+
+
+@cache
+def _joining(code: str) -> re.Pattern[str]:
+    data = data_of(code)
+    listed = sorted({*data.follow_ups.joins, *data.planning.goes_on, *data.later.marks.get("then", ())}, key=len, reverse=True)
+    words = "|".join(re.escape(word) for word in listed) or "(?!)"
+    return re.compile(rf"(?:[,;]|(?<=\w) +(?=(?:{words}) ))(?: *(?:{words})(?!\w))*", re.IGNORECASE)
 
 
 def items_in(said: str, language: str) -> list[str]:

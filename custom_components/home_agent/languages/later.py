@@ -55,6 +55,16 @@ class Later:
     """As they were said."""
 
 
+def is_indefinite(one: Later, language: str) -> bool:
+    """Return whether words say no moment and no length in numbers: "later", "for a while", "all night"."""
+    if one.kind is not LaterKind.LASTING:
+        return one.kind is LaterKind.VAGUE
+    code = code_of(language)
+    units = {word for listed in data_of(code).times.get("units", {}).values() for text in listed for word in words_of(text)}
+    said = words_of(one.words)
+    return units.isdisjoint(said) and not any(word[0].isdigit() for word in said)
+
+
 def later_in(text: str, language: str, named: Iterable[str] = ()) -> tuple[Later, ...]:
     """Return what puts a text off, in its order, none of it twice; what was `named` is no time: the "Evening" scene.
 

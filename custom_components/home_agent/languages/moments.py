@@ -1,6 +1,6 @@
 """Times of day and days, as words of a text: "half past seven", "am 3. Mai", "2026-05-03"; and the calendar that they are of."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -296,27 +296,47 @@ class PointReader:
         return self.written_date(at) or self._day_of_month(at)
 
     def _day_of_month(self, at: int) -> ReadAt[date]:
-        """Return the next day with a number, where a time or nothing follows it: "on the 27th at eight", "am siebten"."""
-        words, said = self.text.words, self.text.says("on_day", at)
+        """Return the next day with a number, where a time or nothing follows it: "on the 27th at eight", "the 27th", "am siebten"."""
+        words, on = self.text.words, self.text.says("on_day", at)
+        said = on or self.text.says("articles", at)
         place = said[1] if said is not None else at
         if not self.calendar.ahead or place >= len(words) or (day := self.text.ordinal(place)) is None:
             return None
-        is_named = self.text.ordinal_word(place) is not None or place > at + 1  # "el día siete"
-        if not (is_named or words[place].word[0].isdigit()) or (said is None and not self._is_dated(place)):
+        is_written = words[place].word[0].isdigit()
+        if on is not None:
+            is_day = is_written or self.text.ordinal_word(place) is not None or place > at + 1  # "el día siete"
+        elif said is not None:
+            is_day = is_written and day[1] > place + 1  # "the 27th", and not "the 27"
+        else:
+            is_day = self.text.says("dated", at) is not None  # "siódmego"
+        if not is_day:
             return None
         is_last = day[1] == len(words)
         if not is_last and not any(self.text.says(name, day[1]) for name in _AFTER_DAY):
             return None
+        found = next(self._days_of_number(day[0]), None)
+        return (found, day[1]) if found is not None else None
+
+    def _days_of_number(self, number: int) -> Iterator[date]:
+        """Yield the next days with a number in their month."""
         for month in range(_MONTHS_AHEAD):
             first = _month(self.calendar.today, month)
-            found = first + timedelta(days=day[0] - 1)
+            found = first + timedelta(days=number - 1)
             if found >= self.calendar.today and found.month == first.month:
-                return found, day[1]
-        return None
+                yield found
 
-    def _is_dated(self, at: int) -> bool:
-        """Return whether an ordinal alone is a day in this language: "siódmego"."""
-        return self.text.says("dated", at) is not None
+    def numbered(self, at: int, weekday: date) -> ReadAt[date]:
+        """Return the next day with a number that stands behind a weekday, if it is one: "Sunday the 29th", "domingo 29 a las nueve"."""
+        at = self.text.skip("articles", self.text.skip("on_day", at))
+        if at >= len(self.text.words) or not self.text.words[at].word.isdigit():
+            return None
+        if (day := self.text.ordinal(at)) is None or not self.calendar.ahead:
+            return None
+        is_bare = day[1] == at + 1 and day[1] < len(self.text.words)
+        if is_bare and not any(self.text.says(name, day[1]) for name in ("at", "at_clock", "at_named")):
+            return None
+        found = next((one for one in self._days_of_number(day[0]) if one.weekday() == weekday.weekday()), None)
+        return (found, day[1]) if found is not None else None
 
     def written_date(self, at: int) -> ReadAt[date]:
         """Return a day with its month: "3 May", "May 3rd", "3.5.", "3.5.2026", "2026-05-03"."""

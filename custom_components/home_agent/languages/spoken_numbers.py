@@ -62,6 +62,8 @@ def words_in(text: str) -> list[Token]:
     return found
 
 
+_AND_PARTS = (("and_three_quarters", 0.75), ("and_half", 0.5), ("and_quarter", 0.25))
+
 type _TimePhrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
 
 
@@ -197,8 +199,8 @@ class NumberReader:
         if (half := self._half(at)) is not None and (unit := self._unit_behind(half[1])) is not None:
             return (half[0], unit[0]), unit[1]
         if single := self.says("single", at):
-            and_half = self.says("and_half", single[1])
-            return (1.5 if and_half else 1.0, single[0]), and_half[1] if and_half else single[1]
+            part, behind = self._and_part(single[1])
+            return (1.0 + part, single[0]), behind
         if (pair := self.says("pair", at)) and (unit := self.says("units", pair[1])):
             return (2.0, unit[0]), unit[1]
         one = self.says("one", at)
@@ -216,12 +218,15 @@ class NumberReader:
             return (number + 0.5, unit[0]), unit[1]
         if (unit := self.says("units", behind)) is None or number > _MOST:
             return None
-        behind = unit[1]
-        if more := self.says("and_half", behind):
-            number, behind = number + 0.5, more[1]
-        elif more := self.says("and_quarter", behind):
-            number, behind = number + 0.25, more[1]
-        return (number, unit[0]), behind
+        part, behind = self._and_part(unit[1])
+        return (number + part, unit[0]), behind
+
+    def _and_part(self, at: int) -> tuple[float, int]:
+        """Return the part of one more of a unit that is said behind it, and the place behind: "and a half"."""
+        for name, part in _AND_PARTS:
+            if more := self.says(name, at):
+                return part, more[1]
+        return 0.0, at
 
     def _half(self, at: int) -> ReadAt[float]:
         """Return a half, or one and a half, that a unit follows."""

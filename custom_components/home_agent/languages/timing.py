@@ -5,7 +5,7 @@ What `later_in` finds is never lost: what is no moment, no end and no event here
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 
 from .clause_cuts import ClauseReader, Opener, articles_of, beside_of
@@ -16,7 +16,9 @@ from .waits import Piece, PieceKind, WaitReader
 
 _MOST = 8  # readings
 _NEAR = 3  # words
+_FRONT = 5  # words: "but for no longer than"
 _LEAST_AFTER = 2  # words of what happens first
+_TWO = 2  # pieces
 _NO_NAME = "x"
 _TIMELY = (
     "units",
@@ -104,6 +106,12 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
         yield sentence.unread()
 
 
+def _says_when(piece: Piece) -> bool:
+    """Return whether a piece alone says when: a length, the sun, a time of day."""
+    is_clock = piece.point is not None and piece.point.clock is not None
+    return not piece.ends and (piece.kind in (PieceKind.SPAN, PieceKind.SUN) or is_clock)
+
+
 @dataclass(slots=True)
 class _Sentence:
     """A sentence that is not for now, and what was found in it."""
@@ -120,6 +128,10 @@ class _Sentence:
     skies: list[tuple[range, bool]] = field(init=False, default_factory=list)
     """Where it is said beside something else that it has to be light then, or dark."""
     ranges: list[tuple[Later, range]] = field(init=False)
+    lead: tuple[range, timedelta] | None = field(init=False, default=None)
+    """Where it says how long before a moment it is to be told: "remind me an hour before"."""
+    remembered: int | None = field(init=False, default=None)
+    """Where what is to be remembered begins, if the times within it say nothing."""
 
     def __post_init__(self) -> None:
         """Look through the sentence once."""
@@ -134,23 +146,66 @@ class _Sentence:
                 at += 1
                 continue
             behind = at + 1
+            if self.lead is None and (lead := self._lead_at(at)) is not None:
+                self.lead, at = lead, lead[0].stop
+                continue
             piece = self.reader.sun_at(at) or self.reader.piece(at)
             if piece is not None and not self.clauses.is_delay(piece):
                 if self._is_found(at, piece.behind):
                     self.pieces.append(replace(piece, first=self._front(piece.first)))
                     behind = piece.behind
             elif (opener := self.clauses.opener(at)) is not None and self._is_found(at, opener.behind):
-                self.openers.append(opener)
+                first = self._front(opener.first) if opener.name == "until_when" else opener.first
+                self.openers.append(replace(opener, first=first))
                 behind = opener.behind
             elif self.openers and (join := self.clauses.join_at(at)) > at and (sky := self.reader.sky_at(join)):
                 self.skies.append((range(at, sky[1]), sky[0]))
                 behind = sky[1]
             at = behind
+        self._keep_remembered()
+
+    def _keep_remembered(self) -> None:
+        """Leave to what is to be remembered the times within it: "remind me at three that the plumber comes at four"."""
+        text, words = self.reader.text, self.reader.text.words
+        timed = [piece for piece in self.pieces if _says_when(piece)]
+        if len(self.pieces) < _TWO or not timed or self.reader.is_timer or self.reader.wakes or not self.reader.is_set:
+            return
+        inside = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
+        for spot in range(timed[0].behind, len(words)):
+            is_quoted = ":" in self.text[words[spot - 1].end : words[spot].start]
+            if spot in inside and not is_quoted:
+                continue
+            if is_quoted or text.says("remembers", spot):
+                if all(opener.first < spot for opener in self.openers):
+                    self.remembered = spot
+                    self.pieces = [piece for piece in self.pieces if piece.first < spot]
+                    self.ranges = [(one, spots) for one, spots in self.ranges if not spots or spots[0] < spot]
+                return
+
+    def _lead_at(self, at: int) -> tuple[range, timedelta] | None:
+        """Return the words at a place that say how long before a moment it is to be told, which nothing follows, and how long that is."""
+        text, words = self.reader.text, self.reader.text.words
+        length = self.reader.length(at) if self.reader.is_set and not self.reader.is_timer else None
+        said = text.says("before_span", length[1]) if length is not None and not length[0][1] else None
+        if length is None or said is None:
+            return None
+        behind = said[1]
+        is_end = behind == len(words) or not _SIGNS.isdisjoint(self.text[words[behind - 1].end : words[behind].start])
+        return (range(at, behind), length[0][0]) if is_end or text.says("remembers", behind) else None
+
+    def _before(self, moment: SaidMoment | None, pieces: Iterable[Piece], lead: timedelta) -> SaidMoment | None:
+        """Return the moment so long before one that was said with its time of day; None where that is over, or not clear."""
+        is_clock = any(piece.point is not None and piece.point.clock is not None for piece in pieces)
+        if moment is None or not is_clock or not moment.wall:
+            return None
+        at = (moment.at.astimezone(UTC) - lead).astimezone(moment.at.tzinfo)
+        wall = at.replace(tzinfo=None).isoformat(timespec="minutes")
+        return replace(moment, at=at, wall=wall) if at > self.now else None
 
     def _front(self, at: int) -> int:
         """Return where the words in front of a piece begin that belong to it: "at the latest"."""
         least = self.pieces[-1].behind if self.pieces else 0
-        for spot in range(max(least, at - _NEAR), at):
+        for spot in range(max(least, at - _FRONT), at):
             if (said := self.reader.text.says("front", spot)) and said[1] == at:
                 return spot
         return at
@@ -201,7 +256,7 @@ class _Sentence:
             timely |= self._then(cut)
             lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
-            times = times.union(*(sky for sky, _ in self.skies))
+            times = times.union(*(sky for sky, _ in self.skies), self._some_time(opener.behind, cut))
             lasting, lasts = self._lasting(opener, cut, times)
             text = self._said([spot for spot in range(opener.behind, cut) if spot not in times | lasts])
             if not text:
@@ -230,6 +285,9 @@ class _Sentence:
         back, more = moments.back(moment)
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
+        if self.lead is not None and (moment := self._before(moment, pieces, self.lead[1])) is None:
+            vague |= set(self.lead[0])
+        timely |= set(self.lead[0]) if self.lead is not None else set()
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         window: tuple[datetime, datetime] | None = None
@@ -261,6 +319,11 @@ class _Sentence:
             rest=self._said([spot for spot in range(first) if spot not in taken]),
             then=self._said([spot for spot in places if spot not in taken]),
         )
+
+    def _some_time(self, start: int, cut: int) -> set[int]:
+        """Return the words in a clause that say that it happens at some time, which goes without saying: "when Anna gets home later"."""
+        said = [(at, found[1]) for at in range(start, cut) if (found := self.reader.text.says("some_time", at))]
+        return {spot for at, behind in said if behind <= cut for spot in range(at, behind)}
 
     def _lasting(self, opener: Opener, cut: int, times: AbstractSet[int]) -> tuple[int, set[int]]:
         """Return how many seconds something has to stay so in a clause, and the places of the words that say it."""
@@ -298,8 +361,7 @@ class _Sentence:
         spots = range(max(0, piece.first - _NEAR), piece.first)
         if piece.first and text.says("particles", piece.first - 1) and text.says("particles", count - 1):
             return piece.behind < count  # "Licht an, um zehn aus"
-        is_end = piece.ends or piece.kind is PieceKind.LASTING
-        is_followed = is_end and self.clauses.join_at(piece.behind) > piece.behind
+        is_followed = self.clauses.join_at(piece.behind) > piece.behind
         if (
             not self.openers
             and not is_followed
@@ -349,9 +411,11 @@ class _Sentence:
             return False
         return any(text.says("in_span", spot) for spot in range(max(0, first - _NEAR), first))
 
-    def _is_left(self, spot: int) -> bool:
-        """Return whether a word names a day and is part of nothing: "until tomorrow"."""
+    def _is_left(self, spot: int, timely: AbstractSet[int]) -> bool:
+        """Return whether a word names a day, or more of a time, and is part of nothing: "until tomorrow", "an hour and three ..."."""
         text = self.reader.text
+        if self._is_more(spot, timely):
+            return True
         if text.says("days", spot) or text.says("weekdays", spot):
             return True
         is_dated = any(text.number(near) or text.ordinal_word(near) for near in (spot - 1, spot + 1) if near >= 0)
@@ -373,6 +437,18 @@ class _Sentence:
         if behind[0].word in beside_of(self.code):
             return True
         return not _SIGNS.isdisjoint(self.text[text.words[spot].end : behind[0].start])
+
+    def _is_more(self, spot: int, timely: AbstractSet[int]) -> bool:
+        """Return whether a number stands beside a time that it may belong to: "in an hour and three ...", "the 29th at ten"."""
+        text, words = self.reader.text, self.reader.text.words
+        number = text.number(spot) or text.ordinal_word(spot)
+        if number is None:
+            return False
+        if words[spot].word.isdigit() and (ending := text.says("ordinal_endings", number[1])) is not None:
+            return ending[1] in timely or spot - 1 in timely
+        before = [piece for piece in self.pieces if text.says("joins", piece.behind) == ("", spot)]
+        lengths = [piece for piece in before if piece.kind in (PieceKind.SPAN, PieceKind.LASTING)]
+        return bool(lengths) and not text.says("values", number[1])
 
     def _count_content(self, spots: Iterable[int]) -> int:
         return sum(self.reader.text.words[spot].word not in articles_of(self.code) for spot in spots)
@@ -402,8 +478,8 @@ class _Sentence:
         if timely or forever:
             unread |= {
                 spot
-                for spot in range(len(self.reader.text.words))
-                if spot not in timely | forever and self._is_left(spot)
+                for spot in range(self.remembered or len(self.reader.text.words))
+                if spot not in timely | forever and self._is_left(spot, timely)
             }
         timely |= unread | forever
         places = range(len(self.reader.text.words))

@@ -343,7 +343,7 @@ class WaitReader(PointReader):
             if length is not None and not length[0][1] and length[0][0].days and not length[0][0].seconds:
                 day, behind = day + length[0][0], length[1]
         if self.text.says("weekdays", behind - 1):  # "Wednesday, the 2nd of December"
-            dated = self.written_date(self.text.skip("articles", behind))
+            dated = self.written_date(self.text.skip("articles", behind)) or self.numbered(behind, day)
             if dated is not None and dated[0].weekday() == day.weekday():
                 day, behind = dated
         return DayTime(day=day, is_today=day == self.calendar.today), behind

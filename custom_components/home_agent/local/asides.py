@@ -6,7 +6,7 @@ from itertools import islice
 from homeassistant.util import dt as dt_util
 
 from ..languages.asides import wanted_in
-from ..languages.later import LaterKind, later_in
+from ..languages.later import LaterKind, is_indefinite, later_in
 from ..languages.moods import MoodKind, mood_of
 from ..languages.reasons import Introduced, Reasoned, introduced_in
 from ..languages.said_moments import says_day
@@ -36,7 +36,7 @@ async def _async_is_told(sentence: Sentence, found: Introduced) -> bool:
     A time or a day among these has to be said again in what is wanted: it may be meant there as well.
     """
     code = sentence.language.code
-    aside = {one.kind for part in found.told for one in later_in(part, code)} - {LaterKind.VAGUE}
+    aside = {one.kind for part in found.told for one in later_in(part, code) if not is_indefinite(one, code)}
     own = {one.kind for one in later_in(found.wanted, code)}
     if not own or not aside <= {LaterKind.CLOCK, LaterKind.SPAN, LaterKind.DAY, LaterKind.LASTING}:
         return False

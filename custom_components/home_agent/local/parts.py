@@ -46,7 +46,7 @@ def understand(
     if 1 < len(parts) <= MAX_PARTS and whole.reason != "question":
         if (several := _several(text, parts, read, targets, things)) is not None:
             return several
-    if rest := _goes_on(text, things.data.follow_ups):
+    if rest := new_in(text, things.data.follow_ups):
         alone, again = read(rest, targets), None
         new = SentenceReading(rest, things, state_of)
         begins = new.words[:1] or [""]
@@ -160,7 +160,7 @@ def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
     return back if phrases else frozenset()
 
 
-def _goes_on(text: str, words: FollowUpWords) -> str:
+def new_in(text: str, words: FollowUpWords) -> str:
     """Return what is new in a sentence that goes on: without "and", "the same for", "too"; "" for others."""
     said = rest = f" {text.strip(' ?.!').casefold()} "
     for phrase in words.too:

@@ -9,7 +9,7 @@ from homeassistant.helpers import intent
 from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
-from ..languages.reminders import naming, plainly, without_words
+from ..languages.reminders import naming, ordered, plainly, without_words
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -20,7 +20,7 @@ from ..turn.turn import TurnRecord, current_turn
 from ..wishes.wish import Step
 from .coverage import LeftOut
 from .moods import async_reach
-from .parts import understand
+from .parts import new_in, understand
 from .reading import Said
 from .sentences import Done, Refused, Sentence, async_answer_of
 from .things import StateOf, Things
@@ -77,9 +77,15 @@ async def async_plan(sentence: Sentence, text: str) -> Planned:
 
 
 async def _async_plan_of(sentence: Sentence, text: str) -> Planned:
-    """Return what a text wants done as a whole, else each of its parts."""
+    """Return what a text wants done as a whole, else each of its parts; of "and the lamp too" without the "too"."""
+    words = data_of(sentence.language.code).follow_ups
+    parts = parts_of(text, sorted(words.joins, key=len, reverse=True))
+    plain = [parts[0], *(new_in(part, words) or part for part in parts[1:])] if parts else parts
+    if plain != parts and len(parts) <= MOST_PARTS:
+        told = await _async_plan_of(sentence, f" {words.joins[0]} ".join(plain))
+        if told.steps:
+            return told
     whole = await _async_plan(sentence, text)
-    parts = parts_of(text, sorted(data_of(sentence.language.code).follow_ups.joins, key=len, reverse=True))
     if not 1 < len(parts) <= MOST_PARTS or whole.candidates or whole.is_answer:
         return whole
     first, last = [await _async_plan(sentence, part) for part in (parts[0], parts[-1])]
@@ -113,8 +119,10 @@ async def async_does(sentence: Sentence, text: str, steps: Sequence[Step]) -> bo
     for state in states:
         own = {one for one in wanted if one[1] == state.entity_id}
         said = (*naming(text, state.name, code), f"{state.name} {text}", f"{text} {state.name}")
-        plans = [services_of((await async_plan(sentence, each)).steps) for each in said]
-        if not any(plan == own for plan in plans):
+        for each in dict.fromkeys((*said, *(other for one in said for other in ordered(one, code)))):
+            if services_of((await async_plan(sentence, each)).steps) == own:
+                break
+        else:
             return services_of((await async_plan(sentence, text)).steps) == wanted
     return bool(states)
 

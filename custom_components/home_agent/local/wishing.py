@@ -53,6 +53,7 @@ from .sentences import (
     speech_of,
     spoken,
 )
+from .two_orders import async_two_orders
 from .when_due import (
     ENDS_FIRST,
     NO_END,
@@ -109,7 +110,8 @@ def _only_asks(text: str, code: str) -> bool:
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
     """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
-    for timed in timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
+    both = await async_two_orders(sentence, named)
+    for timed in (both,) if both is not None else timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
         if timed.forever:
             return NotForNow(words=timed.forever, is_forever=True)
         if timed.unread:
@@ -159,6 +161,8 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     end = next((clause for clause in timed.clauses if clause.until), None)
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
+    if timed.moment is not None and timed.back is not None:
+        raise NotUnderstood(timed.back.words, NOT_WHEN)  # "at ten ... for an hour": only what is done has an end
     when = await async_when_of(sentence, timed)
     wish = _wish(sentence, what, when)
     try:
