@@ -9,6 +9,7 @@ import re
 from ..support.text import MAX_TEXT, fold, unmarked, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
+from .later import without_times
 
 _SIGNS = ",.;:!?-–—…"
 
@@ -75,6 +76,27 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
                 text = _retold(behind or front, code)
                 return Reminder(kind=kind, text=text, is_said=is_said, left=front if behind else "")
     return None
+
+
+def told_in(text: str, language: str) -> str:
+    """Return what a reminder tells in a text with its times: "the plumber comes at four" of "remind me at three that ...".
+
+    Only times and words that say nothing stand between the reminder and "that". Empty for other texts.
+    """
+    code = code_of(language)
+    declares = sorted((re.escape(word) for word in data_of(code).planning.declares), key=len, reverse=True)
+    if len(text) > MAX_TEXT or not declares:
+        return ""
+    nothing = {word for each in (*data_of(code).planning.beside, *data_of(code).courtesies) for word in words_of(each)}
+    for kind, pattern in _phrases(code):
+        for match in pattern.finditer(text) if kind is ReminderKind.REMINDER else ():
+            if words_of(match[0])[-1:] in _declares(code):
+                return text[match.end() :]
+            found = re.search(rf"(?<!\w)(?:{'|'.join(declares)})(?=['’ ])['’]?", text[match.end() :], re.IGNORECASE)
+            between = text[match.end() :][: found.start()] if found is not None else ""
+            if found is not None and nothing.issuperset(words_of(without_times(between, code))):
+                return text[match.end() + found.end() :]
+    return ""
 
 
 def _retold(text: str, code: str) -> str:

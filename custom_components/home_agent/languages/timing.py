@@ -11,6 +11,7 @@ from itertools import islice, product
 from .clause_cuts import ClauseReader, Opener, articles_of
 from .data import code_of
 from .later import Later, LaterKind, later_in, unnamed
+from .reminders import told_in
 from .said_moments import Moments, SaidMoment, reader_of
 from .waits import Piece, PieceKind, WaitReader
 
@@ -91,8 +92,10 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
     `now` is aware and in the time zone of the home; what was `named` is no time. Moments are after `now`.
     """
     names = tuple(named)
-    if not (found := later_in(text, language, names)):
+    if not later_in(text, language, names):
         return
+    names = (*names, *_told(text, language, names))
+    found = later_in(text, language, names)
     sentence = _Sentence(text, code_of(language), now, names, found)
     seen = set[tuple[object, ...]]()
     for reading in islice(sentence.readings(), 2 * _MOST):
@@ -102,6 +105,13 @@ def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ())
             yield reading
     if not seen:
         yield sentence.unread()
+
+
+def _told(text: str, language: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a reminder tells, where it is said before that when it is due: a time in it is no time of the wish."""
+    told = told_in(text, language)
+    kinds = {one.kind for one in later_in(text.removesuffix(told), language, names)} if told else set()
+    return () if kinds.isdisjoint((LaterKind.CLOCK, LaterKind.SPAN, LaterKind.EVENT)) else (told,)
 
 
 @dataclass(slots=True)
@@ -134,7 +144,7 @@ class _Sentence:
                 at += 1
                 continue
             behind = at + 1
-            piece = self.reader.sun_at(at) or self.reader.piece(at)
+            piece = self.reader.sun_at(at) or self.reader.ahead_at(at) or self.reader.piece(at)
             if piece is not None and not self.clauses.is_delay(piece):
                 if self._is_found(at, piece.behind):
                     self.pieces.append(replace(piece, first=self._front(piece.first)))
