@@ -172,7 +172,9 @@ class PointReader:
         return more is not None and 0 <= more[0] < MINUTES and self.text.says("halves", more[1]) is not None
 
     def _in_half(self, hour: int, half: str) -> int:
-        """Return an hour of a half of the day, or of the night: "two at night", "eleven at night"."""
+        """Return an hour of a half of the day, of the night or of noon: "two at night", "eleven at night", "a la una del mediodía"."""
+        if half == "noon":
+            return hour if hour >= HALF_DAY - 2 else hour + HALF_DAY
         is_second = half == "pm" or (half == "night" and _EARLY < hour < HALF_DAY)
         return hour % HALF_DAY + (HALF_DAY if is_second else 0)
 
