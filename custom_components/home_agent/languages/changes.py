@@ -118,7 +118,7 @@ def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
     """Return the change of a sentence that denies or cancels one thing and then names a time: "not at nine, do it at ten"."""
     if len(text) > MAX_ASKED:
         return None
-    code = code_of(language)
+    code, text = code_of(language), _without_both(text, language)
     words = data_of(code).planning
     cuts = sorted({*words.but_at, *data_of(code).follow_ups.joins}, key=len, reverse=True)
     cut = "|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in cuts if each)
@@ -152,8 +152,9 @@ def _is_to(text: str, words: str, code: str) -> bool:
 
 def time_in(text: str, language: str, now: datetime) -> SaidTime | None:
     """Return the one time that a text names."""
-    said = _masked(text, language)
-    for one in dict.fromkeys((said, text)):
+    plain = _without_both(text, language)
+    said = _masked(plain, language)
+    for one in dict.fromkeys((said, plain)):
         moment = moment_in(one, language, now)
         if moment is not None and moment.words and not _is_nothing(moment.words, language):
             return SaidTime(moment=moment, rest=without(text, moment.words))
@@ -310,6 +311,14 @@ def _less_at_ends(text: str, nothing: Iterable[str], *, behind: bool = True) -> 
     return " ".join(words).strip(" ,.;:!?")
 
 
+def without_delay(text: str, language: str) -> str:
+    """Return a text without words that something is so much earlier or later."""
+    words = data_of(code_of(language)).planning
+    for phrase in sorted((*words.after, *words.before), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
 def does_something(text: str, language: str) -> bool:
     """Return whether a text says what is to be done, or how something is to be: "turn", "dim", "on"."""
     return not {*words_of(text)}.isdisjoint(_doing(code_of(language)))
@@ -395,6 +404,14 @@ def _split(text: str, language: str, now: datetime) -> tuple[SaidTime, SaidTime 
     return new, old, f"{old.rest} {new.rest}".strip()
 
 
+def _without_both(text: str, language: str) -> str:
+    """Return a text in which "both" has no number, which would be an hour: "les deux", "tutti e due"."""
+    for phrase in sorted(data_of(code_of(language)).planning.both, key=len, reverse=True):
+        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE):
+            text = text[: match.start()] + "x" * (match.end() - match.start()) + text[match.end() :]
+    return text
+
+
 def _masked(text: str, language: str) -> str:
     """Return a text in which "one" is no number: "that one", "the nine o'clock one"."""
     data = data_of(code_of(language))
@@ -453,6 +470,6 @@ def _phrases(code: str) -> Phrases:
     return phrases_of({
         "moves": words.moves, "sets": words.sets, "instead": words.instead, "corrects": words.corrects, "later": words.after,
         "earlier": words.before,
-        "nothing": (*words.last, *words.into, *words.thens, *data.again, *data.harmless, *data.courtesies, *data.polite, *data.follow_ups.joins,
+        "nothing": (*words.last, *words.into, *words.thens, *words.same_time, *data.again, *data.harmless, *data.courtesies, *data.polite, *data.follow_ups.joins,
                     *data.times.get("articles", ())),
     })  # fmt: skip

@@ -175,6 +175,8 @@ async def _async_weakly(
     """Cancel what a word is for that may be for other things as well: a timer or what was just told, and only where that is all."""
     spoken_of = just_spoken_of(sentence, waiting)
     if not names:
+        if planning.is_both and spoken_of and len(waiting) == 2:
+            return await async_cancel(sentence, waiting)
         return await async_cancel(sentence, spoken_of) if planning.is_all and len(spoken_of) > 1 else NotMine()
     if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)):
         return await async_cancel(sentence, placed)
@@ -230,6 +232,9 @@ async def _async_cancelled(
         return await async_cancel(sentence, placed)
     if planning.is_all:
         meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
+        if planning.is_both and len(meant) != 2:
+            two = [wish for wish in meant if wish in just_spoken_of(sentence, waiting)]
+            return await (async_cancel(sentence, two) if len(two) == 2 else _async_this_or_which(sentence, meant))
         return await async_cancel(sentence, meant) if meant else NotMine()
     meant = meant_of(sentence, names, waiting)
     if planning.is_latest:

@@ -5,9 +5,11 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .afterwards import answer_afterwards
+from .beside import answer_beside
 from .changing import answer_changed
 from .frames import answer_by_brain
-from .further import answer_beside, answer_corrected, answer_further, answer_same
+from .further import answer_apart, answer_corrected, answer_further, answer_same
 from .fuzzy import answer_fuzzily
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .later import answer_when
@@ -18,6 +20,7 @@ from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .rewording import answer_at_same_time, answer_restored, answer_reworded
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .timers import answer_timer, answer_timer_intent
@@ -68,6 +71,11 @@ READERS = (
     Reader(answer_planned),
     Reader(answer_changed),
     Reader(answer_timer),
+    Reader(answer_restored),
+    Reader(answer_reworded),
+    Reader(answer_at_same_time),
+    Reader(answer_apart),
+    Reader(answer_afterwards),
     Reader(answer_same),
     Reader(answer_wish),
     Reader(answer_further, of_later=True),

@@ -12,7 +12,7 @@ from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, read_answer
 from ..languages.planning import kinds_in
-from ..languages.said_moments import moment_in
+from ..languages.said_moments import SaidMoment, moment_in, says_day
 from ..languages.vocabulary import keys_of
 from ..support.const import DOMAIN
 from ..support.text import words_of
@@ -25,6 +25,8 @@ _NEAR = timedelta(minutes=1)
 _RINGS = timedelta(minutes=2)
 """So long after a timer or an alarm is up "stop" means it."""
 _HALF_DAY = 12  # hours
+AROUND = timedelta(hours=6)
+"""A bare hour beside a wish that has a time is the next one from so long before that time."""
 
 
 type DoesWith = Callable[[Sentence, Sequence[Wish]], Awaitable[Result]]
@@ -85,6 +87,11 @@ def just_spoken_of(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
         return made
     told, known = told_before(sentence), {wish.id: wish for wish in waiting}
     return [known[item] for item in told.ids if item in known] if told is not None else []
+
+
+def spoken_of_last(sentence: Sentence) -> Wish | None:
+    """Return the wish that was just spoken of, of several the one that was made last."""
+    return max(just_spoken_of(sentence, known_wishes(sentence)), key=lambda wish: wish.made, default=None)
 
 
 def in_order(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
@@ -194,6 +201,16 @@ def at_time(sentence: Sentence, wishes: Sequence[Wish], said: SaidTime) -> list[
     other = moment_in(moment.words, sentence.language.code, dt_util.now() + timedelta(hours=_HALF_DAY))
     hours = {moment.at.hour, other.at.hour} if other is not None else {moment.at.hour}  # "nine" may be of both halves
     return [wish for wish, at in due if at.hour in hours and at.minute == moment.at.minute]
+
+
+def on_its_day(sentence: Sentence, moment: SaidMoment, before: Wish) -> SaidMoment:
+    """Return a bare hour as it is said behind what waits for another day: "and the radio at seven" after "tomorrow at six"."""
+    code, at = sentence.language.code, dt_util.as_local(before.when.at) if before.when.at is not None else dt_util.now()
+    if moment.seconds or moment.sun or at.date() == dt_util.now().date() or says_day(moment.words, code, dt_util.now()):
+        return moment
+    found = moment_in(moment.words, code, max(dt_util.now(), at - AROUND))
+    is_near = found is not None and not found.seconds and abs(found.at - at) <= AROUND
+    return found if found is not None and is_near else moment
 
 
 # By an answer
