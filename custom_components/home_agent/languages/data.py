@@ -191,6 +191,7 @@ class PlanningWords:
     whens: Sequence[str] = ()
     needless: Sequence[str] = ()
     keeps: Sequence[str] = ()
+    nots: Sequence[str] = ()
     reminds: Sequence[str] = ()
     wakes: Sequence[str] = ()
     tells: Sequence[str] = ()

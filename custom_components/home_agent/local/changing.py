@@ -101,7 +101,8 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     rest = without_delay(change.rest, code) if is_delay else change.rest
     reminder = reminder_in(rest, code) if rest else None
     if reminder is not None and is_delay and not change.moves:  # "set the alarm ten minutes later"
-        return _same(sentence, reminder.kind, reminder.text, pool) if not reminder.left else ()
+        is_named = not reminder.left and reminder.kind is not ReminderKind.TIMER  # of these more is known elsewhere
+        return _same(sentence, reminder.kind, reminder.text, pool) if is_named else ()
     if reminder is not None and not change.moves:
         return _same(sentence, reminder.kind, reminder.text, pool) if replaces else ()
     if not change.words:

@@ -25,6 +25,7 @@ from ..languages.planning import (
     planning_of,
     without_some,
 )
+from ..languages.reminders import says_wake
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
@@ -164,6 +165,8 @@ def _asked_when(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
     if named is None:
         return []
     kinds, names = kinds_in(named, sentence.language.code)
+    if not kinds and says_wake(" ".join(named), sentence.language.code):
+        return of_kinds(waiting, {WishKind.WAKE.value})
     if not kinds and not names:
         return just_spoken_of(sentence, waiting)
     return [wish for wish in of_kinds(waiting, kinds) if is_said_in(sentence, names, wish)]

@@ -11,6 +11,7 @@ from .changing import answer_changed
 from .frames import answer_by_brain
 from .further import answer_apart, answer_corrected, answer_further, answer_same
 from .fuzzy import answer_fuzzily
+from .instead import answer_instead, answer_left_out
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .later import answer_when
 from .learned import async_answer_learned
@@ -68,11 +69,13 @@ READERS = (
     Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
+    Reader(answer_left_out),
     Reader(answer_planned),
     Reader(answer_changed),
     Reader(answer_timer),
     Reader(answer_restored),
     Reader(answer_reworded),
+    Reader(answer_instead),
     Reader(answer_at_same_time),
     Reader(answer_apart),
     Reader(answer_afterwards),

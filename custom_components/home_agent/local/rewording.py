@@ -1,22 +1,17 @@
 """What is said of what waits in other words: in a form that is read as it is said plainly, or with the time of what was just spoken of."""
 
 from collections.abc import Awaitable, Callable
-import re
 
-from homeassistant.util import dt as dt_util
-
-from ..languages.data import data_of
 from ..languages.phrases import SelfQuestion, asked_of
 from ..languages.recasts import reworded
 from ..policy.effects.wish_change import CANCEL_WISH
 from ..policy.undo import async_answer_undo
-from ..support.text import MAX_TEXT
 from .changing import answer_changed
 from .further import answer_apart, answer_further, answer_same
 from .planned import answer_planned
 from .sentences import Done, NotMine, Result, Sentence
 from .timers import answer_timer
-from .wishes_meant import just_rung, just_spoken_of, known_wishes
+from .wishes_meant import at_same_time, just_rung, known_wishes
 from .wishing import answer_wish
 
 _OF_WAITING: tuple[Callable[[Sentence], Awaitable[Result]], ...] = (answer_planned, answer_changed, answer_timer)
@@ -57,24 +52,10 @@ async def answer_restored(sentence: Sentence) -> Result:
 
 async def answer_at_same_time(sentence: Sentence) -> Result:
     """Read "at the same time" as the time of what was just spoken of."""
-    text, spoken_of = sentence.turn.text, just_spoken_of(sentence, known_wishes(sentence))
-    moments = {wish.when.at for wish in spoken_of if wish.when.wall}
-    at = next(iter(moments), None)
-    if (
-        at is None
-        or len(moments) > 1
-        or len(moments) < len({wish.when.at for wish in spoken_of})
-        or len(text) > MAX_TEXT
-    ):
+    if (plain := at_same_time(sentence)) is None:
         return NotMine()
-    said = f"{dt_util.as_local(at):%Y-%m-%d %H:%M}"
-    for phrase in sorted(data_of(sentence.language.code).planning.same_time, key=len, reverse=True):
-        plain, count = re.subn(rf"(?<!\w){re.escape(phrase)}(?!\w)", said, text, flags=re.IGNORECASE)
-        if count != 1:
-            continue
-        for read in _MAKING:
-            result = await read(sentence.saying(plain))
-            if not isinstance(result, NotMine):
-                return result
-        break
+    for read in _MAKING:
+        result = await read(sentence.saying(plain))
+        if not isinstance(result, NotMine):
+            return result
     return NotMine()
