@@ -29,6 +29,7 @@ from .times import dates_in, numbers_in, unit_at
 
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
 _MOST_MINUTES = 180
+_MINUTE, _HOUR, _LONGEST = 60, 3600, 12 * 3600  # seconds
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
 _CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
@@ -244,6 +245,12 @@ def is_one_more(text: str, language: str) -> bool:
     return False
 
 
+def says_same(text: str, language: str) -> bool:
+    """Return whether a text wishes the same once more: "the same again"."""
+    said = f" {' '.join(words_of(text))} "
+    return any(f" {' '.join(words_of(one))} " in said for one in data_of(code_of(language)).planning.same)
+
+
 def corrections_in(text: str, language: str) -> list[str]:
     """Return what may be named instead of something in a sentence that corrects the one before: "not the lamp, the TV"."""
     code = code_of(language)
@@ -288,6 +295,23 @@ def minutes_in(text: str, language: str) -> int:
     """Return the one bare number of a text, which may be minutes: "one for 25"; 0 where there is none or several."""
     numbers = numbers_in(words_in(text), code_of(language))
     return int(numbers[0].value) if len(numbers) == 1 and 0 < numbers[0].value <= _MOST_MINUTES else 0
+
+
+def like_length(text: str, before: str, seconds: int, language: str) -> int:
+    """Return the seconds of a bare number that corrects a length: "no, twenty" behind "for ten minutes"; 0 where it says something else.
+
+    `before` are the words of that length, `seconds` how long it is. A number behind an hour without one may be minutes as well.
+    """
+    code = code_of(language)
+    new, old = (numbers_in(words_in(said), code) for said in (text, before))
+    if len(new) != 1 or any(one.kind is LaterKind.CLOCK for one in later_in(text, language)):
+        return 0
+    if len(old) == 1 and old[0].value and seconds % old[0].value == 0:
+        unit = int(seconds // old[0].value)
+    else:
+        unit = _MINUTE if seconds < _HOUR else 0
+    span = int(new[0].value * unit) if unit in (1, _MINUTE, _HOUR) else 0
+    return span if span <= _LONGEST else 0
 
 
 def trimmed(text: str, language: str) -> str:
@@ -343,7 +367,10 @@ def _doing(code: str) -> frozenset[str]:
 def _further(code: str) -> dict[str, frozenset[tuple[str, ...]]]:
     data = data_of(code)
     first = frozenset(map(words_of, (*data.follow_ups.joins, *data.planning.goes_on))) - {()}
-    return {"first": first, "anywhere": frozenset(map(words_of, (*data.follow_ups.too, *data.planning.more))) - {()}}
+    return {
+        "first": first,
+        "anywhere": frozenset(map(words_of, (*data.follow_ups.too, *data.planning.more, *data.planning.same))) - {()},
+    }
 
 
 def as_clock(moment: SaidMoment, language: str, now: datetime) -> SaidMoment | None:
@@ -388,6 +415,9 @@ def _times(text: str, language: str, now: datetime, *, is_marked: bool) -> tuple
             bare = time_in(f"{at} {_without_marks(text, code_of(language))}", language, now)
             if bare is not None and not bare.rest and not bare.is_length:
                 return bare, None, ""
+    if whole is None and delay_in(text, language):
+        apart = time_in(without_delay(text, language), language, now)
+        whole = apart if apart is not None and apart.is_length else None
     if whole is not None:
         return whole, None, whole.rest
     return _split(text, language, now) if is_marked else None

@@ -18,6 +18,7 @@ from ..languages.changes import (
     is_from_now,
     is_one_more,
     leaves_so,
+    like_length,
     minutes_in,
     names_nothing,
     time_in,
@@ -178,7 +179,18 @@ async def _async_another_end(sentence: Sentence, waiting: Sequence[Wish]) -> tup
         return None
     if not leaves_so(said.rest, code) and not await async_does(sentence, said.rest, ends[0].steps):
         return None
-    return ends[0], moved(ends[0], said.moment.at, said.moment.words, said.moment.wall)
+    return ends[0], _like_before(ends[0], said.moment, code) or moved(
+        ends[0], said.moment.at, said.moment.words, said.moment.wall
+    )
+
+
+def _like_before(wish: Wish, said: SaidMoment, code: str) -> When | None:
+    """Return when a wish that was made by a length is due with a bare number as another one: "no, for twenty"."""
+    if wish.when.wall or wish.when.at is None or said.seconds or said.sun:
+        return None
+    seconds = round((wish.when.at - wish.made).total_seconds())
+    span = like_length(said.words, wish.when.words, seconds, code)
+    return moved(wish, dt_util.utcnow() + timedelta(seconds=span), said.words) if span else None
 
 
 async def _async_conditional(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
@@ -251,6 +263,8 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
     if said.seconds:
         return moved(wish, said.at, said.words)
+    if (wish.kind is WishKind.TIMER or wish.ends) and (when := _like_before(wish, said, code)) is not None:
+        return when
     if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
         return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
     if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):

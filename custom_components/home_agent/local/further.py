@@ -18,6 +18,7 @@ from ..languages.changes import (
     is_from_now,
     is_one_more,
     minutes_in,
+    says_same,
     time_in,
     trimmed,
     without_delay,
@@ -57,9 +58,20 @@ async def answer_same(sentence: Sentence) -> Result:
     doing = {word for word in words_of(rest) if does_something(word, code)} - sentence.language.nouns
     if doing or is_question(turn.text, code) or reminder_in(rest, code) is not None:
         return NotMine()
+    if not rest and said is not None and not said.is_length and not before.asks:
+        return await _async_again(sentence, before, said)
     result = await _async_same_for(sentence, before, said, rest)
     is_named = said is not None and bool(named_in(sentence))
     return NotMine(put_off=NotForNow(words=turn.text)) if isinstance(result, NotMine) and is_named else result
+
+
+async def _async_again(sentence: Sentence, before: Wish, said: SaidTime) -> Result:
+    """Do the same once more, at another time: "the same again at ten"."""
+    if said.moment is None or said.moment.sun or not says_same(sentence.turn.text, sentence.language.code):
+        return NotMine()
+    wish = new_wish(sentence, WishKind.ACTION, before.words, before.text, _when(sentence, said, before))
+    wish = replace(wish, steps=before.steps)
+    return await _async_more(sentence, replace(wish, registered=registered(sentence.hass, wish)))
 
 
 async def answer_further(sentence: Sentence) -> Result:

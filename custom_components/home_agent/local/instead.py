@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import re
 
-from ..languages.changes import leaves_so, trimmed
+from ..languages.changes import does_something, leaves_so, trimmed
 from ..languages.data import data_of
 from ..languages.later import later_in
 from ..languages.phrases import is_order, is_question, is_remark
@@ -64,11 +64,30 @@ def _instead(sentence: Sentence, old: Wish) -> Iterator[tuple[str, bool]]:
     parts = [part for part in _BETWEEN.split(text) if part.strip()]
     if not 1 < len(parts) <= _MOST_PARTS:
         return
+    if (denied := _denied(parts[0], code)) is not None and _is_of(sentence, denied, old):
+        yield _without_but(", ".join(parts[1:]), code), True
+        return
     is_named = (named := _denied(parts[-1], code)) is not None and _is_named(sentence, named, old)
     rest = parts[:-1] if is_named else parts
     wanted = _without_lead(", ".join(rest), code)
     if wanted and (is_named or wanted != ", ".join(rest)):
         yield wanted, is_named
+
+
+def _is_of(sentence: Sentence, denied: str, wish: Wish) -> bool:
+    """Return whether what is denied is what a wish does: it says what is done, and names nothing else."""
+    code = sentence.language.code
+    said = [word for word in _names(denied, code)[0] if not does_something(word, code)]
+    is_order = any(does_something(word, code) for word in words_of(denied))
+    return (is_order or bool(said)) and wish.kind is WishKind.ACTION and is_said_in(sentence, said, wish)
+
+
+def _without_but(text: str, code: str) -> str:
+    """Return a text without the word in front that sets it against what is denied: "but", "sondern"."""
+    for phrase in sorted((*data_of(code).planning.but_at, *data_of(code).planning.goes_on), key=len, reverse=True):
+        if (match := re.match(rf"{re.escape(phrase)}(?!\w)", text, re.IGNORECASE)) is not None:
+            return text[match.end() :].strip()
+    return text
 
 
 def _without_lead(text: str, code: str) -> str:

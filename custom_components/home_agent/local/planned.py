@@ -26,6 +26,8 @@ from ..languages.planning import (
     without_some,
 )
 from ..languages.reminders import says_wake
+from ..languages.spoken_numbers import words_in
+from ..languages.times import numbers_in
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
@@ -232,7 +234,8 @@ async def _async_cancelled(
         return await _async_this_or_which(sentence, meant)
     names, waiting = _at_its_time(sentence, names, waiting)
     if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)) if names else []:
-        return await async_cancel(sentence, placed)
+        is_number = len(names) == 1 and bool(numbers_in(words_in(names[0]), sentence.language.code))
+        return await (async_ask_which(sentence, waiting) if is_number else async_cancel(sentence, placed))
     if planning.is_all:
         meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
         if planning.is_both and len(meant) != 2:

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 
+from ..languages.data import data_of
 from ..languages.phrases import SelfQuestion, asked_of
 from ..languages.recasts import reworded
 from ..policy.effects.wish_change import CANCEL_WISH
 from ..policy.undo import async_answer_undo
+from ..support.text import words_of
 from .changing import answer_changed
 from .further import answer_apart, answer_further, answer_same
 from .planned import answer_planned
@@ -52,7 +54,8 @@ async def answer_restored(sentence: Sentence) -> Result:
 
 async def answer_at_same_time(sentence: Sentence) -> Result:
     """Read "at the same time" as the time of what was just spoken of."""
-    if (plain := at_same_time(sentence)) is None:
+    nots = {word for said in data_of(sentence.language.code).planning.nots for word in words_of(said)}
+    if (plain := at_same_time(sentence)) is None or not nots.isdisjoint(words_of(plain)):
         return NotMine()
     for read in _MAKING:
         result = await read(sentence.saying(plain))
