@@ -29,6 +29,7 @@ from .times import dates_in, numbers_in, unit_at
 
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
 _MOST_MINUTES = 180
+_MINUTE, _HOUR, _LONGEST = 60, 3600, 12 * 3600  # seconds
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
 _CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
@@ -121,7 +122,7 @@ def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
     """Return the change of a sentence that denies or cancels one thing and then names a time: "not at nine, do it at ten"."""
     if len(text) > MAX_ASKED:
         return None
-    code = code_of(language)
+    code, text = code_of(language), _without_both(text, language)
     words = data_of(code).planning
     cuts = sorted({*words.but_at, *data_of(code).follow_ups.joins}, key=len, reverse=True)
     cut = "|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in cuts if each)
@@ -160,8 +161,9 @@ def _is_to(text: str, words: str, code: str) -> bool:
 
 def time_in(text: str, language: str, now: datetime) -> SaidTime | None:
     """Return the one time that a text names."""
-    said = _masked(text, language)
-    for one in dict.fromkeys((said, text)):
+    plain = _without_both(text, language)
+    said = _masked(plain, language)
+    for one in dict.fromkeys((said, plain)):
         moment = moment_in(one, language, now)
         if moment is not None and moment.words and not _is_nothing(moment.words, language):
             return SaidTime(moment=moment, rest=without(text, moment.words))
@@ -243,6 +245,12 @@ def is_one_more(text: str, language: str) -> bool:
     return False
 
 
+def says_same(text: str, language: str) -> bool:
+    """Return whether a text wishes the same once more: "the same again"."""
+    said = f" {' '.join(words_of(text))} "
+    return any(f" {' '.join(words_of(one))} " in said for one in data_of(code_of(language)).planning.same)
+
+
 def corrections_in(text: str, language: str) -> list[str]:
     """Return what may be named instead of something in a sentence that corrects the one before: "not the lamp, the TV"."""
     code = code_of(language)
@@ -289,6 +297,23 @@ def minutes_in(text: str, language: str) -> int:
     return int(numbers[0].value) if len(numbers) == 1 and 0 < numbers[0].value <= _MOST_MINUTES else 0
 
 
+def like_length(text: str, before: str, seconds: int, language: str) -> int:
+    """Return the seconds of a bare number that corrects a length: "no, twenty" behind "for ten minutes"; 0 where it says something else.
+
+    `before` are the words of that length, `seconds` how long it is. A number behind an hour without one may be minutes as well.
+    """
+    code = code_of(language)
+    new, old = (numbers_in(words_in(said), code) for said in (text, before))
+    if len(new) != 1 or any(one.kind is LaterKind.CLOCK for one in later_in(text, language)):
+        return 0
+    if len(old) == 1 and old[0].value and seconds % old[0].value == 0:
+        unit = int(seconds // old[0].value)
+    else:
+        unit = _MINUTE if seconds < _HOUR else 0
+    span = int(new[0].value * unit) if unit in (1, _MINUTE, _HOUR) else 0
+    return span if span <= _LONGEST else 0
+
+
 def trimmed(text: str, language: str) -> str:
     """Return what a text names, without the words around it that name nothing."""
     code = code_of(language)
@@ -318,6 +343,14 @@ def _less_at_ends(text: str, nothing: Iterable[str], *, behind: bool = True) -> 
     return " ".join(words).strip(" ,.;:!?")
 
 
+def without_delay(text: str, language: str) -> str:
+    """Return a text without words that something is so much earlier or later."""
+    words = data_of(code_of(language)).planning
+    for phrase in sorted((*words.after, *words.before), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
 def does_something(text: str, language: str) -> bool:
     """Return whether a text says what is to be done, or how something is to be: "turn", "dim", "on"."""
     return not {*words_of(text)}.isdisjoint(_doing(code_of(language)))
@@ -334,7 +367,10 @@ def _doing(code: str) -> frozenset[str]:
 def _further(code: str) -> dict[str, frozenset[tuple[str, ...]]]:
     data = data_of(code)
     first = frozenset(map(words_of, (*data.follow_ups.joins, *data.planning.goes_on))) - {()}
-    return {"first": first, "anywhere": frozenset(map(words_of, (*data.follow_ups.too, *data.planning.more))) - {()}}
+    return {
+        "first": first,
+        "anywhere": frozenset(map(words_of, (*data.follow_ups.too, *data.planning.more, *data.planning.same))) - {()},
+    }
 
 
 def as_clock(moment: SaidMoment, language: str, now: datetime) -> SaidMoment | None:
@@ -379,6 +415,9 @@ def _times(text: str, language: str, now: datetime, *, is_marked: bool) -> tuple
             bare = time_in(f"{at} {_without_marks(text, code_of(language))}", language, now)
             if bare is not None and not bare.rest and not bare.is_length:
                 return bare, None, ""
+    if whole is None and delay_in(text, language):
+        apart = time_in(without_delay(text, language), language, now)
+        whole = apart if apart is not None and apart.is_length else None
     if whole is not None:
         return whole, None, whole.rest
     return _split(text, language, now) if is_marked else None
@@ -401,6 +440,14 @@ def _split(text: str, language: str, now: datetime) -> tuple[SaidTime, SaidTime 
     if old is None:
         return new, None, f"{text[:start]} {new.rest}".strip()
     return new, old, f"{old.rest} {new.rest}".strip()
+
+
+def _without_both(text: str, language: str) -> str:
+    """Return a text in which "both" has no number, which would be an hour: "les deux", "tutti e due"."""
+    for phrase in sorted(data_of(code_of(language)).planning.both, key=len, reverse=True):
+        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE):
+            text = text[: match.start()] + "x" * (match.end() - match.start()) + text[match.end() :]
+    return text
 
 
 def _masked(text: str, language: str) -> str:
@@ -461,6 +508,6 @@ def _phrases(code: str) -> Phrases:
     return phrases_of({
         "moves": words.moves, "sets": words.sets, "instead": words.instead, "corrects": words.corrects, "later": words.after,
         "earlier": words.before,
-        "nothing": (*words.last, *words.into, *words.thens, *data.again, *data.harmless, *data.courtesies, *data.polite, *data.follow_ups.joins,
+        "nothing": (*words.last, *words.into, *words.thens, *words.same_time, *data.again, *data.harmless, *data.courtesies, *data.polite, *data.follow_ups.joins,
                     *data.times.get("articles", ())),
     })  # fmt: skip

@@ -45,6 +45,7 @@ class Planning:
 
     kind: PlanningKind
     is_all: bool = False
+    is_both: bool = False  # whether it is about the two that were spoken of
     is_latest: bool = False  # whether it is about the one that was left last
     is_sure: bool = True  # whether it can mean nothing else, also where nothing is named
     is_weak: bool = False  # whether it may just as well be about something else: "remove milk"
@@ -85,8 +86,8 @@ def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
 
 def names_all(text: str, language: str) -> bool:
     """Return whether a text names all of something."""
-    listed = {words_of(said) for said in data_of(code_of(language)).planning.all}
-    return any((word,) in listed for word in words_of(text))
+    words, said = data_of(code_of(language)).planning, f" {' '.join(words_of(text))} "
+    return any(f" {' '.join(words_of(one))} " in said for one in (*words.all, *words.both))
 
 
 def is_known_thing(text: str, language: str) -> bool:
@@ -187,7 +188,9 @@ def cancels_in(text: str, language: str) -> bool:
 def cancels_any(text: str, language: str) -> bool:
     """Return whether a text cancels one of several and does not say which: "cancel one", "cancel one of them"."""
     for code in dict.fromkeys((code_of(language), ENGLISH)):
-        data = data_of(code)
+        data, said = data_of(code), f" {' '.join(words_of(text))} "
+        if _cancelled(text, code) and any(f" {' '.join(words_of(one))} " in said for one in data.planning.one_of):
+            return True
         words, kinds = data.planning, (said for listed in data.planning.kinds.values() for said in listed)
         phrases = phrases_of(
             {"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)}
@@ -259,7 +262,8 @@ def _read_cancelling(words: tuple[str, ...], code: str) -> Planning | None:
         return None
     return Planning(
         kind=PlanningKind.CANCEL,
-        is_all="all" in said and (not is_needless or "kinds" in said),
+        is_all=not said.isdisjoint(("all", "both")) and (not is_needless or "kinds" in said),
+        is_both="both" in said,
         is_latest="latest" in said,
         is_sure=not is_needless and not said.isdisjoint(("cancels", "plans", "kinds")),
         is_needless=is_needless,
@@ -291,7 +295,7 @@ def _planning_phrases(code: str) -> Phrases:
     words = data_of(code).planning
     lists = {
         "cancels": words.cancels, "drops": words.drops, "weak": words.weak, "plans": words.plans, "last": words.last, "all": words.all,
-        "latest": words.latest, "needless": words.needless, "included": words.included, "kinds": [text for kind in words.kinds.values() for text in kind],
+        "both": words.both, "latest": words.latest, "needless": words.needless, "included": words.included, "kinds": [text for kind in words.kinds.values() for text in kind],
     }  # fmt: skip
     return phrases_of(lists)
 

@@ -1,5 +1,6 @@
 """Events, delays and checks that are said in other forms, as they are said plainly: "washer done? then ..." is "when the washer is done, ..."."""
 
+from collections.abc import Iterator
 from functools import cache
 import re
 
@@ -9,6 +10,8 @@ from .data import code_of, data_of
 from .later import LaterKind, later_in
 
 _ROUNDS = 3  # forms within one another: "is the washer done, wait ten minutes and then ..."
+_RECASTS, _REWORDS = "recasts", "rewords"
+_SIGNS = " ,.!"
 _TIME = "<when>"
 _ANY = r"(?:[^,;:.?!=]|(?<=\d)[:.,](?=\d))"
 _PARTS = {"hi": r"(?:[^\W\d]{2,12}, )?", "x": rf"{_ANY}{{2,70}}?", "when": rf"{_ANY}{{2,40}}?"}
@@ -28,18 +31,30 @@ def recast(text: str, language: str) -> str:
 
 
 def _once(text: str, code: str) -> str:
-    said = " ".join(text.split()).strip(" ,.!") if len(text) <= MAX_TEXT else ""
-    for pattern, instead, is_timed in _forms(code) if said else ():
-        if (match := pattern.fullmatch(said)) is None:
-            continue
-        plain = " ".join(match.expand(instead).replace(" ,", ",").split()).strip(" ,")
+    for plain, is_timed in _instead(text.strip(_SIGNS), code, _RECASTS):
         if not is_timed or any(one.kind in _TIMES for one in later_in(plain, code)):
             return plain
     return text
 
 
+def reworded(text: str, language: str) -> Iterator[str]:
+    """Yield what is said of what waits as it is said plainly, where it is said in another form: "the timer can go" cancels it."""
+    code = code_of(language)
+    yield from dict.fromkeys(
+        plain for plain, _ in _instead(text.strip(f"{_SIGNS}?¿¡"), code, _REWORDS) if plain != text
+    )
+
+
+def _instead(text: str, code: str, section: str) -> Iterator[tuple[str, bool]]:
+    """Yield what is said instead of the forms that a text has, and whether these need a time in it."""
+    said = " ".join(text.split()) if len(text) <= MAX_TEXT else ""
+    for pattern, instead, is_timed in _forms(code, section) if said else ():
+        if (match := pattern.fullmatch(said)) is not None:
+            yield " ".join(match.expand(instead).replace(" ,", ",").split()).strip(" ,"), is_timed
+
+
 @cache
-def _forms(code: str) -> tuple[tuple[re.Pattern[str], str, bool], ...]:
+def _forms(code: str, section: str) -> tuple[tuple[re.Pattern[str], str, bool], ...]:
     """Return the forms of a language with what is said instead, and whether they need a time in it."""
     words = data_of(code)
     unit = words.later.parts.get("unit", "")
@@ -52,5 +67,5 @@ def _forms(code: str) -> tuple[tuple[re.Pattern[str], str, bool], ...]:
 
     return tuple(
         (re.compile(filled(pattern), re.IGNORECASE), instead, _TIME in pattern)
-        for pattern, instead in words.planning.recasts.items()
+        for pattern, instead in getattr(words.planning, section).items()
     )

@@ -11,14 +11,18 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.changes import (
     SaidChange,
+    as_another,
     as_clock,
     change_in,
     correction_in,
+    is_from_now,
     is_one_more,
     leaves_so,
+    like_length,
     minutes_in,
     names_nothing,
     time_in,
+    without_delay,
 )
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import is_question
@@ -42,6 +46,7 @@ from .planning import async_does, async_plan, services_of
 from .promises import async_called
 from .sentences import Done, NotMine, Refused, Result, Sentence, spoken
 from .wishes_meant import (
+    AROUND,
     at_time,
     by_place,
     in_order,
@@ -54,8 +59,6 @@ from .wishes_meant import (
 )
 
 CHANGES = "change_wish"
-_AROUND = timedelta(hours=6)
-"""A bare hour for a wish that has a time is the next one from so long before that time."""
 
 
 async def answer_changed(sentence: Sentence) -> Result:
@@ -69,7 +72,7 @@ async def answer_changed(sentence: Sentence) -> Result:
     change = change_in(sentence.turn.text, sentence.language.code, dt_util.now())
     if planning_of(sentence.turn.text, sentence.language.code) is not None or change is None or change.words:
         change = correction_in(sentence.turn.text, sentence.language.code, dt_util.now()) or change
-    if change is None or (is_one_more(sentence.turn.text, sentence.language.code) and not _is_change(change)):
+    if change is None or (is_one_more(sentence.turn.text, sentence.language.code) and not _is_change(sentence, change)):
         return NotMine()
     is_said = change.moves or change.sets or change.is_instead or change.corrects
     if not is_said and is_question(sentence.turn.text, sentence.language.code):
@@ -94,7 +97,13 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     """Return which wishes of a pool a sentence changes; none where it changes nothing."""
     spoken_of = [wish for wish in just_spoken_of(sentence, known_wishes(sentence)) if wish in pool]
     replaces = change.is_instead or (change.corrects and bool(spoken_of))
-    reminder = reminder_in(change.rest, sentence.language.code) if change.rest else None
+    code = sentence.language.code
+    is_delay = bool(change.sign) and change.new.is_length and not is_from_now(change.new, code)
+    rest = without_delay(change.rest, code) if is_delay else change.rest
+    reminder = reminder_in(rest, code) if rest else None
+    if reminder is not None and is_delay and not change.moves:  # "set the alarm ten minutes later"
+        is_named = not reminder.left and reminder.kind is not ReminderKind.TIMER  # of these more is known elsewhere
+        return _same(sentence, reminder.kind, reminder.text, pool) if is_named else ()
     if reminder is not None and not change.moves:
         return _same(sentence, reminder.kind, reminder.text, pool) if replaces else ()
     if not change.words:
@@ -104,7 +113,6 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     if placed := by_place(sentence, " ".join(change.words), in_order(sentence, pool)):
         return placed
     fits = [wish for wish in pool if is_said_in(sentence, change.words, wish)]
-    is_delay = bool(change.sign) and change.new.is_length
     if not fits or not (change.moves or replaces or change.kinds or change.old or is_delay or _says_when(sentence)):
         return ()
     steps = (await async_plan(sentence, change.rest)).steps
@@ -113,9 +121,13 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     return fits
 
 
-def _is_change(change: SaidChange) -> bool:
-    """Return whether a sentence that may wish one more changes one: "and push it to nine"."""
-    return change.moves or change.is_instead or (bool(change.sign) and not change.words)
+def _is_change(sentence: Sentence, change: SaidChange) -> bool:
+    """Return whether a sentence that may wish one more changes one: "and push it to nine"; not "wake me ten minutes later as well"."""
+    if change.moves or change.is_instead:
+        return True
+    code = sentence.language.code
+    is_told = reminder_in(without_delay(as_another(change.rest, code), code), code) is not None
+    return bool(change.sign) and not change.words and not is_told
 
 
 def _says_when(sentence: Sentence) -> bool:
@@ -167,7 +179,18 @@ async def _async_another_end(sentence: Sentence, waiting: Sequence[Wish]) -> tup
         return None
     if not leaves_so(said.rest, code) and not await async_does(sentence, said.rest, ends[0].steps):
         return None
-    return ends[0], moved(ends[0], said.moment.at, said.moment.words, said.moment.wall)
+    return ends[0], _like_before(ends[0], said.moment, code) or moved(
+        ends[0], said.moment.at, said.moment.words, said.moment.wall
+    )
+
+
+def _like_before(wish: Wish, said: SaidMoment, code: str) -> When | None:
+    """Return when a wish that was made by a length is due with a bare number as another one: "no, for twenty"."""
+    if wish.when.wall or wish.when.at is None or said.seconds or said.sun:
+        return None
+    seconds = round((wish.when.at - wish.made).total_seconds())
+    span = like_length(said.words, wish.when.words, seconds, code)
+    return moved(wish, dt_util.utcnow() + timedelta(seconds=span), said.words) if span else None
 
 
 async def _async_conditional(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
@@ -240,10 +263,12 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
     if said.seconds:
         return moved(wish, said.at, said.words)
+    if (wish.kind is WishKind.TIMER or wish.ends) and (when := _like_before(wish, said, code)) is not None:
+        return when
     if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
         return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
     if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):
-        start = max(dt_util.now(), dt_util.as_local(old) - _AROUND)
+        start = max(dt_util.now(), dt_util.as_local(old) - AROUND)
         said = _read_again(said, code, start) or said
     return moved(wish, said.at, said.words, said.wall)
 

@@ -3,10 +3,8 @@
 One more is of the kind of the wish before, or does the same to something else. What is left of such a sentence is said back.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-import re
 
 from homeassistant.util import dt as dt_util
 
@@ -20,13 +18,15 @@ from ..languages.changes import (
     is_from_now,
     is_one_more,
     minutes_in,
+    says_same,
     time_in,
     trimmed,
+    without_delay,
 )
 from ..languages.clause_cuts import orders_of
-from ..languages.later import later_in, without_times
-from ..languages.phrases import ReplyKind, is_order, is_question, is_remark, read_answer
-from ..languages.planning import delay_in, denies, kinds_in, planning_of
+from ..languages.later import later_in
+from ..languages.phrases import is_order, is_question
+from ..languages.planning import delay_in, kinds_in
 from ..languages.reminders import ReminderKind, reminder_in, timer_name, without_then
 from ..languages.said_moments import SaidMoment
 from ..languages.spoken_numbers import words_in
@@ -37,28 +37,20 @@ from ..support.errors import ToolError
 from ..support.text import words_of
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
-from .changing import answer_changed
 from .intent_policy import has_timers
 from .later import named_in
-from .planned import answer_planned, async_cancel
+from .planned import async_cancel
 from .planning import Planned, async_plan, services_of
 from .promises import async_promise
 from .sentences import Done, NotForNow, NotMine, Refused, Result, Sentence
-from .timers import answer_timer
-from .wishes_meant import called_of, just_spoken_of, known_wishes
+from .wishes_meant import called_of, just_spoken_of, known_wishes, on_its_day, spoken_of_last
 from .wishing import MAKES, answer_wish, async_made, new_wish
-
-type ReadsPart = Callable[[Sentence], Awaitable[Result]]
-_MOST_PARTS = 4
-_LEAST_WORDS = 2  # of what is stated beside a time
-_LEAST_STATED = 4  # words
-_BETWEEN = re.compile(r"[,;.!?]\s+|\s[-–—]\s+")
 
 
 async def answer_same(sentence: Sentence) -> Result:
     """Do to something more what was just wished, at another time or at the same: "and the lamp at ten"; it only names it."""
     turn, code = sentence.turn, sentence.language.code
-    before = _before(sentence)
+    before = spoken_of_last(sentence)
     if before is None or before.kind is not WishKind.ACTION or before.ends or not is_one_more(turn.text, code):
         return NotMine()
     said = time_in(as_one(turn.text, code), code, dt_util.now())
@@ -66,21 +58,26 @@ async def answer_same(sentence: Sentence) -> Result:
     doing = {word for word in words_of(rest) if does_something(word, code)} - sentence.language.nouns
     if doing or is_question(turn.text, code) or reminder_in(rest, code) is not None:
         return NotMine()
+    if not rest and said is not None and not said.is_length and not before.asks:
+        return await _async_again(sentence, before, said)
     result = await _async_same_for(sentence, before, said, rest)
     is_named = said is not None and bool(named_in(sentence))
     return NotMine(put_off=NotForNow(words=turn.text)) if isinstance(result, NotMine) and is_named else result
 
 
-def _before(sentence: Sentence) -> Wish | None:
-    """Return the wish that was just spoken of, of several the one that was made last."""
-    spoken_of = just_spoken_of(sentence, known_wishes(sentence))
-    return max(spoken_of, key=lambda wish: wish.made, default=None)
+async def _async_again(sentence: Sentence, before: Wish, said: SaidTime) -> Result:
+    """Do the same once more, at another time: "the same again at ten"."""
+    if said.moment is None or said.moment.sun or not says_same(sentence.turn.text, sentence.language.code):
+        return NotMine()
+    wish = new_wish(sentence, WishKind.ACTION, before.words, before.text, _when(sentence, said, before))
+    wish = replace(wish, steps=before.steps)
+    return await _async_more(sentence, replace(wish, registered=registered(sentence.hass, wish)))
 
 
 async def answer_further(sentence: Sentence) -> Result:
     """Make one more wish like the one before: be told or woken once more."""
     turn, code = sentence.turn, sentence.language.code
-    before = _before(sentence)
+    before = spoken_of_last(sentence)
     if before is None or not is_one_more(turn.text, code) or is_question(turn.text, code):
         return NotMine()
     if (plain := as_another(turn.text, code)) != turn.text:
@@ -106,23 +103,49 @@ async def answer_further(sentence: Sentence) -> Result:
     return NotMine()
 
 
+async def answer_apart(sentence: Sentence) -> Result:
+    """Tell or wake once more, so much earlier or later than the first time: "remind me an hour before as well"."""
+    turn, code, before = sentence.turn, sentence.language.code, spoken_of_last(sentence)
+    is_told = before is not None and before.kind in (WishKind.REMINDER, WishKind.WAKE) and before.when.at is not None
+    if before is None or not is_told or not is_one_more(turn.text, code) or is_question(turn.text, code):
+        return NotMine()
+    plain = as_another(turn.text, code)
+    said, sign = time_in(without_delay(plain, code), code, dt_util.now()), delay_in(plain, code)
+    if said is None or said.moment is None or not said.is_length or not sign or is_from_now(said, code):
+        return NotMine()
+    reminder = reminder_in(said.rest, code)
+    is_same = reminder is not None and reminder.kind.value == before.kind.value and not reminder.left
+    if trimmed(said.rest, code) and not (is_same and reminder is not None and not trimmed(reminder.text, code)):
+        return NotMine()
+    wish = new_wish(sentence, before.kind, before.words, before.text, apart_from(before, sign * said.moment.seconds))
+    return await _async_more(sentence, wish)
+
+
+def apart_from(before: Wish, seconds: int) -> When:
+    """Return when a wish with a time is due so much later, or earlier, without its conditions."""
+    assert before.when.at is not None
+    at = before.when.at + timedelta(seconds=seconds)
+    wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="minutes") if before.when.wall else ""
+    return When(at=at, wall=wall, words=f"{dt_util.as_local(at):%H:%M}")
+
+
 async def _async_timed(sentence: Sentence, before: Wish, said: SaidTime, rest: str) -> Result:
     """Set one more timer."""
     name = timer_name(rest, sentence.language.code)
     if not said.is_length or has_timers(sentence.hass, sentence.turn) or (rest and not name):
         return NotMine()
-    return await _async_more(sentence, new_wish(sentence, WishKind.TIMER, _named(before, rest), name, _when(said)))
+    return await _async_more(
+        sentence, new_wish(sentence, WishKind.TIMER, _named(before, rest), name, _when(sentence, said, before))
+    )
 
 
 async def _async_woken(sentence: Sentence, before: Wish, said: SaidTime, rest: str) -> Result:
     """Wake once more, at another time or so much later than the first time."""
     if rest or before.when.at is None:
         return NotMine()
-    when, sign = _when(said), delay_in(sentence.turn.text, sentence.language.code)
+    when, sign = _when(sentence, said, before), delay_in(sentence.turn.text, sentence.language.code)
     if said.is_length and sign and said.moment is not None:
-        at = before.when.at + timedelta(seconds=sign * said.moment.seconds)
-        wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="minutes") if before.when.wall else ""
-        when = replace(when, at=at, wall=wall)
+        when = apart_from(before, sign * said.moment.seconds)
     return await _async_more(sentence, new_wish(sentence, WishKind.WAKE, before.words, "", when))
 
 
@@ -149,19 +172,21 @@ async def _async_reminded(sentence: Sentence, before: Wish, said: SaidTime, rest
         return NotMine()
     if not rest:
         return NotMine()
-    wish = new_wish(sentence, WishKind.REMINDER, _named(before, rest), rest, _when(said))
+    wish = new_wish(sentence, WishKind.REMINDER, _named(before, rest), rest, _when(sentence, said, before))
     return await _async_more(sentence, wish)
 
 
 async def _async_same_for(sentence: Sentence, before: Wish, said: SaidTime | None, rest: str) -> Result:
     """Do to something else what a wish does, at another time or at the same."""
-    when = before.when
-    if said is not None and (
-        said.moment is None or said.moment.sun or (said.is_length and not is_from_now(said, sentence.language.code))
-    ):
+    when, code = before.when, sentence.language.code
+    is_apart = said is not None and said.is_length and not is_from_now(said, code)
+    sign = delay_in(sentence.turn.text, code) if is_apart and before.when.at is not None else 0
+    if said is not None and (said.moment is None or said.moment.sun or (is_apart and not sign)):
         return NotMine()
-    if said is not None:
-        when = replace(_when(said), conditions=when.conditions)
+    if is_apart and said is not None and said.moment is not None:
+        when, rest = apart_from(before, sign * said.moment.seconds), without_delay(rest, code)
+    elif said is not None:
+        when = replace(_when(sentence, said, before), conditions=when.conditions)
     planned = await async_plan_for(sentence, before, rest)
     if planned is None:
         return NotMine()
@@ -227,9 +252,10 @@ async def _async_more(sentence: Sentence, wish: Wish) -> Result:
     return await async_made(sentence, [wish], await async_promise(sentence.hass, sentence.turn, wish))
 
 
-def _when(said: SaidTime) -> When:
+def _when(sentence: Sentence, said: SaidTime, before: Wish) -> When:
     assert said.moment is not None
-    return When(at=dt_util.as_utc(said.moment.at), wall=said.moment.wall, words=said.moment.words)
+    moment = on_its_day(sentence, said.moment, before)
+    return When(at=dt_util.as_utc(moment.at), wall=moment.wall, words=moment.words)
 
 
 def _named(before: Wish, text: str) -> str:
@@ -237,58 +263,3 @@ def _named(before: Wish, text: str) -> str:
     if before.text and before.text in before.words:
         return before.words.replace(before.text, text) if text else before.words.replace(before.text, "").strip()
     return f"{before.words} {text}".strip()
-
-
-# Remarks
-
-
-async def answer_beside(sentence: Sentence) -> Result:
-    """Answer the part of a sentence that is about wishes, where all others only state something: "I'm free tomorrow, cancel the alarm"."""
-    text, code = sentence.turn.text, sentence.language.code
-    parts = [part.strip() for part in _BETWEEN.split(text.strip(" ,.!?")) if part.strip()]
-    if not 1 < len(parts) <= _MOST_PARTS:
-        return NotMine()
-    for at, part in enumerate(parts):
-        others = [other for number, other in enumerate(parts) if number != at]
-        is_answer = read_answer(part, code).kind is not ReplyKind.OTHER and planning_of(part, code) is None
-        if is_answer or not all(_is_beside(sentence, one) for one in others) or _is_denied(parts[at + 1 :], code):
-            continue
-        timed = [one for one in others if later_in(one, code)]
-        if any(len(words_of(without_times(one, code))) < _LEAST_WORDS for one in timed):
-            continue  # "..., tomorrow"
-        makes = _wakes(part, code) or all(is_remark(one, code) or _says_nothing_of_it(one, code) for one in others)
-        for read in _OF_WAITING if timed else (*_OF_WAITING, answer_timer, *(_MAKING if makes else ())):
-            result = await read(sentence.saying(part))
-            if not isinstance(result, NotMine):
-                return result
-    return NotMine()
-
-
-def _wakes(text: str, code: str) -> bool:
-    """Return whether a text asks to be woken: nothing beside it says how."""
-    reminder = reminder_in(without_times(as_another(text, code), code), code)
-    return reminder is not None and reminder.kind is ReminderKind.WAKE
-
-
-def _says_nothing_of_it(text: str, code: str) -> bool:
-    """Return whether a part of a sentence is long enough to state something, and has no value: "dimmed" and "at 20 percent" have one."""
-    words = words_of(text)
-    return len(words) >= _LEAST_STATED and not numbers_in(words_in(text), code) and not does_something(text, code)
-
-
-def _is_denied(parts: Sequence[str], code: str) -> bool:
-    """Return whether something is taken back by what follows it: "cancel it, no, don't"."""
-    return any(denies(part, code) or read_answer(part, code).kind is not ReplyKind.OTHER for part in parts)
-
-
-def _is_beside(sentence: Sentence, text: str) -> bool:
-    """Return whether a part of a sentence wants nothing that could be done."""
-    code = sentence.language.code
-    if is_order(text, code) or is_question(text, code) or reminder_in(text, code) is not None:
-        return False
-    return planning_of(text, code) is None and not is_one_more(text, code) and not named_in(sentence.saying(text))
-
-
-_OF_WAITING: tuple[ReadsPart, ...] = (answer_planned, answer_changed)
-_MAKING: tuple[ReadsPart, ...] = (answer_wish, answer_further, answer_corrected)
-"""Readers that make wishes: nothing that is said beside these may be a part of them."""

@@ -25,6 +25,9 @@ from ..languages.planning import (
     planning_of,
     without_some,
 )
+from ..languages.reminders import says_wake
+from ..languages.spoken_numbers import words_in
+from ..languages.times import numbers_in
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
@@ -164,6 +167,8 @@ def _asked_when(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
     if named is None:
         return []
     kinds, names = kinds_in(named, sentence.language.code)
+    if not kinds and says_wake(" ".join(named), sentence.language.code):
+        return of_kinds(waiting, {WishKind.WAKE.value})
     if not kinds and not names:
         return just_spoken_of(sentence, waiting)
     return [wish for wish in of_kinds(waiting, kinds) if is_said_in(sentence, names, wish)]
@@ -175,6 +180,8 @@ async def _async_weakly(
     """Cancel what a word is for that may be for other things as well: a timer or what was just told, and only where that is all."""
     spoken_of = just_spoken_of(sentence, waiting)
     if not names:
+        if planning.is_both and spoken_of and len(waiting) == 2:
+            return await async_cancel(sentence, waiting)
         return await async_cancel(sentence, spoken_of) if planning.is_all and len(spoken_of) > 1 else NotMine()
     if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)):
         return await async_cancel(sentence, placed)
@@ -227,9 +234,13 @@ async def _async_cancelled(
         return await _async_this_or_which(sentence, meant)
     names, waiting = _at_its_time(sentence, names, waiting)
     if placed := by_place(sentence, " ".join(names), in_order(sentence, waiting)) if names else []:
-        return await async_cancel(sentence, placed)
+        is_number = len(names) == 1 and bool(numbers_in(words_in(names[0]), sentence.language.code))
+        return await (async_ask_which(sentence, waiting) if is_number else async_cancel(sentence, placed))
     if planning.is_all:
         meant = [wish for wish in waiting if is_said_in(sentence, names, wish)]
+        if planning.is_both and len(meant) != 2:
+            two = [wish for wish in meant if wish in just_spoken_of(sentence, waiting)]
+            return await (async_cancel(sentence, two) if len(two) == 2 else _async_this_or_which(sentence, meant))
         return await async_cancel(sentence, meant) if meant else NotMine()
     meant = meant_of(sentence, names, waiting)
     if planning.is_latest:

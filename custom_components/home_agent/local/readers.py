@@ -5,10 +5,13 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .afterwards import answer_afterwards
+from .beside import answer_beside
 from .changing import answer_changed
 from .frames import answer_by_brain
-from .further import answer_beside, answer_corrected, answer_further, answer_same
+from .further import answer_apart, answer_corrected, answer_further, answer_same
 from .fuzzy import answer_fuzzily
+from .instead import answer_instead, answer_left_out
 from .intent_policy import answer_by_trigger, answer_strictly, answer_strictly_as_question, refuse_group
 from .later import answer_when
 from .learned import async_answer_learned
@@ -18,6 +21,7 @@ from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .rewording import answer_at_same_time, answer_restored, answer_reworded
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
 from .timers import answer_timer, answer_timer_intent
@@ -65,9 +69,16 @@ READERS = (
     Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
+    Reader(answer_left_out),
     Reader(answer_planned),
     Reader(answer_changed),
     Reader(answer_timer),
+    Reader(answer_restored),
+    Reader(answer_reworded),
+    Reader(answer_instead),
+    Reader(answer_at_same_time),
+    Reader(answer_apart),
+    Reader(answer_afterwards),
     Reader(answer_same),
     Reader(answer_wish),
     Reader(answer_further, of_later=True),

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from homeassistant.util import dt as dt_util
 
-from ..languages.changes import without
+from ..languages.changes import is_one_more, without
 from ..languages.clause_cuts import halves_of
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Clause, Timed
@@ -14,6 +14,7 @@ from ..support.text import words_of
 from ..wishes.when import SunEvent, Watch, When
 from .clauses import async_read_clause
 from .sentences import Sentence
+from .wishes_meant import on_its_day, spoken_of_last
 
 NOT_WHEN = "planned_not_when"
 NOT_WHAT = "planned_not_what"
@@ -66,7 +67,8 @@ async def async_when_of(sentence: Sentence, timed: Timed) -> When:
         raise NotUnderstood(timed.words, TWO_WHENS)  # it is not known which is waited for
     if timed.moment is not None and _may_delay(sentence.turn.text, timed.moment, clauses):
         raise NotUnderstood(timed.words, TWO_WHENS)
-    when = at_moment(sentence, moment)
+    before = spoken_of_last(sentence) if is_one_more(sentence.turn.text, sentence.language.code) else None
+    when = at_moment(sentence, on_its_day(sentence, moment, before) if before is not None else moment)
     if not words and timed.daylight is not None:
         words = [without(within(sentence, timed.words), moment.words).strip(" ,")]
     return replace(when, daylight=timed.daylight, conditions=tuple(conditions), provided=tuple(words))

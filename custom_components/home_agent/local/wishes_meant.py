@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+import re
 
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
@@ -10,12 +11,12 @@ from homeassistant.util.hass_dict import HassKey
 from ..languages.changes import SaidTime, minutes_in, time_in
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
-from ..languages.phrases import ReplyKind, read_answer
+from ..languages.phrases import ReplyKind, is_order, is_question, read_answer
 from ..languages.planning import kinds_in
-from ..languages.said_moments import moment_in
+from ..languages.said_moments import SaidMoment, moment_in, says_day
 from ..languages.vocabulary import keys_of
 from ..support.const import DOMAIN
-from ..support.text import words_of
+from ..support.text import MAX_TEXT, words_of
 from ..wishes.wish import Wish, WishKind
 from ..wishes.wishes import wishes_of
 from .sentences import MAX_REMEMBERED, Result, Sentence, message_number
@@ -25,6 +26,8 @@ _NEAR = timedelta(minutes=1)
 _RINGS = timedelta(minutes=2)
 """So long after a timer or an alarm is up "stop" means it."""
 _HALF_DAY = 12  # hours
+AROUND = timedelta(hours=6)
+"""A bare hour beside a wish that has a time is the next one from so long before that time."""
 
 
 type DoesWith = Callable[[Sentence, Sequence[Wish]], Awaitable[Result]]
@@ -85,6 +88,11 @@ def just_spoken_of(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
         return made
     told, known = told_before(sentence), {wish.id: wish for wish in waiting}
     return [known[item] for item in told.ids if item in known] if told is not None else []
+
+
+def spoken_of_last(sentence: Sentence) -> Wish | None:
+    """Return the wish that was just spoken of, of several the one that was made last."""
+    return max(just_spoken_of(sentence, known_wishes(sentence)), key=lambda wish: wish.made, default=None)
 
 
 def in_order(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
@@ -196,11 +204,45 @@ def at_time(sentence: Sentence, wishes: Sequence[Wish], said: SaidTime) -> list[
     return [wish for wish, at in due if at.hour in hours and at.minute == moment.at.minute]
 
 
+def on_its_day(sentence: Sentence, moment: SaidMoment, before: Wish) -> SaidMoment:
+    """Return a bare hour as it is said behind what waits for another day: "and the radio at seven" after "tomorrow at six"."""
+    code, at = sentence.language.code, dt_util.as_local(before.when.at) if before.when.at is not None else dt_util.now()
+    if moment.seconds or moment.sun or at.date() == dt_util.now().date() or says_day(moment.words, code, dt_util.now()):
+        return moment
+    found = moment_in(moment.words, code, max(dt_util.now(), at - AROUND))
+    is_near = found is not None and not found.seconds and abs(found.at - at) <= AROUND
+    return found if found is not None and is_near else moment
+
+
+def at_same_time(sentence: Sentence) -> str | None:
+    """Return what was said with the time of what was just spoken of in place of "at the same time"; None where that is not said."""
+    text, spoken_of = sentence.turn.text, just_spoken_of(sentence, known_wishes(sentence))
+    moments = {wish.when.at if wish.when.wall else None for wish in spoken_of}
+    at = next(iter(moments), None)
+    if at is None or len(moments) > 1 or len(text) > MAX_TEXT:
+        return None
+    said = f"{dt_util.as_local(at):%Y-%m-%d %H:%M}"
+    for phrase in sorted(data_of(sentence.language.code).planning.same_time, key=len, reverse=True):
+        plain, count = re.subn(rf"(?<!\w){re.escape(phrase)}(?!\w)", said, text, flags=re.IGNORECASE)
+        if count:
+            return plain if count == 1 else None
+    return None
+
+
 # By an answer
 
 
 def chosen(sentence: Sentence, asked: Sequence[Wish]) -> Sequence[Wish] | None:
-    """Return which of some wishes an answer means, none of them for a no; None for other words.
+    """Return which of some wishes an answer means, none of them for a no; None for other words. A remark may stand behind it."""
+    found, code = _chosen(sentence, asked), sentence.language.code
+    front, sign, behind = sentence.turn.text.partition(",")
+    if found is None and sign and not is_order(behind, code) and not is_question(behind, code):
+        found = _chosen(sentence.saying(front), asked)
+    return found
+
+
+def _chosen(sentence: Sentence, asked: Sequence[Wish]) -> Sequence[Wish] | None:
+    """Return which of some wishes a whole answer means, none of them for a no; None for other words.
 
     They are chosen by their place in what was read out, by their time, or by words that one of them has and no other.
     """
