@@ -82,6 +82,21 @@ def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
     return None
 
 
+def lets_be(text: str, language: str) -> bool:
+    """Return whether a text only says that all is to be as it is: "OK, never mind"."""
+    if len(text) > MAX_ASKED:
+        return False
+    rest, said = without_phrases(words_of(text), _letting(code_of(language)))
+    return not rest and "lets_be" in said
+
+
+@cache
+def _letting(code: str) -> Phrases:
+    data = data_of(code)
+    beside = (*data.planning.well, *data.courtesies, *data.yes, *data.yes_everywhere)
+    return phrases_of({"lets_be": data.planning.lets_be, "beside": beside})
+
+
 def names_all(text: str, language: str) -> bool:
     """Return whether a text names all of something."""
     listed = {words_of(said) for said in data_of(code_of(language)).planning.all}

@@ -234,7 +234,7 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         when = When(sun=SunEvent(said.sun), offset=said.offset, words=said.words).under(wish.when)
         after = max(dt_util.as_utc(said.at), dt_util.utcnow())
         return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
-    if said.seconds and change.sign:
+    if said.seconds and change.sign and not (change.is_whole and wish.kind is WishKind.TIMER):
         return delayed(sentence, wish, change.sign * said.seconds)
     if said.seconds:
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
@@ -273,7 +273,9 @@ def delayed(sentence: Sentence, wish: Wish, seconds: int) -> When | None:
 
 
 def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
-    """Return when a wish is due at another moment, with its conditions."""
+    """Return when a wish is due at another moment, with its conditions; a timer that is paused has so long from then on."""
+    if wish.when.left and not wall:
+        return replace(wish.when, left=max(1, round((at - dt_util.utcnow()).total_seconds())), words=words)
     if not wall and wish.when.wall:
         wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
     return When(at=dt_util.as_utc(at), wall=wall, words=words).under(wish.when)
