@@ -38,7 +38,7 @@ from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
-from .returning import replaced_ends, steps_back
+from .returning import replaced_ends, said_again, steps_back
 from .sentences import (
     Done,
     Note,
@@ -208,7 +208,10 @@ def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: Wh
 
 
 async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> Result:
-    """Make wishes, all or none, and say so; or why not. The end of something is made before its beginning: it never stays without one."""
+    """Make wishes, all or none, and say so; or why not. They take the place of the same that was wished before.
+
+    The end of something is made before its beginning: it never stays without one.
+    """
     hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
     recognised = Recognised(name=MAKES, slots={})
     targets = tuple(item for wish in wishes for item in wish.entity_ids)
@@ -218,7 +221,7 @@ async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> R
             check_wish(hass, turn, wish)
     except ToolError as err:
         return Refused(error=err, recognised=recognised, note=note)
-    made = list[Wish]()
+    made, earlier = list[Wish](), said_again(known_wishes(sentence), wishes)
     for wish in sorted(wishes, key=lambda one: not one.ends):
         result = await policy.async_call_by_code(turn, MakeWish(wish), {}, sentence.chat_log, known=False)
         if result is None:
@@ -228,6 +231,8 @@ async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> R
                 await policy.async_call_by_code(turn, CancelWishes(made), {}, sentence.chat_log, known=False)
             return await async_told(sentence, "confirm_failed")
         made.append(wish)
+    if earlier:
+        await policy.async_call_by_code(turn, CancelWishes(earlier), {}, sentence.chat_log, known=False)
     return Done(said=spoken(turn, said), note=note)
 
 
