@@ -149,6 +149,11 @@ def says_now(text: str, language: str) -> bool:
     return any(_thens(code).isdisjoint(words) for words in before)
 
 
+def without_now(text: str, language: str) -> str:
+    """Return a text without the words that it is to be done at once."""
+    return " ".join(_pattern(code_of(language), "now").sub(" ", text[:MAX_TEXT]).split()).strip(" ,")
+
+
 @cache
 def _thens(code: str) -> frozenset[str]:
     """Return the words that stand for a time that was said before."""

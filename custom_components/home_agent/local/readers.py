@@ -14,6 +14,7 @@ from .later import answer_when
 from .learned import async_answer_learned
 from .lists import add_items, read_list
 from .moods import answer_mood, answer_remark, answer_request
+from .now_and_later import answer_now_and_later
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
@@ -69,6 +70,7 @@ READERS = (
     Reader(answer_changed),
     Reader(answer_timer),
     Reader(answer_same),
+    Reader(answer_now_and_later),
     Reader(answer_wish),
     Reader(answer_further, of_later=True),
     Reader(answer_corrected, of_later=True),

@@ -151,7 +151,7 @@ async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
         raise ToolError(err.why, when=quoted(err.words or timed.words, sentence.turn.language)) from err
     if what.planned is not None and what.planned.refused is not None:
         raise what.planned.refused.error
-    return _wish(sentence, what, when)
+    return made_of(sentence, what, when)
 
 
 async def _async_from(sentence: Sentence, timed: Timed) -> Result:
@@ -173,7 +173,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if what.kind is WishKind.ACTION and (timed.back is not None or end is not None):
         return await _async_for_a_while(sentence, timed, what)
     when = await async_when_of(sentence, timed)
-    wish = _wish(sentence, what, when)
+    wish = made_of(sentence, what, when)
     try:
         check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
     except ToolError as err:
@@ -192,7 +192,8 @@ async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned)
 # Making
 
 
-def _wish(sentence: Sentence, what: Wished, when: When, *, ends: bool = False) -> Wish:
+def made_of(sentence: Sentence, what: Wished, when: When, *, ends: bool = False) -> Wish:
+    """Return the wish for what is to be done or told; `ends`: whether that ends what is done now."""
     planned = what.planned
     wish = new_wish(sentence, what.kind, what.words, what.text, when)
     if planned is None:
@@ -246,9 +247,9 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
     end = await _async_end_of(sentence, timed)
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
     ended = replace(ended, words=await async_done(hass, turn.language, effects_of(back)))
-    wish = _wish(sentence, ended, end, ends=True)
+    wish = made_of(sentence, ended, end, ends=True)
     try:
-        ending = await _async_ending(sentence, wish)
+        ending = await async_ending(sentence, wish)
         wish = replace(wish, asks=check_asks(hass, turn, [ending]))
         is_later = timed.moment is not None or any(not clause.until for clause in timed.clauses)
         check_asks(hass, turn, planned.calls if is_later else ())
@@ -257,7 +258,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     promise = await async_end_promise(hass, turn, wish)
     if is_later:
-        begun = _wish(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
+        begun = made_of(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
             wish = replace(wish, when=replace(end, at=at, wall=""))
@@ -267,13 +268,14 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
             raise NotUnderstood(timed.words, ENDS_FIRST)
         return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
-    return await _async_now(sentence, timed, planned.text, wish, promise)
+    return await async_now(sentence, timed, planned.text, wish, promise)
 
 
-async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
+async def async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
     """Do something now, and wish for its end, in place of another end of the same."""
     turn, policy = sentence.turn, sentence.means.policy
-    if earlier := replaced_ends(known_wishes(sentence), wish):
+    earlier = replaced_ends(known_wishes(sentence), wish) if wish.ends else []
+    if earlier:
         wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
     replaces = [CancelWishes(earlier)] if earlier else []
     done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
@@ -297,7 +299,7 @@ async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, pr
     return Done(said=response, note=done.note)
 
 
-async def _async_ending(sentence: Sentence, wish: Wish) -> Call:
+async def async_ending(sentence: Sentence, wish: Wish) -> Call:
     """Return what a wish does as a call that was judged as if it were made now. Raises `ToolError` for what may not be done."""
     plan = await async_plan_of(sentence.hass, effects_of(wish.steps))
     check_permission(sentence.hass, sentence.turn.user, plan)
