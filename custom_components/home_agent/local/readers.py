@@ -5,6 +5,7 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
+from .asked_when import answer_asked_when
 from .changing import answer_changed
 from .frames import answer_by_brain
 from .further import answer_beside, answer_corrected, answer_further, answer_same
@@ -65,6 +66,7 @@ READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
+    Reader(answer_asked_when),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_planned),
     Reader(answer_changed),
