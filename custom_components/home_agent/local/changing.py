@@ -54,6 +54,7 @@ from .wishes_meant import (
 )
 
 CHANGES = "change_wish"
+_HALF_DAY = 12  # hours on the face of a clock
 _AROUND = timedelta(hours=6)
 """A bare hour for a wish that has a time is the next one from so long before that time."""
 
@@ -100,6 +101,8 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     if not change.words:
         if spoken_of and not change.kinds:
             return spoken_of
+        if not change.kinds and _is_of_any(sentence, change):
+            return [wish for wish in pool if _may_be_meant(sentence, wish, change)]
         return pool if change.moves or change.old or ((change.sets or replaces) and change.kinds) else ()
     if placed := by_place(sentence, " ".join(change.words), in_order(sentence, pool)):
         return placed
@@ -111,6 +114,24 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     if steps:  # it is a command itself
         return [wish for wish in pool if services_of(wish.steps) == services_of(steps)] if replaces else ()
     return fits
+
+
+def _is_of_any(sentence: Sentence, change: SaidChange) -> bool:
+    """Return whether a sentence that follows nothing may change any wish: "make it nine", as the first after a restart.
+
+    A bare number that no clock face has may be another value: "make it 21".
+    """
+    if sentence.before is not None or not (change.sets or change.is_instead) or change.new.moment is None:
+        return False
+    bare = minutes_in(change.new.moment.words, sentence.language.code)
+    return _says_when(sentence) or change.new.is_length or 0 < bare <= _HALF_DAY
+
+
+def _may_be_meant(sentence: Sentence, wish: Wish, change: SaidChange) -> bool:
+    """Return whether a wish has a time that may be another one: a length is that of a timer, and a time of day of none."""
+    if change.new.is_length:
+        return wish.kind is WishKind.TIMER
+    return wish.when.at is not None and not (wish.kind is WishKind.TIMER and _says_when(sentence))
 
 
 def _is_change(change: SaidChange) -> bool:
