@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.auth.permissions.types import SubCategoryType
 from homeassistant.components import conversation
@@ -35,6 +36,13 @@ def said_in(turn: Turn) -> conversation.ConversationInput:
         text=turn.text, context=turn.context, conversation_id=turn.conversation_id, device_id=turn.device_id,
         satellite_id=None, language=turn.language, agent_id=turn.agent_id,
     )  # fmt: skip
+
+
+@pytest.fixture
+async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    """Let it be ten past six in the evening of a Tuesday in Berlin."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    freezer.move_to("2026-11-24 17:10:00+00:00")
 
 
 @pytest.fixture

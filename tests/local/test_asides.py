@@ -1,31 +1,15 @@
 """What stands beside a wish and wants nothing is left out, in seven languages; what may want something keeps it from being made."""
 
-from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, state_of
+from tests.local.talks import only_wish, services_of
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def _evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24T17:10:00+00:00")
-
-
-def _only(hass: HomeAssistant) -> Wish:
-    [wish] = wishes_of(hass).all()
-    return wish
-
-
-def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
-    effects = [effect for step in wish.steps for effect in step.effects]
-    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[arg-type]
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 OFF = [("turn_off", ("light.bed_light",))]
@@ -54,8 +38,8 @@ async def test_what_wants_nothing_is_left_out(hass: HomeAssistant, language: str
     await set_up(hass)
     before = state_of(hass, "light.bed_light")
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert (wish.kind, _done(wish)) == (WishKind.ACTION, OFF)
+    wish = only_wish(hass)
+    assert (wish.kind, services_of(wish)) == (WishKind.ACTION, OFF)
     assert wish.when.at is not None
     assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == "24T18:30"
     assert state_of(hass, "light.bed_light") == before
@@ -109,7 +93,7 @@ async def test_what_may_want_something_is_not_left_out(hass: HomeAssistant, lang
 async def test_an_order_may_be_framed(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert _done(wish) == OFF
+    wish = only_wish(hass)
+    assert services_of(wish) == OFF
     assert wish.when.at is not None
     assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == "24T18:30"

@@ -2,30 +2,18 @@
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
+from tests.local.talks import due_times, talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
+pytestmark = pytest.mark.usefixtures("demo_house", "evening")
 
 
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> list[tuple[str, str]]:
-    """Say some sentences in one conversation; return what waits then: its kind, and when, on the clock of the home."""
-    user, place = person(hass).user_id, None
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place = result.conversation_id
-    due = [(wish.kind.value, wish.when.at) for wish in wishes_of(hass).all()]
-    return [(kind, f"{dt_util.as_local(at):%dT%H:%M}") for kind, at in due if at is not None]
+def _waiting(hass: HomeAssistant) -> list[tuple[str, str]]:
+    """Return the kinds of the wishes that wait, and when they are due, on the clock of the home."""
+    return [*zip((wish.kind.value for wish in wishes_of(hass).all()), due_times(hass), strict=True)]
 
 
 @pytest.mark.parametrize(("language", "wished", "said", "due"), [
@@ -48,14 +36,17 @@ async def test_the_time_alone_makes_the_wish(
     hass: HomeAssistant, language: str, wished: str, said: str, due: tuple[str, str]
 ) -> None:
     await set_up(hass)
-    assert await _talk(hass, language, wished) == []
-    assert await _talk(hass, language, wished, said) == [due]
+    await talk(hass, language, wished)
+    assert _waiting(hass) == []
+    await talk(hass, language, wished, said)
+    assert _waiting(hass) == [due]
     assert state_of(hass, "light.bed_light") == "off"
 
 
 async def test_a_day_alone_is_asked_for_its_hour(hass: HomeAssistant) -> None:
     await set_up(hass)
-    assert await _talk(hass, "en", "remind me to call Ben", "tomorrow", "at nine") == [("reminder", "25T09:00")]
+    await talk(hass, "en", "remind me to call Ben", "tomorrow", "at nine")
+    assert _waiting(hass) == [("reminder", "25T09:00")]
 
 
 @pytest.mark.parametrize("said", [
@@ -64,7 +55,8 @@ async def test_a_day_alone_is_asked_for_its_hour(hass: HomeAssistant) -> None:
 ])  # fmt: skip
 async def test_what_is_no_time_makes_no_wish(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
-    assert await _talk(hass, "en", "turn on the bed light tomorrow", said) == []
+    await talk(hass, "en", "turn on the bed light tomorrow", said)
+    assert _waiting(hass) == []
     assert state_of(hass, "light.bed_light") == "off"
 
 
@@ -74,13 +66,15 @@ async def test_what_is_no_time_makes_no_wish(hass: HomeAssistant, said: str) -> 
 ])  # fmt: skip
 async def test_a_new_wish_is_its_own(hass: HomeAssistant, said: str, due: list[tuple[str, str]]) -> None:
     await set_up(hass)
-    assert await _talk(hass, "en", "turn on the bed light tomorrow", said) == due
+    await talk(hass, "en", "turn on the bed light tomorrow", said)
+    assert _waiting(hass) == due
     assert all("light.bed_light" not in wish.targets for wish in wishes_of(hass).all())
 
 
 async def test_another_sentence_ends_the_question(hass: HomeAssistant) -> None:
     await set_up(hass)
-    assert await _talk(hass, "en", "turn on the bed light tomorrow", "what time is it", "at six") == []
+    await talk(hass, "en", "turn on the bed light tomorrow", "what time is it", "at six")
+    assert _waiting(hass) == []
 
 
 async def test_nobody_else_answers_it(hass: HomeAssistant) -> None:

@@ -2,42 +2,15 @@
 
 from dataclasses import replace
 
-from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import MOST_OF_USER, wishes_of
 from tests.house import person, say, set_up, speech, state_of
+from tests.local.talks import due_times, only_wish, talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening of a Tuesday in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
-
-
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation; return the last answer."""
-    user, place, answer = person(hass).user_id, None, ""
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place, answer = result.conversation_id, speech(result)
-    return answer
-
-
-def _due(hass: HomeAssistant) -> list[str]:
-    """Return when wishes are due, as the clock of the home shows it, in the order in which they were made."""
-    return [f"{dt_util.as_local(wish.when.at):%dT%H:%M}" for wish in wishes_of(hass).all() if wish.when.at is not None]
-
-
-def _only(hass: HomeAssistant) -> Wish:
-    [wish] = wishes_of(hass).all()
-    return wish
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 @pytest.mark.parametrize(("language", "wished", "said", "due"), [
@@ -71,9 +44,9 @@ async def test_what_was_just_wished_is_moved(
     hass: HomeAssistant, language: str, wished: str, said: str, due: str
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, wished, said)
+    await talk(hass, language, wished, said)
     assert len(wishes_of(hass).all()) == 1
-    assert _due(hass)[0][:6] == due[:6]
+    assert due_times(hass)[0][:6] == due[:6]
     assert state_of(hass, "light.bed_light") == "off"
 
 
@@ -93,21 +66,22 @@ async def test_one_that_is_named_is_moved(
     hass: HomeAssistant, language: str, wished: tuple[str, ...], said: str, due: list[str]
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, *wished, said)
-    assert _due(hass) == due
+    await talk(hass, language, *wished, said)
+    assert due_times(hass) == due
 
 
 @pytest.mark.parametrize(("language", "said"), [
     ("en", "don't move it to nine"), ("en", "set the bed light to nine percent"), ("en", "move the meeting to nine"), ("en", "wake me at nine"),
-    ("en", "turn on the kitchen lights at nine instead"), ("en", "the bed light is better at nine"), ("de", "verschieb es nicht auf neun"), ("de", "weck mich um neun"),
+    ("en", "turn on the kitchen lights at nine instead"), ("en", "please do not push it to nine"), ("de", "verschieb es nicht auf neun"), ("de", "weck mich um neun"),
     ("de", "mach Kitchen Lights lieber um neun aus"), ("fr", "ne change pas à neuf heures"), ("es", "no lo cambies a las nueve"), ("it", "non spostarlo alle nove"),
+    ("de", "bitte nicht auf neun verlegen"), ("nl", "je moet het niet naar negen uur verplaatsen"), ("fr", "surtout ne décale pas à neuf heures"),
     ("nl", "verzet het niet naar negen uur"), ("pl", "nie przesuwaj na dziewiątą"), ("en", "move the eleven o'clock one to nine"),
 ])  # fmt: skip
 async def test_what_is_no_change_moves_nothing(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn off the bed light at eight")
-    await _talk(hass, language, said)
-    assert _due(hass)[0] == "24T20:00"
+    await talk(hass, "en", "turn off the bed light at eight")
+    await talk(hass, language, said)
+    assert due_times(hass)[0] == "24T20:00"
 
 
 @pytest.mark.parametrize(("answer", "due"), [
@@ -122,7 +96,7 @@ async def test_which_one_is_to_be_moved_is_asked(hass: HomeAssistant, answer: st
     asked = await say(hass, "move it to ten", context=Context(user_id=user))
     assert speech(asked).startswith("Which one do you mean?")
     await say(hass, answer, asked.conversation_id, context=Context(user_id=user))
-    assert _due(hass) == due
+    assert due_times(hass) == due
 
 
 @pytest.mark.parametrize(("language", "wished", "said", "due"), [
@@ -136,60 +110,60 @@ async def test_another_end_takes_the_place_of_the_first(
     hass: HomeAssistant, language: str, wished: str, said: str, due: str
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, wished, said)
-    assert _due(hass) == [due]
-    assert _only(hass).ends
+    await talk(hass, language, wished, said)
+    assert due_times(hass) == [due]
+    assert only_wish(hass).ends
     assert state_of(hass, "light.bed_light") == "on"
 
 
 async def test_the_first_end_is_back_where_another_one_is_undone(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(
+    await talk(
         hass, "en", "turn on the bed light for ten minutes", "turn on the bed light for twenty minutes", "undo that"
     )
-    assert _due(hass) == ["24T18:20"]
+    assert due_times(hass) == ["24T18:20"]
 
 
 async def test_an_end_that_is_still_to_begin_stays(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn on the bed light at nine for ten minutes", "turn on the bed light for twenty minutes")
-    assert sorted(_due(hass)) == ["24T18:30", "24T21:00", "24T21:10"]
+    await talk(hass, "en", "turn on the bed light at nine for ten minutes", "turn on the bed light for twenty minutes")
+    assert sorted(due_times(hass)) == ["24T18:30", "24T21:00", "24T21:10"]
 
 
 async def test_a_beginning_takes_its_end_along(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn on the bed light at eight for ten minutes", "make it nine")
-    assert sorted(_due(hass)) == ["24T21:00", "24T21:10"]
+    await talk(hass, "en", "turn on the bed light at eight for ten minutes", "make it nine")
+    assert sorted(due_times(hass)) == ["24T21:00", "24T21:10"]
 
 
 async def test_a_condition_is_added(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn off the bed light at eight", "but only if the decorative lights are on")
-    [watch] = _only(hass).when.conditions
+    await talk(hass, "en", "turn off the bed light at eight", "but only if the decorative lights are on")
+    [watch] = only_wish(hass).when.conditions
     assert watch.entity_ids == ("switch.decorative_lights",)
-    assert _due(hass) == ["24T20:00"]
+    assert due_times(hass) == ["24T20:00"]
 
 
 async def test_a_bare_number_is_the_wish_s_in_a_home_with_a_heating(hass: HomeAssistant) -> None:
     hass.states.async_set("climate.living_room", "heat", {"temperature": 20, "supported_features": 1})
     await set_up(hass)
-    await _talk(hass, "en", "turn off the bed light at eight", "what's waiting", "make it nine")
-    assert _due(hass) == ["24T21:00"]
+    await talk(hass, "en", "turn off the bed light at eight", "what's waiting", "make it nine")
+    assert due_times(hass) == ["24T21:00"]
 
 
 async def test_a_day_without_an_hour_is_asked_for_the_hour(hass: HomeAssistant) -> None:
     await set_up(hass)
-    answer = await _talk(hass, "en", "turn on the bed light tomorrow")
+    answer = await talk(hass, "en", "turn on the bed light tomorrow")
     assert answer == "I've done nothing yet: please tell me at what time (“tomorrow”)."
     assert not wishes_of(hass).all()
 
 
 async def test_a_beginning_and_its_end_are_moved_both_or_none(hass: HomeAssistant) -> None:
     await set_up(hass)
-    answer = await _talk(
+    answer = await talk(
         hass, "en", "turn on the bed light tomorrow at 18:05 for ten minutes", "365 days later"
     )  # the end would be too far ahead
-    assert sorted(_due(hass)) == ["25T18:05", "25T18:15"]
+    assert sorted(due_times(hass)) == ["25T18:05", "25T18:15"]
     assert "366" in answer
 
 
@@ -197,7 +171,7 @@ async def test_where_there_is_no_room_for_the_end_nothing_begins(hass: HomeAssis
     await set_up(hass)
     user = person(hass)
     await say(hass, "remind me at eight to call Ben", context=user)
-    first = _only(hass)
+    first = only_wish(hass)
     wishes_of(hass).put(*(replace(first, id=f"{first.id}{at}", text=f"call {at}") for at in range(MOST_OF_USER - 2)))
     answer = speech(
         await say(hass, "turn on the bed light at nine for ten minutes", context=Context(user_id=user.user_id))

@@ -1,35 +1,12 @@
 """A sentence that denies one time and names another moves what waits, and cancels nothing."""
 
-from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
-from homeassistant.util import dt as dt_util
+from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.wishes.wishes import wishes_of
-from tests.house import person, say, set_up, speech
+from tests.house import set_up
+from tests.local.talks import due_times, talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening of a Tuesday in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
-
-
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation; return the last answer."""
-    user, place, answer = person(hass).user_id, None, ""
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place, answer = result.conversation_id, speech(result)
-    return answer
-
-
-def _due(hass: HomeAssistant) -> list[str]:
-    """Return when wishes are due, as the clock of the home shows it, in the order in which they were made."""
-    return [f"{dt_util.as_local(wish.when.at):%dT%H:%M}" for wish in wishes_of(hass).all() if wish.when.at is not None]
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 @pytest.mark.parametrize(("language", "wished", "said", "due"), [
@@ -52,13 +29,13 @@ async def test_another_time_after_a_denied_one_moves(
     hass: HomeAssistant, language: str, wished: str, said: str, due: list[str]
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, wished, said)
-    assert _due(hass) == due
+    await talk(hass, language, wished, said)
+    assert due_times(hass) == due
 
 
 async def test_of_two_times_that_both_wait_it_is_asked_which(hass: HomeAssistant) -> None:
     await set_up(hass)
     wished = ("turn off the bed light at nine", "turn on the bed light at ten")
-    answer = await _talk(hass, "en", *wished, "cancel it at nine, at ten")
+    answer = await talk(hass, "en", *wished, "cancel it at nine, at ten")
     assert answer.startswith("Which one should I cancel?")
-    assert _due(hass) == ["24T21:00", "24T22:00"]
+    assert due_times(hass) == ["24T21:00", "24T22:00"]

@@ -2,31 +2,15 @@
 
 from dataclasses import replace
 
-from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.wishes.wishes import MOST_OF_USER, wishes_of
-from tests.house import person, say, set_up, speech, state_of
+from tests.house import person, say, set_up, state_of
+from tests.local.talks import talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening of a Tuesday in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
-
-
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation; return the last answer."""
-    user, place, answer = person(hass).user_id, None, ""
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place, answer = result.conversation_id, speech(result)
-    return answer
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 def _all(hass: HomeAssistant) -> list[tuple[str, ...]]:
@@ -50,13 +34,13 @@ BED, KITCHEN = "light.bed_light", "light.kitchen_lights"
 ])  # fmt: skip
 async def test_the_same_is_done_to_something_more(hass: HomeAssistant, language: str, first: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, said)
+    await talk(hass, language, first, said)
     assert _all(hass) == [("turn_off", KITCHEN, "24T22:00"), ("turn_off", BED, "24T23:00")]
 
 
 async def test_the_same_is_done_at_the_same_time(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn on the ceiling lights at ten", "and the bed light too")
+    await talk(hass, "en", "turn on the ceiling lights at ten", "and the bed light too")
     assert _all(hass)[1] == ("turn_on", BED, "24T22:00")
     assert state_of(hass, BED) == "off"
 
@@ -72,7 +56,7 @@ async def test_one_more_reminder(
     hass: HomeAssistant, language: str, first: str, said: str, text: str, due: str
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, said)
+    await talk(hass, language, first, said)
     assert len(_all(hass)) == 2
     assert _all(hass)[1] == (text, due)
 
@@ -82,9 +66,9 @@ async def test_one_more_reminder(
 ])  # fmt: skip
 async def test_what_is_not_one_more_reminds_of_nothing(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn on the ceiling lights at ten")
+    await talk(hass, "en", "turn on the ceiling lights at ten")
     before = len(_all(hass))
-    await _talk(hass, "en", "turn on the ceiling lights at eleven", said)
+    await talk(hass, "en", "turn on the ceiling lights at eleven", said)
     assert all(row[0] == "turn_on" for row in _all(hass))
     assert len(_all(hass)) <= before + 2
     assert state_of(hass, BED) == "off"
@@ -99,13 +83,13 @@ async def test_what_is_not_one_more_reminds_of_nothing(hass: HomeAssistant, said
 ])  # fmt: skip
 async def test_something_else_was_meant(hass: HomeAssistant, language: str, first: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, said)
+    await talk(hass, language, first, said)
     assert _all(hass) == [("turn_off", BED, "24T22:00")]
 
 
 async def test_what_was_meant_first_is_back_where_that_is_undone(hass: HomeAssistant) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "turn off the ceiling lights at ten", "no, the bed light", "undo that")
+    await talk(hass, "en", "turn off the ceiling lights at ten", "no, the bed light", "undo that")
     assert _all(hass) == [("turn_off", "light.ceiling_lights", "24T22:00")]
 
 
@@ -119,7 +103,7 @@ async def test_a_remark_stands_beside_what_is_wanted(
     hass: HomeAssistant, language: str, first: str, said: str, left: int
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, said)
+    await talk(hass, language, first, said)
     assert len(_all(hass)) == left
 
 
@@ -131,7 +115,7 @@ async def test_a_remark_stands_beside_what_is_wanted(
 async def test_one_of_two_is_cancelled(hass: HomeAssistant, language: str, said: str, left: list[str]) -> None:
     await set_up(hass)
     first, second = "turn off the bed light at eight", "turn off the kitchen lights at nine"
-    await _talk(hass, language, first, second, "what's waiting", said)
+    await talk(hass, language, first, second, "what's waiting", said)
     assert [target for wish in wishes_of(hass).all() for target in wish.targets] == left
 
 

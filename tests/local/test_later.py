@@ -12,6 +12,7 @@ import pytest
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import add_shopping_list, person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
+from tests.local.talks import words_waiting
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -20,10 +21,6 @@ NOW = {
     "en": "turn on the bed light", "de": "schalte Bed Light ein", "fr": "allume Bed Light", "es": "enciende Bed Light",
     "it": "accendi Bed Light", "nl": "doe Bed Light aan", "pl": "włącz Bed Light",
 }  # fmt: skip
-
-
-def _waiting(hass: HomeAssistant) -> list[str]:
-    return [wish.words for wish in wishes_of(hass).all()]
 
 
 @pytest.mark.parametrize("language", NOW)
@@ -77,7 +74,7 @@ async def test_the_part_that_cannot_be_done_is_said(hass: HomeAssistant, languag
     await set_up(hass)
     assert part in speech(await say(hass, said, language=language, context=person(hass)))
     assert state_of(hass, "light.bed_light") == "off"
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -145,4 +142,4 @@ async def test_a_model_gets_it_as_it_was_said(hass: HomeAssistant, llm_server: L
     assert speech(await say(hass, said, context=person(hass))) == "I see."
     assert said in json.dumps(llm_server.requests[-1].body)
     assert state_of(hass, "light.bed_light") == "off"
-    assert not _waiting(hass)
+    assert not words_waiting(hass)

@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
 
-pytestmark = pytest.mark.usefixtures("demo_house")
+pytestmark = pytest.mark.usefixtures("demo_house", "evening")
 
 LANGUAGES = {
     "en": ("turn on the bed light at nine", "set a timer for a minute", "stop", "OK, never mind."),
@@ -22,12 +22,6 @@ LANGUAGES = {
     "pl": ("włącz Bed Light o dziewiątej", "ustaw minutnik na minutę", "stop", "Dobrze, nieważne."),
 }
 """A wish, a timer, what stops it, and the answer that all is as it is."""
-
-
-@pytest.fixture(autouse=True)
-def evening(freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening."""
-    freezer.move_to("2026-11-24 18:10:00+00:00")
 
 
 @pytest.mark.parametrize(("language", "said"), [

@@ -1,27 +1,15 @@
 """One sentence for now and for later: the first part is done, the second one waits; nothing of it where one is not understood."""
 
-from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
+from tests.local.talks import only_wish, services_of, talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
-
-
-def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
-    effects = [effect for step in wish.steps for effect in step.effects]
-    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[arg-type]
+pytestmark = pytest.mark.usefixtures("demo_house", "evening")
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -38,8 +26,8 @@ def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
 async def test_what_is_done_now_ends_later(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     answer = speech(await say(hass, said, language=language, context=person(hass)))
-    [wish] = wishes_of(hass).all()
-    assert (_done(wish), wish.ends) == ([("turn_off", ("light.bed_light",))], True)
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.ends) == ([("turn_off", ("light.bed_light",))], True)
     assert wish.when.at is not None
     assert f"{dt_util.as_local(wish.when.at):%H:%M}" == "19:10"
     assert "19:10" in answer
@@ -56,8 +44,8 @@ async def test_something_else_is_done_later(hass: HomeAssistant, language: str, 
     await set_up(hass)
     await hass.services.async_call("switch", "turn_off", {"entity_id": "switch.decorative_lights"}, blocking=True)
     await say(hass, said, language=language, context=person(hass))
-    [wish] = wishes_of(hass).all()
-    assert (_done(wish), wish.ends) == ([("turn_on", ("switch.decorative_lights",))], False)
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.ends) == ([("turn_on", ("switch.decorative_lights",))], False)
     assert state_of(hass, "light.bed_light") == "on"
     assert state_of(hass, "switch.decorative_lights") == "off"
 
@@ -71,7 +59,7 @@ async def test_something_else_is_done_later(hass: HomeAssistant, language: str, 
 async def test_one_is_woken_later(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    [wish] = wishes_of(hass).all()
+    wish = only_wish(hass)
     assert (wish.kind, wish.targets) == (WishKind.WAKE, ())
     assert state_of(hass, "light.bed_light") == "on"
 
@@ -98,19 +86,16 @@ async def test_nothing_is_done_at_once_where_a_part_is_not_understood(
 
 async def test_it_is_what_this_sentence_is_about(hass: HomeAssistant) -> None:
     await set_up(hass)
-    user = person(hass).user_id
-    first = await say(hass, "mach Kitchen Lights an", language="de", context=Context(user_id=user))
-    said = "jetzt Bed Light an und um zehn wieder aus"
-    await say(hass, said, first.conversation_id, language="de", context=Context(user_id=user))
-    [wish] = wishes_of(hass).all()
-    assert _done(wish) == [("turn_off", ("light.bed_light",))]
+    await talk(hass, "de", "mach Kitchen Lights an", "jetzt Bed Light an und um zehn wieder aus")
+    wish = only_wish(hass)
+    assert services_of(wish) == [("turn_off", ("light.bed_light",))]
 
 
 async def test_another_thing_is_not_the_end_of_the_first(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "now turn on the bed light and at ten turn off the kitchen lights", context=person(hass))
-    [wish] = wishes_of(hass).all()
-    assert (_done(wish), wish.ends) == ([("turn_off", ("light.kitchen_lights",))], False)
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.ends) == ([("turn_off", ("light.kitchen_lights",))], False)
 
 
 async def test_another_value_is_not_the_end_of_the_first(hass: HomeAssistant) -> None:

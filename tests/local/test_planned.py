@@ -11,14 +11,11 @@ from custom_components.home_agent.languages.planning import PlanningKind, planni
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
+from tests.local.talks import words_waiting
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
 LATER = "turn on the bed light in 5 minutes"
-
-
-def _waiting(hass: HomeAssistant) -> list[str | None]:
-    return [wish.words for wish in wishes_of(hass).all()]
 
 
 def _satellite(hass: HomeAssistant) -> str:
@@ -39,7 +36,7 @@ async def test_what_waits_is_told(hass: HomeAssistant, said: str) -> None:
     await say(hass, LATER, context=anna)
     told = speech(await say(hass, said, context=anna))
     assert told.startswith("Waiting: turn on Bed Light (")
-    assert _waiting(hass) == ["turn on the bed light"]
+    assert words_waiting(hass) == ["turn on the bed light"]
 
 
 @pytest.mark.parametrize(("said", "language", "later"), [
@@ -55,9 +52,9 @@ async def test_what_was_just_left_for_later_is_cancelled(
     await set_up(hass)
     anna = person(hass)
     first = await say(hass, later, context=anna, language=language)
-    assert len(_waiting(hass)) == 1
+    assert len(words_waiting(hass)) == 1
     answer = speech(await say(hass, said, first.conversation_id, context=anna, language=language))
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
     assert "Bed Light".casefold() in answer.casefold()
     assert state_of(hass, "light.bed_light") == "off"
 
@@ -69,9 +66,9 @@ async def test_one_of_several_is_cancelled_by_name_or_asked_about(hass: HomeAssi
     await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
     asked = speech(await say(hass, "cancel that", context=anna))
     assert asked.startswith("Which one should I cancel? turn on Bed Light (")
-    assert len(_waiting(hass)) == 2
+    assert len(words_waiting(hass)) == 2
     await say(hass, "cancel the kitchen lights", context=anna)
-    assert _waiting(hass) == ["turn on the bed light"]
+    assert words_waiting(hass) == ["turn on the bed light"]
 
 
 async def test_all_of_them_are_cancelled(hass: HomeAssistant) -> None:
@@ -80,7 +77,7 @@ async def test_all_of_them_are_cancelled(hass: HomeAssistant) -> None:
     await say(hass, LATER, context=anna)
     await say(hass, "turn off the kitchen lights in 10 minutes", context=anna)
     await say(hass, "cancel everything that's planned", context=anna)
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 LIGHT = {
@@ -110,9 +107,9 @@ async def test_all_are_cancelled_in_other_words(hass: HomeAssistant, language: s
     anna = person(hass)
     for later in (LIGHT, KITCHEN):
         await say(hass, later[language], context=anna, language=language)
-    assert len(_waiting(hass)) == 2
+    assert len(words_waiting(hass)) == 2
     await say(hass, said, context=anna, language=language)
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -128,7 +125,7 @@ async def test_the_last_one_is_cancelled_in_other_words(hass: HomeAssistant, lan
     await say(hass, LIGHT[language], context=anna, language=language)
     kitchen = await say(hass, KITCHEN[language], context=anna, language=language)
     await say(hass, said, kitchen.conversation_id, context=anna, language=language)
-    assert [("bed light" in (command or "").casefold()) for command in _waiting(hass)] == [True]
+    assert [("bed light" in (command or "").casefold()) for command in words_waiting(hass)] == [True]
 
 
 async def test_the_last_one_is_the_one_that_was_left_last(hass: HomeAssistant) -> None:
@@ -137,7 +134,7 @@ async def test_the_last_one_is_the_one_that_was_left_last(hass: HomeAssistant) -
     await say(hass, KITCHEN["en"], context=anna)
     await say(hass, LATER, context=anna)
     await say(hass, "cancel the last one", context=anna)
-    assert _waiting(hass) == ["turn off the kitchen lights"]
+    assert words_waiting(hass) == ["turn off the kitchen lights"]
 
 
 NEEDLESS = [
@@ -155,7 +152,7 @@ async def test_what_needs_not_be_done_any_more_is_cancelled(hass: HomeAssistant,
     for later in (LIGHT, KITCHEN):
         await say(hass, later[language], context=anna, language=language)
     await say(hass, said, context=anna, language=language)
-    assert [("kitchen" in (command or "").casefold()) for command in _waiting(hass)] == [True]
+    assert [("kitchen" in (command or "").casefold()) for command in words_waiting(hass)] == [True]
     assert state_of(hass, "light.bed_light") == "off"
 
 
@@ -169,7 +166,7 @@ async def test_what_is_not_that_command_cancels_nothing(hass: HomeAssistant, sai
     await say(hass, LIGHT["en"], context=anna)
     states = {state.entity_id: state.state for state in hass.states.async_all("light")}
     await say(hass, said, context=anna)
-    assert _waiting(hass) == ["turn off the bed light"]
+    assert words_waiting(hass) == ["turn off the bed light"]
     assert states == {state.entity_id: state.state for state in hass.states.async_all("light")}
 
 
@@ -220,7 +217,7 @@ async def test_nobody_else_hears_of_it_or_cancels_it(hass: HomeAssistant, said: 
     assert speech(await say(hass, "what did you plan?", device_id=satellite)) == "Nothing is waiting."
     await say(hass, said, context=ben)
     await say(hass, said, device_id=satellite)
-    assert _waiting(hass) == ["turn on the bed light"]
+    assert words_waiting(hass) == ["turn on the bed light"]
 
 
 async def test_what_was_said_without_a_user_is_the_satellites(hass: HomeAssistant) -> None:
@@ -230,7 +227,7 @@ async def test_what_was_said_without_a_user_is_the_satellites(hass: HomeAssistan
     assert "Bed Light" in speech(await say(hass, "what's waiting?", device_id=satellite))
     assert speech(await say(hass, "what's waiting?", context=person(hass))) == "Nothing is waiting."
     await say(hass, "cancel the bed light", device_id=satellite)
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 async def test_other_words_of_cancelling_are_left_alone(hass: HomeAssistant) -> None:
@@ -240,7 +237,7 @@ async def test_other_words_of_cancelling_are_left_alone(hass: HomeAssistant) -> 
     await say(hass, "delete milk from the shopping list", context=anna)
     await say(hass, "cancel the meeting", context=anna)
     await say(hass, "turn off the bed light", context=anna)
-    assert _waiting(hass) == ["turn on the bed light"]
+    assert words_waiting(hass) == ["turn on the bed light"]
 
 
 async def test_in_front_of_a_model_as_well(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -252,7 +249,7 @@ async def test_in_front_of_a_model_as_well(hass: HomeAssistant, llm_server: LLMS
     first = await say(hass, LATER, context=anna)
     assert "Bed Light" in speech(await say(hass, "what did you plan?", first.conversation_id, context=anna))
     await say(hass, "cancel the bed light", first.conversation_id, context=anna)
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 @pytest.mark.parametrize(("said", "language"), [
@@ -265,7 +262,7 @@ async def test_soon_is_no_time(hass: HomeAssistant, said: str, language: str) ->
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
     assert state_of(hass, "light.bed_light") == "off"
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 async def test_right_now_is_now(hass: HomeAssistant) -> None:
@@ -314,7 +311,7 @@ async def test_what_is_to_stay_stays(hass: HomeAssistant, language: str, said: s
     anna = person(hass)
     first = await say(hass, "turn on the bed light in 5 minutes", context=anna)
     await say(hass, said, first.conversation_id, language=language, context=anna)
-    assert len(_waiting(hass)) == 1
+    assert len(words_waiting(hass)) == 1
 
 
 async def test_what_was_said_since_may_be_meant(hass: HomeAssistant) -> None:
@@ -324,7 +321,7 @@ async def test_what_was_said_since_may_be_meant(hass: HomeAssistant) -> None:
     await say(hass, "turn on the kitchen lights", first.conversation_id, context=anna)
     asked = await say(hass, "cancel that", first.conversation_id, context=anna)
     assert speech(asked).startswith("Which one should I cancel?")
-    assert len(_waiting(hass)) == 1
+    assert len(words_waiting(hass)) == 1
 
 
 async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
@@ -333,7 +330,7 @@ async def test_a_list_in_between_changes_nothing(hass: HomeAssistant) -> None:
     first = await say(hass, "turn on the bed light in 5 minutes", context=anna)
     await say(hass, "what did you plan?", first.conversation_id, context=anna)
     await say(hass, "cancel that", first.conversation_id, context=anna)
-    assert not _waiting(hass)
+    assert not words_waiting(hass)
 
 
 @pytest.mark.parametrize(("answer", "left"), [
@@ -351,7 +348,7 @@ async def test_which_one_is_answered_by_the_next_sentence(
     asked = await say(hass, "cancel that", context=anna)
     assert speech(asked).startswith("Which one should I cancel?")
     await say(hass, answer, asked.conversation_id, context=anna)
-    assert _waiting(hass) == (["turn on the bed light", "turn off the kitchen lights"] if left is None else left)
+    assert words_waiting(hass) == (["turn on the bed light", "turn off the kitchen lights"] if left is None else left)
 
 
 async def test_only_the_next_sentence_answers_and_only_the_asked_person(hass: HomeAssistant) -> None:
@@ -363,7 +360,7 @@ async def test_only_the_next_sentence_answers_and_only_the_asked_person(hass: Ho
     await say(hass, "the first one", asked.conversation_id, context=ben)
     await say(hass, "what time is it", asked.conversation_id, context=anna)
     await say(hass, "the first one", asked.conversation_id, context=anna)
-    assert len(_waiting(hass)) == 2
+    assert len(words_waiting(hass)) == 2
 
 
 @pytest.mark.parametrize("said", ["no, thank you", "no thank you very much"])
@@ -372,4 +369,4 @@ async def test_a_courteous_no_cancels_nothing(hass: HomeAssistant, said: str) ->
     anna = person(hass)
     first = await say(hass, LATER, context=anna)
     await say(hass, said, first.conversation_id, context=anna)
-    assert len(_waiting(hass)) == 1
+    assert len(words_waiting(hass)) == 1

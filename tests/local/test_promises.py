@@ -1,6 +1,5 @@
 """What is said of wishes reads as people say it: as it was understood, with words of theirs as such, and with a reason where nothing is kept."""
 
-from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -8,15 +7,11 @@ from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.prompt.conftest import AddEntity
 
-pytestmark = pytest.mark.usefixtures("demo_house")
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 @pytest.fixture(autouse=True)
-async def _evening(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory, demo_house: None, add_entity: AddEntity
-) -> None:
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24T17:10:00+00:00")
+def _people_and_oven(evening: None, demo_house: None, add_entity: AddEntity) -> None:
     add_entity("binary_sensor.oven", "on", name="Oven", device_class="running")
     add_entity("person.anna", "not_home", name="Anna")
 

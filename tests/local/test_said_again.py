@@ -1,30 +1,19 @@
 """The same wish said again takes the place of the first, with its end; another time, another thing or a timer is one more."""
 
-from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
-from homeassistant.util import dt as dt_util
+from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up
+from tests.local.talks import due_times, talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening in Berlin."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24 17:10:00+00:00")
+pytestmark = pytest.mark.usefixtures("demo_house", "evening")
 
 
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> list[str]:
-    """Say some sentences in one conversation; return when what waits then is due, on the clock of the home."""
-    user, place = person(hass).user_id, None
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place = result.conversation_id
-    return sorted(f"{dt_util.as_local(wish.when.at):%dT%H:%M}" for wish in wishes_of(hass).all() if wish.when.at)
+async def _due(hass: HomeAssistant, language: str, *said: str) -> list[str]:
+    """Say some sentences in one conversation; return when what waits then is due, in this order."""
+    await talk(hass, language, *said)
+    return sorted(due_times(hass))
 
 
 @pytest.mark.parametrize(("language", "first", "second"), [
@@ -41,7 +30,7 @@ async def test_another_end_takes_the_place_of_the_first(
     hass: HomeAssistant, language: str, first: str, second: str
 ) -> None:
     await set_up(hass)
-    assert await _talk(hass, language, first, second) == ["25T12:00", "25T12:20"]
+    assert await _due(hass, language, first, second) == ["25T12:00", "25T12:20"]
     assert [wish.ends for wish in wishes_of(hass).all()] == [True, False]
 
 
@@ -54,7 +43,7 @@ async def test_another_end_takes_the_place_of_the_first(
 ])  # fmt: skip
 async def test_what_is_said_twice_waits_once(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
-    assert len(await _talk(hass, language, said, said)) == 1
+    assert len(await _due(hass, language, said, said)) == 1
 
 
 @pytest.mark.parametrize("more", [
@@ -63,8 +52,8 @@ async def test_what_is_said_twice_waits_once(hass: HomeAssistant, language: str,
 ])  # fmt: skip
 async def test_something_else_stays_beside_it(hass: HomeAssistant, more: str) -> None:
     await set_up(hass)
-    before = await _talk(hass, "en", "turn on the bed light at noon for ten minutes")
-    after = await _talk(hass, "en", more)
+    before = await _due(hass, "en", "turn on the bed light at noon for ten minutes")
+    after = await _due(hass, "en", more)
     assert len(after) > len(before)
     assert set(before) <= set(after)
 
@@ -79,9 +68,9 @@ async def test_the_same_of_someone_else_stays(hass: HomeAssistant) -> None:
 async def test_undone_the_first_is_back(hass: HomeAssistant) -> None:
     await set_up(hass)
     said = [f"turn on the bed light at noon for {minutes} minutes" for minutes in ("ten", "twenty")]
-    assert await _talk(hass, "en", *said, "undo that") == ["25T12:00", "25T12:10"]
+    assert await _due(hass, "en", *said, "undo that") == ["25T12:00", "25T12:10"]
 
 
 async def test_timers_are_as_many_as_were_set(hass: HomeAssistant) -> None:
     await set_up(hass)
-    assert len(await _talk(hass, "en", "set a timer for ten minutes", "set a timer for ten minutes")) == 2
+    assert len(await _due(hass, "en", "set a timer for ten minutes", "set a timer for ten minutes")) == 2

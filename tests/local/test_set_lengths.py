@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech
 
-pytestmark = pytest.mark.usefixtures("demo_house")
+pytestmark = pytest.mark.usefixtures("demo_house", "evening")
 
 TIMERS = {
     "en": "set a timer for ten minutes", "de": "stell einen Timer auf zehn Minuten", "fr": "mets un minuteur de dix minutes",
@@ -29,12 +29,6 @@ SAID = [
     ("nl", "zet de timer op twintig minuten", 1200), ("nl", "verleng de timer met twee minuten", None),
     ("pl", "zmień minutnik na dwadzieścia minut", 1200), ("pl", "przedłuż minutnik o dwie minuty", None),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def evening(freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening."""
-    freezer.move_to("2026-11-24 18:10:00+00:00")
 
 
 @pytest.mark.parametrize(("language", "said", "length"), SAID)

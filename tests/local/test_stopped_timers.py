@@ -3,30 +3,16 @@
 from datetime import timedelta
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.wishes.wishes import wishes_of
-from tests.house import person, say, set_up, speech
+from tests.house import set_up
+from tests.local.talks import talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-def evening(freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening."""
-    freezer.move_to("2026-11-24 18:10:00+00:00")
-
-
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation, always the same person; return the last answer."""
-    user, place, answer = hass.data.setdefault("test_speaker", person(hass).user_id), None, ""
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place, answer = result.conversation_id, speech(result)
-    return answer
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 def _left(hass: HomeAssistant) -> list[int]:
@@ -50,13 +36,13 @@ async def test_stop_after_a_timer_was_up_cancels_no_other(
     hass: HomeAssistant, freezer: FrozenDateTimeFactory, language: str, timer: str, other: str, stops: str
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, timer, other)
+    await talk(hass, language, timer, other)
     assert _left(hass) == [300, 3600]
     freezer.tick(timedelta(minutes=5, seconds=2))
     async_fire_time_changed(hass)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert _left(hass) == [3298]
-    await _talk(hass, language, stops)
+    await talk(hass, language, stops)
     assert _left(hass) == [3298]
 
 
@@ -77,7 +63,7 @@ async def test_minutes_are_added_and_taken(
     hass: HomeAssistant, language: str, timer: str, said: str, left: int
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, timer, said)
+    await talk(hass, language, timer, said)
     assert _left(hass) == [left]
 
 
@@ -92,7 +78,7 @@ async def test_a_timer_that_does_not_run_is_not_set_by_what_is_done_with_it(
     hass: HomeAssistant, language: str, said: str
 ) -> None:
     await set_up(hass)
-    assert await _talk(hass, language, said)
+    assert await talk(hass, language, said)
     assert _left(hass) == []
 
 
@@ -106,7 +92,7 @@ async def test_what_is_to_be_cancelled_later_is_not_cancelled_now(
     hass: HomeAssistant, language: str, wished: str, said: str
 ) -> None:
     await set_up(hass)
-    assert await _talk(hass, language, wished, said)
+    assert await talk(hass, language, wished, said)
     assert _left(hass) == [3600]
 
 
@@ -118,16 +104,16 @@ async def test_what_is_to_be_cancelled_later_is_not_cancelled_now(
 ])  # fmt: skip
 async def test_the_timer_that_runs_is_set_again(hass: HomeAssistant, language: str, timer: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, language, timer)
-    await _talk(hass, language, said)
+    await talk(hass, language, timer)
+    await talk(hass, language, said)
     assert _left(hass) == [1800]
 
 
 @pytest.mark.parametrize("said", ["set a timer for thirty minutes", "set the pasta timer to thirty minutes"])
 async def test_another_timer_is_a_new_one(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "set a pizza timer for ten minutes")
-    await _talk(hass, "en", said)
+    await talk(hass, "en", "set a pizza timer for ten minutes")
+    await talk(hass, "en", said)
     assert _left(hass) == [600, 1800]
 
 
@@ -145,13 +131,13 @@ async def test_one_of_several_is_asked_about(
     hass: HomeAssistant, language: str, one: str, other: str, said: str
 ) -> None:
     await set_up(hass)
-    assert "?" in await _talk(hass, language, one, other, said)
+    assert "?" in await talk(hass, language, one, other, said)
     assert _left(hass) == [3600, 300]
 
 
 async def test_of_a_single_one_it_is_not_asked_which(hass: HomeAssistant) -> None:
     await set_up(hass)
-    answer = await _talk(hass, "en", "turn on the bed light in one hour", "cancel the meeting reminder")
+    answer = await talk(hass, "en", "turn on the bed light in one hour", "cancel the meeting reminder")
     assert "Which one" not in answer
     assert _left(hass) == [3600]
 
@@ -163,8 +149,8 @@ async def test_of_a_single_one_it_is_not_asked_which(hass: HomeAssistant) -> Non
 ])  # fmt: skip
 async def test_what_waits_on_one_day_is_listed(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "remind me tomorrow at nine to call Ben", "remind me in one hour to feed Rex")
-    answer = await _talk(hass, language, said)
+    await talk(hass, "en", "remind me tomorrow at nine to call Ben", "remind me in one hour to feed Rex")
+    answer = await talk(hass, language, said)
     assert "Ben" in answer
     assert "Rex" not in answer
 
@@ -175,5 +161,5 @@ async def test_what_waits_on_one_day_is_listed(hass: HomeAssistant, language: st
 ])  # fmt: skip
 async def test_it_is_asked_whether_something_waits(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
-    await _talk(hass, "en", "remind me in one hour to feed Rex")
-    assert "Rex" in await _talk(hass, language, said)
+    await talk(hass, "en", "remind me in one hour to feed Rex")
+    assert "Rex" in await talk(hass, language, said)

@@ -8,23 +8,9 @@ import pytest
 from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech
+from tests.local.talks import talk
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-def evening(freezer: FrozenDateTimeFactory) -> None:
-    """Let it be ten past six in the evening."""
-    freezer.move_to("2026-11-24 18:10:00+00:00")
-
-
-async def _talk(hass: HomeAssistant, language: str, *said: str) -> str:
-    """Say some sentences in one conversation; return the last answer."""
-    user, place, answer = person(hass).user_id, None, ""
-    for text in said:
-        result = await say(hass, text, place, language=language, context=Context(user_id=user))
-        place, answer = result.conversation_id, speech(result)
-    return answer
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 def _left(hass: HomeAssistant) -> list[tuple[str, int]]:
@@ -50,7 +36,7 @@ async def test_a_second_timer_is_another_one(
     hass: HomeAssistant, language: str, said: tuple[str, ...], left: list[tuple[str, int]]
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, *said)
+    await talk(hass, language, *said)
     assert _left(hass) == left
 
 
@@ -71,7 +57,7 @@ async def test_the_named_one_is_meant(
     hass: HomeAssistant, language: str, first: str, second: str, said: str, left: list[int]
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, second, said)
+    await talk(hass, language, first, second, said)
     assert [seconds for _, seconds in _left(hass)] == left
 
 
@@ -103,9 +89,9 @@ async def test_a_timer_stands_still_and_goes_on(
 
 async def test_a_paused_timer_is_told_and_lengthened(hass: HomeAssistant) -> None:
     await set_up(hass)
-    answer = await _talk(hass, "en", "set a timer for five minutes", "pause the timer", "how long is left on the timer")
+    answer = await talk(hass, "en", "set a timer for five minutes", "pause the timer", "how long is left on the timer")
     assert answer == "Left: 5:00, paused."
-    await _talk(hass, "en", "what's waiting")
+    await talk(hass, "en", "what's waiting")
     assert _left(hass) == [("", 300)]
 
 
@@ -127,15 +113,13 @@ async def test_a_paused_timer_is_kept_over_a_restart(hass: HomeAssistant) -> Non
     ("turn off the bed light in 45 seconds", "All right: at 18:10:45, turn off Bed Light."),
 ])  # fmt: skip
 async def test_seconds_are_told_where_they_count(hass: HomeAssistant, said: str, answer: str) -> None:
-    await hass.config.async_set_time_zone("UTC")
     await set_up(hass)
-    assert await _talk(hass, "en", said) == answer
+    assert await talk(hass, "en", said) == answer
 
 
 async def test_a_timer_is_told_with_its_words_and_not_with_an_old_time(hass: HomeAssistant) -> None:
-    await hass.config.async_set_time_zone("UTC")
     await set_up(hass)
-    answer = await _talk(hass, "en", "set a timer for five minutes", "make it ten minutes longer", "what's waiting")
+    answer = await talk(hass, "en", "set a timer for five minutes", "make it ten minutes longer", "what's waiting")
     assert answer == "Waiting: timer (18:25)."
 
 
@@ -156,7 +140,7 @@ async def test_kinds_are_kept_apart(
     hass: HomeAssistant, language: str, wished: tuple[str, ...], said: str, kinds: list[str]
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, *wished, said)
+    await talk(hass, language, *wished, said)
     assert [wish.kind.value for wish in wishes_of(hass).all()] == kinds
 
 
@@ -166,7 +150,7 @@ async def test_kinds_are_kept_apart(
 ])  # fmt: skip
 async def test_a_kind_is_told_alone(hass: HomeAssistant, said: str, told: str, untold: str) -> None:
     await set_up(hass)
-    answer = await _talk(hass, "en", "set a timer for five minutes", "remind me tonight at nine to call Ben", said)
+    answer = await talk(hass, "en", "set a timer for five minutes", "remind me tonight at nine to call Ben", said)
     assert told in answer
     assert untold not in answer
 
@@ -174,7 +158,7 @@ async def test_a_kind_is_told_alone(hass: HomeAssistant, said: str, told: str, u
 async def test_of_many_it_is_told_how_many_more(hass: HomeAssistant) -> None:
     await set_up(hass)
     wished = [f"remind me at {hour} pm to call number {hour}" for hour in range(1, 12)]
-    answer = await _talk(hass, "en", *wished, "what's waiting")
+    answer = await talk(hass, "en", *wished, "what's waiting")
     assert answer.count("reminder “call") == 8
     assert answer.endswith(", 3 more.")
 
@@ -188,9 +172,9 @@ async def test_one_of_a_kind_is_asked_for(
     hass: HomeAssistant, language: str, first: str, second: str, said: str
 ) -> None:
     await set_up(hass)
-    await _talk(hass, language, first, second)
+    await talk(hass, language, first, second)
     before = [wish.when for wish in wishes_of(hass).all()]
-    answer = await _talk(hass, language, first, second, said)
+    answer = await talk(hass, language, first, second, said)
     assert "?" in answer
     assert [wish.when for wish in wishes_of(hass).all()][:2] == before
     assert len(wishes_of(hass).all()) == 4

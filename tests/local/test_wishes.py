@@ -11,29 +11,14 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.wishes.wish import Wish, WishKind
+from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.house import person, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
+from tests.local.talks import only_wish, services_of
 from tests.prompt.conftest import AddEntity
 
-pytestmark = pytest.mark.usefixtures("demo_house")
-
-
-@pytest.fixture(autouse=True)
-async def _evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-24T17:10:00+00:00")
-
-
-def _only(hass: HomeAssistant) -> Wish:
-    [wish] = wishes_of(hass).all()
-    return wish
-
-
-def _done(wish: Wish) -> list[tuple[str, tuple[str, ...]]]:
-    effects = [effect for step in wish.steps for effect in step.effects]
-    return [(str(effect["service"]), tuple(map(str, effect["entity_ids"]))) for effect in effects]  # type: ignore[arg-type]
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
 
 
 LIGHT = ("turn_off", ("light.bed_light",))
@@ -53,8 +38,8 @@ async def test_what_is_to_be_done_and_when(hass: HomeAssistant, language: str, s
     await set_up(hass)
     before = state_of(hass, "light.bed_light")
     answer = speech(await say(hass, said, language=language, context=person(hass)))
-    wish = _only(hass)
-    assert (wish.kind, _done(wish)) == (WishKind.ACTION, [LIGHT])
+    wish = only_wish(hass)
+    assert (wish.kind, services_of(wish)) == (WishKind.ACTION, [LIGHT])
     assert wish.when.at is not None
     assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == local
     assert local.partition("T")[2] in answer
@@ -86,7 +71,7 @@ async def test_a_player_may_be_paused_later_that_plays_nothing_now(
     add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    assert _only(hass).targets == ("media_player.tv",)
+    assert only_wish(hass).targets == ("media_player.tv",)
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -112,8 +97,8 @@ async def test_an_order_may_be_said_in_other_forms(hass: HomeAssistant, language
     await set_up(hass)
     before = state_of(hass, "light.bed_light")
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert (_done(wish), wish.when.wall) == ([LIGHT], "2026-11-24T22:00")
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.when.wall) == ([LIGHT], "2026-11-24T22:00")
     assert state_of(hass, "light.bed_light") == before
 
 
@@ -136,8 +121,8 @@ async def test_what_is_denied_or_told_in_another_form_is_no_order(hass: HomeAssi
 async def test_to_wait_first_is_a_time(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert (_done(wish), wish.when.at) == ([LIGHT], dt_util.utcnow() + timedelta(minutes=10))
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.when.at) == ([LIGHT], dt_util.utcnow() + timedelta(minutes=10))
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -151,9 +136,9 @@ async def test_to_wait_after_something_delays_it(
     add_entity("person.anna", "not_home", name="Anna")
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert wish.when.event is not None
-    assert (wish.when.event.entity_ids, wish.when.delay, _done(wish)) == (("person.anna",), 300, [LIGHT])
+    assert (wish.when.event.entity_ids, wish.when.delay, services_of(wish)) == (("person.anna",), 300, [LIGHT])
 
 
 @pytest.mark.parametrize(("language", "said", "delay"), [
@@ -168,9 +153,9 @@ async def test_what_happens_is_said_by_its_verb_first_or_by_a_sign(
     await set_up(hass)
     before = state_of(hass, "light.bed_light")
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert wish.when.event is not None
-    assert (wish.when.event.entity_ids, wish.when.delay, _done(wish)) == (("person.anna",), delay, [LIGHT])
+    assert (wish.when.event.entity_ids, wish.when.delay, services_of(wish)) == (("person.anna",), delay, [LIGHT])
     assert state_of(hass, "light.bed_light") == before
 
 
@@ -181,7 +166,7 @@ async def test_what_happens_is_said_by_its_verb_first_or_by_a_sign(
 async def test_three_things_with_one_verb(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    done = {(service, item) for service, items in _done(_only(hass)) for item in items}
+    done = {(service, item) for service, items in services_of(only_wish(hass)) for item in items}
     assert done == {("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")}
 
 
@@ -195,7 +180,7 @@ async def test_whether_a_machine_runs_is_a_question(
     add_entity("binary_sensor.washer", "on", name="Washer", device_class="running")
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.when.wall, wish.when.conditions) == (WishKind.QUESTION, "2026-11-24T22:00", ())
 
 
@@ -203,7 +188,7 @@ async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_en
     add_entity("media_player.tv", "on", name="TV", supported_features=0x189)
     await set_up(hass)
     await say(hass, "alle dieci spegni la TV", language="it", context=person(hass))
-    assert _done(_only(hass)) == [("turn_off", ("media_player.tv",))]
+    assert services_of(only_wish(hass)) == [("turn_off", ("media_player.tv",))]
 
 
 @pytest.mark.parametrize(("language", "said", "what"), [
@@ -218,7 +203,7 @@ async def test_turning_a_player_off_is_not_muting_it(hass: HomeAssistant, add_en
 async def test_reminders(hass: HomeAssistant, language: str, said: str, what: str) -> None:
     await set_up(hass)
     answer = speech(await say(hass, said, language=language, context=person(hass)))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert wish.kind is WishKind.REMINDER
     assert what in wish.text
     assert wish.when.wall.startswith("2026-11-25T09:00")
@@ -233,7 +218,7 @@ async def test_reminders(hass: HomeAssistant, language: str, said: str, what: st
 async def test_waking_is_in_the_morning(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.when.wall[:16]) == (WishKind.WAKE, "2026-11-25T07:00")
 
 
@@ -247,7 +232,7 @@ async def test_telling_what_happens(hass: HomeAssistant, add_entity: AddEntity, 
     add_entity("sensor.dishwasher", "running", name="Dishwasher", device_class="enum", options=["running", "done"])
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.steps) == (WishKind.TELL, ())
     assert wish.when.event is not None
     assert (wish.when.event.entity_ids, wish.when.event.states) == (("sensor.dishwasher",), ("done",))
@@ -256,7 +241,7 @@ async def test_telling_what_happens(hass: HomeAssistant, add_entity: AddEntity, 
 async def test_a_condition_is_looked_at_when_it_is_time(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "at ten turn off the bed light if the front door is locked", context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert [watch.entity_ids for watch in wish.when.conditions] == [("lock.front_door",)]
     assert wish.when.wall.startswith("2026-11-24T22:00")
 
@@ -265,7 +250,7 @@ async def test_a_clause_may_end_behind_its_time(hass: HomeAssistant) -> None:
     await set_up(hass)
     said = "se Front Door è chiusa a chiave tra dieci minuti avvisami"
     await say(hass, said, language="it", context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, [watch.entity_ids for watch in wish.when.conditions]) == (WishKind.TELL, [("lock.front_door",)])
     assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
 
@@ -273,7 +258,7 @@ async def test_a_clause_may_end_behind_its_time(hass: HomeAssistant) -> None:
 async def test_what_a_clause_is_about_is_it(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "if the bed light is still on in ten minutes turn it off", context=person(hass))
-    assert _done(_only(hass)) == [LIGHT]
+    assert services_of(only_wish(hass)) == [LIGHT]
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -286,8 +271,8 @@ async def test_for_a_while_is_on_now_and_off_later(hass: HomeAssistant, language
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
     answer = speech(await say(hass, said, language=language, context=person(hass)))
     assert state_of(hass, "light.bed_light") == "on"
-    wish = _only(hass)
-    assert (wish.ends, _done(wish)) == (True, [LIGHT])
+    wish = only_wish(hass)
+    assert (wish.ends, services_of(wish)) == (True, [LIGHT])
     assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
     assert "18:20" in answer
 
@@ -304,8 +289,8 @@ async def test_an_end_said_twice_is_one(hass: HomeAssistant, language: str, said
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
     await say(hass, said, language=language, context=person(hass))
     assert state_of(hass, "light.bed_light") == "on"
-    wish = _only(hass)
-    assert (wish.ends, _done(wish)) == (True, [LIGHT])
+    wish = only_wish(hass)
+    assert (wish.ends, services_of(wish)) == (True, [LIGHT])
     assert wish.when.at == dt_util.utcnow() + timedelta(minutes=10)
 
 
@@ -338,7 +323,7 @@ async def test_a_wish_that_ends_something_has_the_words_of_what_it_does(
     await set_up(hass)
     said = {"en": "turn on the bed light for ten minutes", "de": "schalte Bed Light für zehn Minuten ein"}[language]
     await say(hass, said, language=language, context=person(hass))
-    assert _only(hass).words == words
+    assert only_wish(hass).words == words
 
 
 async def test_a_clause_has_no_capital_letter_within_the_answer(hass: HomeAssistant) -> None:
@@ -365,7 +350,7 @@ async def test_a_part_of_a_day_is_when_an_event_counts(
 ) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    when = _only(hass).when
+    when = only_wish(hass).when
     assert when.event is not None
     assert when.until is not None
     assert (when.since, f"{dt_util.as_local(when.until):%dT%H:%M}") == (None, until)
@@ -374,7 +359,7 @@ async def test_a_part_of_a_day_is_when_an_event_counts(
 async def test_an_event_of_tomorrow_counts_from_then_on(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "tomorrow if the front door is unlocked turn off the bed light", context=person(hass))
-    when = _only(hass).when
+    when = only_wish(hass).when
     assert when.since is not None
     assert when.until is not None
     assert [f"{dt_util.as_local(at):%dT%H:%M}" for at in (when.since, when.until)] == ["25T00:00", "26T00:00"]
@@ -402,8 +387,8 @@ async def test_a_day_apart_from_what_happens_is_not_understood(hass: HomeAssista
 async def test_a_remark_is_no_part_of_a_wish(hass: HomeAssistant, language: str, said: str, local: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert _done(wish) == [LIGHT]
+    wish = only_wish(hass)
+    assert services_of(wish) == [LIGHT]
     assert wish.when.at is not None
     assert f"{dt_util.as_local(wish.when.at):%dT%H:%M}" == local
 
@@ -431,8 +416,8 @@ async def test_what_may_be_meant_in_a_remark_as_well_is_no_wish(hass: HomeAssist
 async def test_what_is_to_be_so_then_is_an_order(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
-    assert (_done(wish), wish.when.wall[:16]) == ([LIGHT], "2026-11-24T21:00")
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.when.wall[:16]) == ([LIGHT], "2026-11-24T21:00")
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -444,7 +429,7 @@ async def test_what_is_to_be_so_then_is_an_order(hass: HomeAssistant, language: 
 async def test_one_verb_for_three_things(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    done = [(service, item) for service, ids in _done(_only(hass)) for item in ids]
+    done = [(service, item) for service, ids in services_of(only_wish(hass)) for item in ids]
     assert sorted(done) == [("turn_off", f"light.{name}") for name in ("bed_light", "ceiling_lights", "kitchen_lights")]
 
 
@@ -455,7 +440,7 @@ async def test_one_verb_for_three_things(hass: HomeAssistant, language: str, sai
 async def test_whether_something_is_so_is_asked_then(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.when.conditions, wish.when.wall[:16]) == (WishKind.QUESTION, (), "2026-11-24T21:00")
     assert "front door" in wish.text.casefold()
 
@@ -463,7 +448,7 @@ async def test_whether_something_is_so_is_asked_then(hass: HomeAssistant, langua
 async def test_if_it_is_still_so_is_a_condition(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "tell me in ten minutes if the front door is still locked", context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, [watch.entity_ids for watch in wish.when.conditions]) == (WishKind.TELL, [("lock.front_door",)])
 
 
@@ -475,7 +460,7 @@ async def test_if_it_is_still_so_is_a_condition(hass: HomeAssistant) -> None:
 async def test_what_is_so_already_is_said(hass: HomeAssistant, language: str, said: str, answer: str) -> None:
     await set_up(hass)
     assert answer in speech(await say(hass, said, language=language, context=person(hass)))
-    assert _only(hass).when.event is not None
+    assert only_wish(hass).when.event is not None
 
 
 async def test_what_is_not_so_yet_is_only_promised(hass: HomeAssistant) -> None:
@@ -491,15 +476,15 @@ async def test_what_is_not_so_yet_is_only_promised(hass: HomeAssistant) -> None:
 async def test_the_dark_is_a_condition(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
     await say(hass, said, context=person(hass))
-    wish = _only(hass)
-    assert (wish.when.daylight, wish.when.sun, _done(wish)) == (False, None, [LIGHT])
+    wish = only_wish(hass)
+    assert (wish.when.daylight, wish.when.sun, services_of(wish)) == (False, None, [LIGHT])
 
 
 async def test_what_lasts_is_waited_for(hass: HomeAssistant) -> None:
     await set_up(hass)
     said = "when the front door has been unlocked for ten minutes turn off the bed light"
     await say(hass, said, context=person(hass))
-    when = _only(hass).when
+    when = only_wish(hass).when
     assert (when.stays, when.delay) == (True, 600)
 
 
@@ -512,7 +497,7 @@ async def test_a_bell_that_only_tells_events(
     add_entity("event.bell", "2026-11-24T12:00:00.000+00:00", name="Bell", **attributes)
     await set_up(hass)
     await say(hass, "next time somebody rings turn off the bed light", context=person(hass))
-    event = _only(hass).when.event
+    event = only_wish(hass).when.event
     assert event is not None
     assert (event.entity_ids, event.states, event.after) == (("event.bell",), states, dt_util.utcnow())
 
@@ -524,7 +509,7 @@ async def test_a_bell_that_only_tells_events(
 async def test_getting_up_is_in_the_morning(hass: HomeAssistant, language: str, said: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.when.wall[:16]) == (WishKind.WAKE, "2026-11-25T06:30")
 
 
@@ -533,7 +518,7 @@ async def test_a_value_goes_back_to_what_it_was(hass: HomeAssistant) -> None:
     data = {"entity_id": "light.kitchen_lights", "brightness_pct": 80}
     await hass.services.async_call("light", "turn_on", data, blocking=True)
     await say(hass, "set the kitchen lights to 30 % for ten minutes", context=person(hass))
-    [effect] = _only(hass).steps[0].effects
+    [effect] = only_wish(hass).steps[0].effects
     assert effect["service"] == "turn_on"
     assert effect["data"]["brightness"] == 204  # type: ignore[call-overload, index]
 
@@ -541,8 +526,8 @@ async def test_a_value_goes_back_to_what_it_was(hass: HomeAssistant) -> None:
 async def test_until_a_time(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "leave the bed light on until eleven", context=person(hass))
-    wish = _only(hass)
-    assert (wish.ends, _done(wish), wish.when.wall[:16]) == (True, [LIGHT], "2026-11-24T23:00")
+    wish = only_wish(hass)
+    assert (wish.ends, services_of(wish), wish.when.wall[:16]) == (True, [LIGHT], "2026-11-24T23:00")
 
 
 async def test_an_end_that_is_not_understood_begins_nothing(hass: HomeAssistant) -> None:
@@ -561,7 +546,7 @@ async def test_an_end_that_is_not_understood_begins_nothing(hass: HomeAssistant)
 async def test_several_things(hass: HomeAssistant, said: str, services: list[str]) -> None:
     await set_up(hass)
     await say(hass, said, context=person(hass))
-    done = [service for service, entity_ids in _done(_only(hass)) for _ in entity_ids]
+    done = [service for service, entity_ids in services_of(only_wish(hass)) for _ in entity_ids]
     assert sorted(done) == services
 
 
@@ -569,7 +554,7 @@ async def test_several_things(hass: HomeAssistant, said: str, services: list[str
 async def test_what_depends_on_the_states_of_then_is_read_again_then(hass: HomeAssistant, said: str) -> None:
     await set_up(hass)
     await say(hass, said, context=person(hass))
-    [step] = _only(hass).steps
+    [step] = only_wish(hass).steps
     assert step.command
     assert {"light.bed_light", "light.ceiling_lights"} >= set(step.targets) > set()
 
@@ -578,7 +563,7 @@ async def test_what_is_so_already_may_be_wished_for(hass: HomeAssistant) -> None
     await set_up(hass)
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
     await say(hass, "turn off the bed light at nine", context=person(hass))
-    assert _done(_only(hass)) == [LIGHT]
+    assert services_of(only_wish(hass)) == [LIGHT]
 
 
 @pytest.mark.parametrize(("language", "said", "seconds", "name"), [
@@ -594,7 +579,7 @@ async def test_what_is_so_already_may_be_wished_for(hass: HomeAssistant) -> None
 async def test_timers(hass: HomeAssistant, language: str, said: str, seconds: int, name: str) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
-    wish = _only(hass)
+    wish = only_wish(hass)
     assert (wish.kind, wish.text) == (WishKind.TIMER, name)
     assert wish.when.at == dt_util.utcnow() + timedelta(seconds=seconds)
 
@@ -619,7 +604,7 @@ async def test_one_of_several_timers_is_stopped_by_its_name(hass: HomeAssistant)
     await say(hass, "pasta timer ten minutes", context=anna)
     await say(hass, "pizza timer twelve minutes", context=anna)
     await say(hass, "stop the pasta timer", context=anna)
-    assert _only(hass).text == "pizza"
+    assert only_wish(hass).text == "pizza"
 
 
 @pytest.mark.parametrize(("language", "first", "said", "local"), [
@@ -634,7 +619,7 @@ async def test_another_time(hass: HomeAssistant, language: str, first: str, said
     anna = person(hass)
     made = await say(hass, first, language=language, context=anna)
     await say(hass, said, made.conversation_id, language=language, context=anna)
-    at = _only(hass).when.at
+    at = only_wish(hass).when.at
     assert at is not None
     assert f"{dt_util.as_local(at):%dT%H:%M}" == local
 
@@ -685,7 +670,7 @@ async def test_in_front_of_a_model_only_what_is_certain_is_made(hass: HomeAssist
     anna = person(hass)
     assert speech(await say(hass, "at nine make it cosy in here", context=anna)) == "I see."
     await say(hass, "turn off the bed light at nine", context=anna)
-    assert _done(_only(hass)) == [LIGHT]
+    assert services_of(only_wish(hass)) == [LIGHT]
     assert len(llm_server.requests) == 1
 
 
@@ -695,7 +680,7 @@ async def test_at_a_device_without_timers_it_is_the_devices(hass: HomeAssistant)
     entry.add_to_hass(hass)
     device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "panel")})
     await say(hass, "set a timer for five minutes", device_id=device.id)
-    assert (_only(hass).user_id, _only(hass).device_id) == (None, device.id)
+    assert (only_wish(hass).user_id, only_wish(hass).device_id) == (None, device.id)
 
 
 @pytest.mark.parametrize(("language", "said"), [
@@ -744,19 +729,19 @@ async def test_what_is_waited_for_has_to_be_clear(hass: HomeAssistant, said: str
 async def test_signs_that_are_not_seen_are_left_out(hass: HomeAssistant) -> None:
     await set_up(hass)
     await say(hass, "remind me at nine to eat \u202eekac\x1b[31m cake", context=person(hass))
-    assert _only(hass).text == "eat ekac [31m cake"
+    assert only_wish(hass).text == "eat ekac [31m cake"
 
 
 async def test_what_tells_of_an_event_gets_no_time(hass: HomeAssistant) -> None:
     await set_up(hass)
     who = person(hass)
     await say(hass, "tell me when the bed light is on", context=who)
-    wish = _only(hass)
+    wish = only_wish(hass)
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call(
             "home_agent", "change_wish", {"id": wish.id, "in": {"seconds": 3}}, blocking=True, context=who
         )
-    assert _only(hass) == wish
+    assert only_wish(hass) == wish
 
 
 @pytest.mark.parametrize("first", ["turn off the bed light in ten minutes", "turn off the bed light in a bit"])

@@ -7,28 +7,29 @@ condition, nothing that corrects, excepts or adds. So no clause has to be listed
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-import itertools
 import re
 
 from ..support.nearness import is_slip
+from ..support.patterns import any_of
 from ..support.text import MAX_TEXT, fold, words_of
 from .clause_cuts import joins_of, marks_of
 from .data import code_of, data_of
 from .later import LaterKind, later_in
 from .moods import MoodKind, mood_of
 from .phrases import is_asking, is_order
-from .reasons import Introduced, reports
+from .reasons import Introduced, parts_of, reports, without_hence
 
 _MOST_CLAUSES = 8
 _MOST_WORDS = 20  # of one clause
 _SIGNS = " \t,;:.!?¿¡…–—-"
+_CUTS = ",;:.!?…"
 _OPENERS = ("if", "when", "unless", "until_when", "after_when")
 _NEAR = 4  # letters of a word that may be a mistyped time
 _ESCAPED = re.compile(r"\\\w")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def asides_in(text: str, language: str) -> Iterator[Introduced]:
+def wanted_in(text: str, language: str) -> Iterator[Introduced]:
     """Yield what a text may want without clauses that want nothing, with as many clauses left in it as can be first.
 
     Nothing in a language without words for it.
@@ -39,7 +40,8 @@ def asides_in(text: str, language: str) -> Iterator[Introduced]:
     plain = without_calls(text, code)
     if plain != text.strip():
         yield Introduced(plain, ())
-    clauses = [clause for part in _clauses(plain, code) if (clause := part.strip())]
+    parts = parts_of(plain, code, _CUTS, tuple(data_of(code).asides.joins))
+    clauses = [clause for part in parts if (clause := part.strip())]
     if not 1 < len(clauses) <= _MOST_CLAUSES:
         return
     told = [_wants_nothing(clause, code) for clause in clauses]
@@ -74,12 +76,7 @@ def _bare(clause: str) -> str:
 def _begun(wanted: str, code: str, *, is_first: bool) -> str:
     """Return what is wanted without the word that leads to it from what is told in front: "so"."""
     said = wanted.strip().rstrip(",;:–—- ")
-    return said if is_first else _patterns(code).hence.sub("", said.lstrip(_SIGNS))
-
-
-def _clauses(text: str, code: str) -> list[str]:
-    cuts = [0, *(found.start() for found in _patterns(code).cuts.finditer(text)), len(text)]
-    return [text[begin:end] for begin, end in itertools.pairwise(cuts)]
+    return said if is_first else without_hence(said.lstrip(_SIGNS), code)
 
 
 def _wants_nothing(clause: str, code: str) -> bool:
@@ -135,10 +132,8 @@ def _times(code: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AsidePatterns:
-    cuts: re.Pattern[str]
     joins: re.Pattern[str]
     """Words that a reason or a consequence begins with."""
-    hence: re.Pattern[str]
     begins: re.Pattern[str]
     """How a correction begins."""
     keeps: re.Pattern[str]
@@ -158,14 +153,9 @@ def _patterns(code: str) -> _AsidePatterns:
     orders = {word for phrase in words.orders for word in words_of(phrase)}
     ends = {words_of(state)[-1] for listed in data.questions.states.values() for state in listed if words_of(state)}
     return _AsidePatterns(
-        cuts=re.compile(
-            rf"(?<=[,;:.!?…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{_any_of((*joins, *data.reasons.hence))})(?!\w))",
-            re.IGNORECASE,
-        ),
-        joins=re.compile(rf"(?:{_any_of(joins)})(?!\w)[\s,]*", re.IGNORECASE),
-        hence=re.compile(rf"^(?:{_any_of(data.reasons.hence)})(?!\w)[\s,]*", re.IGNORECASE),
-        begins=re.compile(rf"(?:{_any_of(words.corrects)})(?!['’]?\w)", re.IGNORECASE),
-        keeps=re.compile(rf"(?<!\w)(?:{_any_of(words.keeps)})(?!\w)", re.IGNORECASE),
+        joins=re.compile(rf"(?:{any_of(joins)})(?!\w)[\s,]*", re.IGNORECASE),
+        begins=re.compile(rf"(?:{any_of(words.corrects)})(?!['’]?\w)", re.IGNORECASE),
+        keeps=re.compile(rf"(?<!\w)(?:{any_of(words.keeps)})(?!\w)", re.IGNORECASE),
         orders=frozenset(orders),
         selves=frozenset(word for phrase in words.selves for word in words_of(phrase)),
         thens=frozenset(word for phrase in data.planning.thens for word in words_of(phrase)),
@@ -176,13 +166,8 @@ def _patterns(code: str) -> _AsidePatterns:
 @cache
 def _calls(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     words = data_of(code).asides
-    front, behind = _any_of(words.calls), _any_of((*words.tails, *words.calls))
+    front, behind = any_of(words.calls), any_of((*words.tails, *words.calls))
     return (
         re.compile(rf"^[\s¡¿]*(?:{front})(?!\w)[\s,!.:;–—-]+", re.IGNORECASE),
         re.compile(rf"[\s,]+(?:{behind})[\s,!.?]*$", re.IGNORECASE),
     )
-
-
-def _any_of(phrases: Iterable[str]) -> str:
-    listed = sorted((re.escape(phrase).replace("'", "['’]") for phrase in phrases), key=len, reverse=True)
-    return "|".join(listed) or "(?!)"

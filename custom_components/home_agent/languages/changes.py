@@ -30,6 +30,7 @@ from .times import dates_in, numbers_in, unit_at
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
 _MOST_MINUTES = 180
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
+_CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
         if (times := _times(text, language, now, is_marked=bool(said & _MARKS))) is None:
             return None
         new, old, rest = times
+        if "moves" in said and old is None and _is_move_denied(text, code):
+            return None
         words = words_of(rest)
         left, _ = without_phrases(words, _phrases(code))
         sign = delay_in(text, language) or _sign_beside(rest, said, language)
@@ -140,6 +143,11 @@ def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
 
 def _is_denied(text: str, language: str) -> bool:
     return cancels_in(text, language) or denies(text, language)
+
+
+def _is_move_denied(text: str, code: str) -> bool:
+    """Return whether the clause that speaks of moving denies it: "verschieb es nicht auf neun"."""
+    return any("moves" in _said(part, code) and denies(part, code) for part in _CLAUSE_END.split(text))
 
 
 def _is_to(text: str, words: str, code: str) -> bool:

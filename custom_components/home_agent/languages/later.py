@@ -9,20 +9,16 @@ from enum import StrEnum
 from functools import cache, lru_cache
 import re
 
-from ..support.text import MAX_TEXT, fold, words_of
+from ..support.patterns import unmarked
+from ..support.text import MAX_TEXT, words_of
 from .data import code_of, data_of
 
-_BLANK = "\N{VAI SYLLABLE EE}"
+_BLANK = "\ua500"
 """Stands for each letter of a name: a letter, so that a name is a word for a pattern, which no language here has."""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
 )
 """Characters that are not seen, and split words for a pattern."""
-
-
-_WORD = re.compile(r"\\.|\[[^\[\]]*\]|[^\W\d_]{4,}")
-"""In a pattern: what is no word, or a word that is not short."""
-_UMLAUTS = {"ä": ("ae",), "ö": ("oe",), "ü": ("ue",)}
 
 
 class LaterKind(StrEnum):
@@ -213,32 +209,7 @@ def _pattern(code: str, name: str) -> re.Pattern[str]:
     def filled(pattern: str) -> str:
         for part, said in parts.items():
             pattern = pattern.replace(f"<{part}>", f"(?:{said})")
-        return _unaccented(pattern)
+        return unmarked(pattern)
 
     listed = "|".join(map(filled, getattr(data.later, name))) or "(?!)"
     return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
-
-
-def _unaccented(pattern: str) -> str:
-    """Return a pattern that also fits words that were typed without their accents: "pozniej", "manana", "spaeter".
-
-    Not short ones, which are other words then: "dès" and "des".
-    """
-    has_length = "(?<" in pattern  # what stands behind something has one length
-    return _WORD.sub(lambda found: _either(found[0], has_length=has_length), pattern)
-
-
-def _either(part: str, *, has_length: bool) -> str:
-    if part.isascii() or part[0] == "\\":
-        return part
-    if part[0] == "[":
-        return f"{part[:-1]}{''.join(fold(letter) for letter in part if letter.isalpha() and not letter.isascii())}]"
-    last = part[-1:] if part.endswith("é") else ""  # "passé" and "passe" are two words
-    return "".join(_letter(letter, has_length=has_length) for letter in part.removesuffix(last)) + last
-
-
-def _letter(letter: str, *, has_length: bool) -> str:
-    plain = fold(letter)
-    if has_length:
-        return f"[{letter}{plain}]" if len(plain) == 1 and plain != letter else letter
-    return letter if plain == letter else f"(?:{'|'.join((letter, plain, *_UMLAUTS.get(letter, ())))})"

@@ -6,7 +6,8 @@ from enum import Enum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, unmarked, words_of
+from ..support.patterns import unmarked
+from ..support.text import MAX_TEXT, words_of
 from .data import ENGLISH, code_of, data_of
 from .later import LaterKind, without_times
 from .phrases import is_asking

@@ -1,11 +1,12 @@
 """Why a command is given, in the same sentence: "unlock the door, someone is there"."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, pairwise
 import re
 
+from ..support.patterns import any_of
 from ..support.text import MAX_TEXT
 from .data import code_of, data_of
 from .phrases import is_altered, is_asking, is_order, is_remark
@@ -13,6 +14,7 @@ from .phrases import is_altered, is_asking, is_order, is_remark
 _SIGNS = r"[,;:]\s+|[.!]\s+|\s[-–—]\s"
 _SIGN = re.compile(r"[,;]\s+|[.!]\s+|\s[-–—]\s")
 """Behind a colon stands what is quoted."""
+_CUTS = ",;:.!…"
 _MOST = 3  # signs behind which a command may begin
 
 
@@ -62,14 +64,9 @@ def led_in(text: str, language: str) -> Iterator[Reasoned]:
 @cache
 def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = data_of(code).reasons
-    split = re.compile(rf"(?:{_SIGNS}|\s)(?P<join>(?:{_any_of(words.joins)})(?!\w)\s*)|(?:{_SIGNS})", re.IGNORECASE)
-    begins = re.compile(rf"(?:{_any_of(words.begins)})(?!\w)")
-    return split, begins, re.compile(rf"(?<!\w)(?:{_any_of(words.keeps)})(?!\w)")
-
-
-def _any_of(phrases: Iterable[str]) -> str:
-    listed = sorted((re.escape(phrase).replace("'", "['’]") for phrase in phrases), key=len, reverse=True)
-    return "|".join(listed) or "(?!)"
+    split = re.compile(rf"(?:{_SIGNS}|\s)(?P<join>(?:{any_of(words.joins)})(?!\w)\s*)|(?:{_SIGNS})", re.IGNORECASE)
+    begins = re.compile(rf"(?:{any_of(words.begins)})(?!\w)")
+    return split, begins, re.compile(rf"(?<!\w)(?:{any_of(words.keeps)})(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +85,7 @@ def introduced_in(text: str, language: str) -> Introduced | None:
     code = code_of(language)
     if not data_of(code).reasons.begins or len(text) > MAX_TEXT:
         return None
-    cuts = [0, *(found.start() for found in _cuts(code).finditer(text)), len(text)]
-    parts = [text[begin:end] for begin, end in pairwise(cuts)]
+    parts = parts_of(text, code)
     first, last = 0, len(parts)
     while first < last - 1 and tells(parts[first], code):
         first += 1
@@ -99,7 +95,7 @@ def introduced_in(text: str, language: str) -> Introduced | None:
     if not told:
         return None
     wanted = _bare("".join(parts[first:last]))
-    return Introduced(_hence(code).sub("", wanted) if first else wanted, told)
+    return Introduced(without_hence(wanted, code) if first else wanted, told)
 
 
 def told_first(text: str, language: str) -> Iterator[Reasoned]:
@@ -150,7 +146,7 @@ def _remarks(code: str) -> re.Pattern[str]:
 def _wishes(code: str) -> re.Pattern[str]:
     """Return how what is wanted begins: "I want", "I'd like"."""
     data = data_of(code)
-    return re.compile(rf"(?:{_any_of((*data.polite, *data.moods.wishes))})(?!\w)")
+    return re.compile(rf"(?:{any_of((*data.polite, *data.moods.wishes))})(?!\w)")
 
 
 def reports(said: str, code: str) -> bool:
@@ -160,17 +156,27 @@ def reports(said: str, code: str) -> bool:
 
 @cache
 def _reports(code: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_any_of(data_of(code).reasons.reports)})(?!\w)")
+    return re.compile(rf"(?<!\w)(?:{any_of(data_of(code).reasons.reports)})(?!\w)")
+
+
+def parts_of(text: str, code: str, signs: str = _CUTS, joins: tuple[str, ...] = ()) -> list[str]:
+    """Return the parts of a text: each begins behind one of some signs, or with "because", "so" or one of some other `joins`."""
+    cuts = [0, *(found.start() for found in _cuts(code, signs, joins).finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise(cuts)]
 
 
 @cache
-def _cuts(code: str) -> re.Pattern[str]:
-    """Return the places where a part of a text may begin: behind a sign, and before "because" and "so"."""
+def _cuts(code: str, signs: str, joins: tuple[str, ...]) -> re.Pattern[str]:
     words = data_of(code).reasons
-    joins = _any_of((*words.joins, *words.hence))
-    return re.compile(rf"(?<=[,;:.!…])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{joins})(?!\w))", re.IGNORECASE)
+    listed = any_of((*words.joins, *words.hence, *joins))
+    return re.compile(rf"(?<=[{signs}])(?=\s)|\s(?=[-–—]\s)|\s(?=(?:{listed})(?!\w))", re.IGNORECASE)
+
+
+def without_hence(text: str, code: str) -> str:
+    """Return what is wanted without the word that leads to it from what is told in front: "so"."""
+    return _hence(code).sub("", text)
 
 
 @cache
 def _hence(code: str) -> re.Pattern[str]:
-    return re.compile(rf"^(?:{_any_of(data_of(code).reasons.hence)})(?!\w)[\s,]*", re.IGNORECASE)
+    return re.compile(rf"^(?:{any_of(data_of(code).reasons.hence)})(?!\w)[\s,]*", re.IGNORECASE)

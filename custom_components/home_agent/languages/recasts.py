@@ -3,7 +3,8 @@
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, unmarked
+from ..support.patterns import unmarked
+from ..support.text import MAX_TEXT
 from .data import code_of, data_of
 from .later import LaterKind, later_in
 

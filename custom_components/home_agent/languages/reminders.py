@@ -6,7 +6,8 @@ from enum import StrEnum
 from functools import cache
 import re
 
-from ..support.text import MAX_TEXT, fold, unmarked, words_of
+from ..support.patterns import unmarked
+from ..support.text import MAX_TEXT, fold, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from homeassistant.util import dt as dt_util
 
-from ..languages.asides import asides_in
+from ..languages.asides import wanted_in
 from ..languages.later import LaterKind, later_in
 from ..languages.moods import MoodKind, mood_of
 from ..languages.reasons import Introduced, Reasoned, introduced_in
@@ -24,7 +24,7 @@ async def async_without_asides(sentence: Sentence) -> AsyncIterator[Sentence]:
     found = introduced_in(text, code)
     if found is not None and await _async_is_told(sentence, found):
         yield sentence.saying(found.wanted)
-    for other in islice(asides_in(text, code), _MOST_READ):
+    for other in islice(wanted_in(text, code), _MOST_READ):
         is_later = any(one.kind is not LaterKind.VAGUE for one in later_in(other.wanted, code))
         if is_later and await _async_names_nothing(sentence, other):
             yield sentence.saying(other.wanted)

@@ -248,10 +248,6 @@ class ClauseReading(SentenceReading):
         """Return whether these words say only where; also if there are none."""
         return all(at in self.in_places and at not in self.kinds for at in rest)
 
-    def says_kind(self, rest: Sequence[int]) -> bool:
-        """Return whether one of these words is a kind of things."""
-        return any(at in self.kinds for at in rest)
-
     def says_several(self, rest: Sequence[int]) -> bool:
         """Return whether one of these words is a kind of things in the plural."""
         return self._is_plural([at for at in rest if at in self.kinds])

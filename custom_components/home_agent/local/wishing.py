@@ -22,7 +22,6 @@ from ..languages.reminders import awaited, plainly, reminder_in
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
-from ..policy.effects.wording import quoted
 from ..policy.intents import Recognised
 from ..policy.questions import async_done
 from ..policy.time_guard import put_off_before
@@ -140,18 +139,6 @@ async def async_by_intent(sentence: Sentence, command: str, seconds: int) -> Res
         return await _async_from(sentence, Timed(rest=command, moment=moment, words=sentence.turn.text))
     except NotUnderstood:
         return NotMine(put_off=NotForNow(words=sentence.turn.text))
-
-
-async def async_wish_of(sentence: Sentence, timed: Timed) -> Wish:
-    """Return the wish of one reading of a sentence, not made yet. Raises `ToolError` where it cannot wait or may not be done."""
-    try:
-        what = await async_wished(sentence, timed)
-        when = await async_when_of(sentence, replace(timed, clauses=()) if what.is_whether else timed)
-    except NotUnderstood as err:
-        raise ToolError(err.why, when=quoted(err.words or timed.words, sentence.turn.language)) from err
-    if what.planned is not None and what.planned.refused is not None:
-        raise what.planned.refused.error
-    return made_of(sentence, what, when)
 
 
 async def _async_from(sentence: Sentence, timed: Timed) -> Result:

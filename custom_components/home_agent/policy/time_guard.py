@@ -79,7 +79,8 @@ def put_off_in(text: str, language: str, now: datetime, named: tuple[str, ...] =
     if not found:
         return None
     keeps, reading = _keeps(text, language), next(iter(timed_in(text, language, now, named)), None)
-    if not keeps and (reading is None or reading.moment is None):  # "give me another quarter of an hour" is none that lasts
+    # "give me another quarter of an hour" is none that lasts
+    if not keeps and (reading is None or reading.moment is None):
         found = tuple(one for one in found if one.kind is not LaterKind.LASTING)
     if not found:
         return None

@@ -87,21 +87,6 @@ def fold(word: str) -> str:
     return "".join(c for c in apart if ord(c) >= _KEEPS_MARKS or not unicodedata.combining(c)).translate(_LETTERS)
 
 
-def unmarked(pattern: str, letters: str) -> str:
-    """Return a regular expression that takes some letters without their marks as well: "wy[łl]" for "wył"."""
-    found: list[str] = []
-    is_escaped = is_in_class = False
-    for letter in pattern:
-        said = letter
-        if letter in letters and not is_escaped:
-            said = f"{letter}{fold(letter)}" if is_in_class else f"[{letter}{fold(letter)}]"
-        elif not is_escaped and letter in "[]":
-            is_in_class = letter == "["
-        is_escaped = letter == "\\" and not is_escaped
-        found.append(said)
-    return "".join(found)
-
-
 def tokens(text: str, *, signs: bool = False) -> list[Token]:
     """Return the words, numbers and signs of units of the first `MAX_TEXT` characters of a text; `signs`: dashes, + and / as well.
 
