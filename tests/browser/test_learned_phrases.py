@@ -34,7 +34,7 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
     LAIR: {"action": "turn_off", "entity_id": CEILING},
 }
 SHOWN = {
-    COSY: f"For “{COSY}”: turn on Bed Light (brightness pct: 30)",
+    COSY: f"For “{COSY}”: set Bed Light to 30 %",
     RISE: f"For “{RISE}”: turn on Kitchen Lights",
     # nothing in what was said is a tag, a link or stress
     LAIR: "For “Our lair”: turn on TV ‹details›‹summary›more‹/summary› now [x] (/y)”: turn off Ceiling Lights",

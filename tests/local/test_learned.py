@@ -172,7 +172,7 @@ async def test_what_is_done_twice(hass: HomeAssistant, llm_server: LLMServer, ta
     await talk("MAKE IT COSY", LIT)  # nobody has approved it
     form = await repairs.open(PROPOSED)
     assert form["menu_options"] == ["approve_all", "choose", "reject_all"]
-    listed = "- For “Make it cosy, please!”: turn on Bed Light (brightness pct: 30)"
+    listed = "- For “Make it cosy, please!”: set Bed Light to 30 %"
     assert form["description_placeholders"]["proposals"] == listed
     ended = await repairs.send(form, next_step_id="approve_all")
     assert ended["type"] == "create_entry"

@@ -96,7 +96,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
     (
         call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
         "en",
-        "Garage is closed. Set Garage (position: 50)?",
+        "Garage is closed. Set Garage to 50 %?",
     ),
     (call(("script", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
     (call(("homeassistant", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
@@ -155,7 +155,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
     (
         call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
         "es",
-        "Garage: cerrado. ¿Ajustar Garage (position: 50)?",
+        "Garage: cerrado. ¿Ajustar Garage al 50 %?",
     ),
     # Where Home Assistant does not say all of it: English.
     (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),

@@ -58,6 +58,8 @@ class SaidChange:
     """The time by which it is named: "the eight o'clock one"."""
     sign: int = 0
     """1 for later by a length, -1 for earlier."""
+    is_whole: bool = False
+    """Whether a length is all that a timer is to have: "change the timer to eight minutes"."""
     moves: bool = False
     """Whether a word says so that can mean nothing else: "postpone"."""
     sets: bool = False
@@ -99,6 +101,7 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
             new=new,
             old=old,
             sign=sign,
+            is_whole=new.moment is not None and new.is_length and _is_up_to(text, new.moment.words, code),
             moves="moves" in said,
             sets="sets" in said,
             is_instead="instead" in said,
@@ -157,6 +160,13 @@ def _is_to(text: str, words: str, code: str) -> bool:
     said, moving = f" {' '.join(words_of(text))} ", {words_of(phrase) for phrase in listed.moves}
     signs = {words_of(phrase) for phrase in (*listed.after, *listed.before)} - moving
     return not any(f" {' '.join(phrase)} " in said for phrase in signs)
+
+
+def _is_up_to(text: str, words: str, code: str) -> bool:
+    """Return whether a length is one that something is to have: "to fifteen minutes", and not "by fifteen minutes"."""
+    front, said = words_of(text.partition(words)[0]), words_of(words)
+    phrases = [words_of(phrase) for phrase in data_of(code).planning.up_to]
+    return any(phrase in (said[: len(phrase)], front[-len(phrase) :]) for phrase in phrases)
 
 
 def time_in(text: str, language: str, now: datetime) -> SaidTime | None:

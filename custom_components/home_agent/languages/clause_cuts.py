@@ -93,6 +93,12 @@ def has_phrase(words: Sequence[str], phrases: Iterable[tuple[str, ...]]) -> bool
     return any(f" {' '.join(phrase)} " in said for phrase in phrases)
 
 
+@cache
+def _courteous(code: str) -> frozenset[str]:
+    data = data_of(code)
+    return frozenset(word for text in (*data.courtesies, *data.polite) for word in words_of(text))
+
+
 @dataclass(frozen=True, slots=True)
 class ClauseReader:
     """Finds clauses among the words of one sentence."""
@@ -191,8 +197,7 @@ class ClauseReader:
 
     def _said(self, spots: Iterable[int], pieces: Iterable[Piece]) -> list[str]:
         """Return the words of what is to be done at some places, without times and courtesies."""
-        data, words = data_of(self.code), self.reader.text.words
-        courteous = {word for text in (*data.courtesies, *data.polite) for word in words_of(text)}
+        words, courteous = self.reader.text.words, _courteous(self.code)
         taken = {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         return [words[spot].word for spot in spots if spot not in taken and words[spot].word not in courteous]
 

@@ -60,7 +60,9 @@ def is_indefinite(one: Later, language: str) -> bool:
     if one.kind is not LaterKind.LASTING:
         return one.kind is LaterKind.VAGUE
     code = code_of(language)
-    units = {word for listed in data_of(code).times.get("units", {}).values() for text in listed for word in words_of(text)}
+    units = {
+        word for listed in data_of(code).times.get("units", {}).values() for text in listed for word in words_of(text)
+    }
     said = words_of(one.words)
     return units.isdisjoint(said) and not any(word[0].isdigit() for word in said)
 
@@ -153,6 +155,11 @@ def says_now(text: str, language: str) -> bool:
         return False
     before = (words_of(text[: found.start()])[-1:] for found in _pattern(code, "now").finditer(text))
     return any(_thens(code).isdisjoint(words) for words in before)
+
+
+def without_now(text: str, language: str) -> str:
+    """Return a text without the words that it is to be done at once."""
+    return " ".join(_pattern(code_of(language), "now").sub(" ", text[:MAX_TEXT]).split()).strip(" ,")
 
 
 @cache

@@ -84,6 +84,21 @@ def asked_in(text: str, language: str, *kinds: PlanningKind) -> Planning | None:
     return None
 
 
+def lets_be(text: str, language: str) -> bool:
+    """Return whether a text only says that all is to be as it is: "OK, never mind"."""
+    if len(text) > MAX_ASKED:
+        return False
+    rest, said = without_phrases(words_of(text), _letting(code_of(language)))
+    return not rest and "lets_be" in said
+
+
+@cache
+def _letting(code: str) -> Phrases:
+    data = data_of(code)
+    beside = (*data.planning.well, *data.courtesies, *data.yes, *data.yes_everywhere)
+    return phrases_of({"lets_be": data.planning.lets_be, "beside": beside})
+
+
 def names_all(text: str, language: str) -> bool:
     """Return whether a text names all of something."""
     words, said = data_of(code_of(language)).planning, f" {' '.join(words_of(text))} "
@@ -195,13 +210,13 @@ def cancels_any(text: str, language: str) -> bool:
         phrases = phrases_of(
             {"cancels": (*words.cancels, *words.drops), "beside": (*kinds, *data.courtesies, *data.polite)}
         )
-        rest, said = without_phrases(words_of(text), phrases)
+        rest, named = without_phrases(words_of(text), phrases)
         ones = {word for listed in data.times.get("one", ()) for word in words_of(listed)[:1]}
         nothing = {word for listed in words.last for word in words_of(listed)}
         front = {word for listed in words.sets for word in words_of(listed)}  # "er een"
         place = next((at for at, word in enumerate(rest) if word in ones), len(rest))
         if (
-            "cancels" in said
+            "cancels" in named
             and rest[place:]
             and front.issuperset(rest[:place])
             and nothing.issuperset(rest[place + 1 :])

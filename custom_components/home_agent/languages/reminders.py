@@ -234,7 +234,7 @@ def _without_beside(text: str, code: str, kind: ReminderKind, *, in_front: bool 
     while words and (words_of(words[-1]) in last or not words[-1].strip(_SIGNS)):
         words.pop()
     if kind is ReminderKind.REMINDER and not in_front:  # "the flowers" keep their article
-        nothing -= {(word,) for word in articles_of(code)} - {words_of(each) for each in data.planning.beside}
+        nothing -= {(word,) for word in articles_of(code)}
     while (
         words
         and words_of(words[0]) not in _clauses(code)

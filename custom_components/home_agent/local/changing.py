@@ -59,6 +59,7 @@ from .wishes_meant import (
 )
 
 CHANGES = "change_wish"
+_HALF_DAY = 12  # hours on the face of a clock
 
 
 async def answer_changed(sentence: Sentence) -> Result:
@@ -109,6 +110,8 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     if not change.words:
         if spoken_of and not change.kinds:
             return spoken_of
+        if not change.kinds and _is_of_any(sentence, change):
+            return [wish for wish in pool if _may_be_meant(sentence, wish, change)]
         return pool if change.moves or change.old or ((change.sets or replaces) and change.kinds) else ()
     if placed := by_place(sentence, " ".join(change.words), in_order(sentence, pool)):
         return placed
@@ -119,6 +122,24 @@ async def _async_meant(sentence: Sentence, change: SaidChange, pool: Sequence[Wi
     if steps:  # it is a command itself
         return [wish for wish in pool if services_of(wish.steps) == services_of(steps)] if replaces else ()
     return fits
+
+
+def _is_of_any(sentence: Sentence, change: SaidChange) -> bool:
+    """Return whether a sentence that follows nothing may change any wish: "make it nine", as the first after a restart.
+
+    A bare number that no clock face has may be another value: "make it 21".
+    """
+    if sentence.before is not None or not (change.sets or change.is_instead) or change.new.moment is None:
+        return False
+    bare = minutes_in(change.new.moment.words, sentence.language.code)
+    return _says_when(sentence) or change.new.is_length or 0 < bare <= _HALF_DAY
+
+
+def _may_be_meant(sentence: Sentence, wish: Wish, change: SaidChange) -> bool:
+    """Return whether a wish has a time that may be another one: a length is that of a timer, and a time of day of none."""
+    if change.new.is_length:
+        return wish.kind is WishKind.TIMER
+    return wish.when.at is not None and not (wish.kind is WishKind.TIMER and _says_when(sentence))
 
 
 def _is_change(sentence: Sentence, change: SaidChange) -> bool:
@@ -257,14 +278,14 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         when = When(sun=SunEvent(said.sun), offset=said.offset, words=said.words).under(wish.when)
         after = max(dt_util.as_utc(said.at), dt_util.utcnow())
         return when.settled(sentence.hass, after, dt_util.get_default_time_zone())
-    if said.seconds and change.sign:
+    if said.seconds and change.sign and not (change.is_whole and wish.kind is WishKind.TIMER):
         return delayed(sentence, wish, change.sign * said.seconds)
     if said.seconds:
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
     if said.seconds:
         return moved(wish, said.at, said.words)
-    if (wish.kind is WishKind.TIMER or wish.ends) and (when := _like_before(wish, said, code)) is not None:
-        return when
+    if (wish.kind is WishKind.TIMER or wish.ends) and (like := _like_before(wish, said, code)) is not None:
+        return like
     if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
         return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
     if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):
@@ -298,7 +319,9 @@ def delayed(sentence: Sentence, wish: Wish, seconds: int) -> When | None:
 
 
 def moved(wish: Wish, at: datetime, words: str, wall: str = "") -> When:
-    """Return when a wish is due at another moment, with its conditions."""
+    """Return when a wish is due at another moment, with its conditions; a timer that is paused has so long from then on."""
+    if wish.when.left and not wall:
+        return replace(wish.when, left=max(1, round((at - dt_util.utcnow()).total_seconds())), words=words)
     if not wall and wish.when.wall:
         wall = dt_util.as_local(at).replace(tzinfo=None).isoformat(timespec="seconds")
     return When(at=dt_util.as_utc(at), wall=wall, words=words).under(wish.when)

@@ -5,12 +5,16 @@ message, a value of the owner's scripts.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 import re
 
 from hassil.recognize import RecognizeResult
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.helpers import intent
 from homeassistant.helpers.intent import IntentResponseErrorCode
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
@@ -19,10 +23,20 @@ from ..languages.recasts import recast
 from ..languages.reminders import ReminderKind, names_timer, reminder_in
 from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
+from ..support.const import DOMAIN
 from ..support.localize import async_text
 from ..support.text import words_of
 from .parts import understand
-from .sentences import Done, NotForNow, NotMine, Result, Sentence, error_response
+from .sentences import (
+    MAX_REMEMBERED,
+    Done,
+    NotForNow,
+    NotMine,
+    Result,
+    Sentence,
+    error_response,
+    message_number,
+)
 from .things import ARTICLE
 
 _SAYS = "message"
@@ -34,11 +48,29 @@ _ASKED = frozenset({LaterKind.VAGUE, LaterKind.DAY})
 """What says no moment, so that it is asked for."""
 _OF_TIMES = frozenset({"local_not_for_later", "planned_not_when"})
 """What says that a time is not understood."""
+_ASKS = frozenset({"local_when", "local_what_time", "wish_no_time", "planned_not_when"})
+"""What asks for a time, which the next sentence may say."""
 _OF_NAMES = "planned_several"
 """What tells no words of the sentence, but names."""
 _HOURS = 59
 """No clock shows a higher number."""
 _MOST = 4  # last words among which the command behind a condition is looked for, where no verb begins it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWhen:
+    """A sentence of which it was asked when, for the message that follows it."""
+
+    number: int
+    """The message that was answered."""
+    owner: str | None
+    text: str
+    """The sentence, without what says no moment; a day stays."""
+    asked: datetime
+
+
+ASKED_WHEN: HassKey[dict[str, AskedWhen]] = HassKey(f"{DOMAIN}_asked_when")
+"""By conversation."""
 
 
 def named_in(sentence: Sentence) -> tuple[str, ...]:
@@ -144,8 +176,32 @@ async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotFo
 
 
 async def _async_said(sentence: Sentence, key: str, words: str) -> Done:
+    if key in _ASKS:
+        _note_asked(sentence)
     text = await async_text(sentence.hass, sentence.turn.language, key, when=words)
     return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
+
+
+def _note_asked(sentence: Sentence) -> None:
+    """Keep a sentence of which it is asked when."""
+    turn, code = sentence.turn, sentence.language.code
+    found = later_in(turn.text, code, named_in(sentence))
+    words = sentence.put_off.words if sentence.put_off is not None else ""
+    text = without_times(turn.text, code, LaterKind.VAGUE)
+    if any(one.kind not in _ASKED for one in found):
+        text = turn.text.replace(words, " ") if words and len(found) == 1 else ""
+    asked = sentence.hass.data.setdefault(ASKED_WHEN, {})
+    asked.pop(turn.conversation_id, None)
+    if not text.strip():
+        return
+    asked[turn.conversation_id] = AskedWhen(
+        number=message_number(sentence.chat_log),
+        owner=turn.user.id if turn.user is not None else None,
+        text=" ".join(text.split()),
+        asked=dt_util.utcnow(),
+    )
+    if len(asked) > MAX_REMEMBERED:
+        del asked[next(iter(asked))]
 
 
 def _commands(text: str, code: str, found: Sequence[Later]) -> Iterator[tuple[str, str]]:

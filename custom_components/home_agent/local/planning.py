@@ -10,6 +10,8 @@ from ..languages.data import data_of
 from ..languages.enumerations import parts_of
 from ..languages.phrases import is_order
 from ..languages.reminders import naming, ordered, plainly, without_words
+from ..languages.spoken_numbers import words_in
+from ..languages.times import numbers_in
 from ..policy.confirmation import Call, LeftForLater
 from ..policy.effects import KINDS
 from ..policy.wishing import asks_then, step_of
@@ -115,6 +117,11 @@ async def async_does(sentence: Sentence, text: str, steps: Sequence[Step]) -> bo
     text = without_words(text, data_of(code).again)
     if not wanted or any(step.command or not step.effects for step in steps):
         return False
+    if numbers_in(words_in(text), code) and any(row.get("data") for step in steps for row in step.effects):
+        return False  # another value
+    alone = await async_plan(replace(sentence, before=None), text)
+    if not any(naming(text, "", code)) and not {item for _, item in wanted}.issuperset(alone.targets):
+        return False  # it names something else
     states = [state for item in sorted({item for _, item in wanted}) if (state := sentence.hass.states.get(item))]
     for state in states:
         own = {one for one in wanted if one[1] == state.entity_id}
@@ -162,6 +169,13 @@ def _shared(parts: Sequence[str], code: str) -> Iterator[Sequence[str]]:
     yield [parts[0], *(f"{first[0]} {part}" for part in parts[1:])]
     yield [parts[0], *(f"{first[0]} {first[1]} {part}" for part in parts[1:])]  # "turn off"
     yield ended  # "den Fernseher, das Radio und die Lampe ausschalten"
+
+
+def carried(text: str, rest: str, code: str) -> Iterator[str]:
+    """Yield what does to something that is only named what a command does to something else: "the TV" behind "turn off the lamp"."""
+    words = text.split()
+    around = [f"{words[0]} {rest} {words[-1]}"] if len(words) > 2 else []  # "mach … an"
+    yield from dict.fromkeys((*(said[-1] for said in _shared((text, rest), code)), *around))
 
 
 def _carried(parts: Sequence[str], code: str, count: int) -> Sequence[str]:

@@ -6,6 +6,7 @@ A new kind is a function from a `Sentence` to a `Result`, and a line in `READERS
 from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
 from .afterwards import answer_afterwards
+from .asked_when import answer_asked_when
 from .beside import answer_beside
 from .changing import answer_changed
 from .frames import answer_by_brain
@@ -17,6 +18,7 @@ from .later import answer_when
 from .learned import async_answer_learned
 from .lists import add_items, read_list
 from .moods import answer_mood, answer_remark, answer_request
+from .now_and_later import answer_now_and_later
 from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
@@ -68,6 +70,7 @@ READERS = (
     Reader(answer_by_trigger),
     Reader(answer_choice, after_question=True),
     Reader(answer_which_planned),
+    Reader(answer_asked_when),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_left_out),
     Reader(answer_planned),
@@ -80,6 +83,7 @@ READERS = (
     Reader(answer_apart),
     Reader(answer_afterwards),
     Reader(answer_same),
+    Reader(answer_now_and_later),
     Reader(answer_wish),
     Reader(answer_further, of_later=True),
     Reader(answer_corrected, of_later=True),

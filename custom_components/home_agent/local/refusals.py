@@ -16,6 +16,7 @@ from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import ReplyKind, is_remark, is_thanks, read_answer
+from ..languages.planning import lets_be
 from ..policy.intents import QUESTIONS, Mismatch, Recognised, plan_of
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
@@ -128,8 +129,10 @@ async def explain_fields(sentence: Sentence) -> Result:
 
 
 async def answer_reply_to_nothing(sentence: Sentence) -> Result:
-    """Answer a yes or a no that nothing waits for."""
+    """Answer a yes or a no that nothing waits for, and that all is to be as it is."""
     turn = sentence.turn
+    if lets_be(turn.text, turn.language):
+        return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "never_mind")))
     if read_answer(turn.text, turn.language).kind not in (ReplyKind.YES, ReplyKind.NO):
         return NotMine()
     return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_nothing")))

@@ -14,7 +14,7 @@ from ..home.tolerance import STATE
 from ..policy.confirmation import Call
 from ..policy.effects import KINDS
 from ..turn.plan import ServiceCall
-from ..wishes.wish import Step, Wish
+from ..wishes.wish import Step, Wish, WishKind, WishStatus
 from .planning import services_of
 
 _PAIRS = (
@@ -57,6 +57,28 @@ def replaced_ends(waiting: Sequence[Wish], end: Wish) -> list[Wish]:
         and services_of(wish.steps) == steps
         and (wish.conversation_id, wish.message, wish.targets) not in begun
     ]
+
+
+def said_again(waiting: Sequence[Wish], wishes: Sequence[Wish]) -> list[Wish]:
+    """Return the wishes that are wished again: the same at the same time, with what ends them, which may be at another time now.
+
+    Timers are as many as were said. What lasts is not wished again by what only begins.
+    """
+    ended = any(wish.ends for wish in wishes)
+    found: dict[str, Wish] = {}
+    for wish in wishes:
+        if wish.ends or wish.kind is WishKind.TIMER:
+            continue
+        for one in waiting:
+            if one.ends or one.status is not WishStatus.WAITING or not one.is_same(wish):
+                continue
+            place = one.conversation_id, one.message, one.targets
+            ends = [
+                each for each in waiting if each.ends and (each.conversation_id, each.message, each.targets) == place
+            ]
+            if ended or not ends:
+                found |= {each.id: each for each in (one, *ends)}
+    return [*found.values()]
 
 
 def is_torn(calls: Sequence[Call]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 import re
 
+from homeassistant.components.conversation import UserContent
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
@@ -77,9 +78,11 @@ def told_before(sentence: Sentence) -> ToldWishes | None:
 
 
 def just_made(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
-    """Return what the message before this one, in this conversation, made."""
+    """Return what the message before this one, in this conversation, made; none of what was made before a restart."""
     place = sentence.turn.conversation_id, message_number(sentence.chat_log) - 1
-    return [wish for wish in waiting if (wish.conversation_id, wish.message) == place]
+    said = [content.created for content in sentence.chat_log.content if isinstance(content, UserContent)]
+    made = [wish for wish in waiting if (wish.conversation_id, wish.message) == place]
+    return [wish for wish in made if len(said) > 1 and said[-2] <= wish.made]
 
 
 def just_spoken_of(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:

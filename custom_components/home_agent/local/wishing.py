@@ -37,7 +37,7 @@ from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
-from .returning import replaced_ends, steps_back
+from .returning import replaced_ends, said_again, steps_back
 from .sentences import (
     Done,
     Note,
@@ -114,7 +114,9 @@ async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotF
     """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
     both = await async_two_orders(sentence, named)
-    for timed in (both,) if both is not None else timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named):
+    for timed in (
+        (both,) if both is not None else timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named)
+    ):
         if timed.forever:
             return NotForNow(words=timed.forever, is_forever=True)
         if timed.unread:
@@ -167,7 +169,7 @@ async def _async_from(sentence: Sentence, timed: Timed) -> Result:
     if timed.moment is not None and timed.back is not None:
         raise NotUnderstood(timed.back.words, NOT_WHEN)  # "at ten ... for an hour": only what is done has an end
     when = await async_when_of(sentence, timed)
-    wish = _wish(sentence, what, when)
+    wish = made_of(sentence, what, when)
     try:
         check_asks(sentence.hass, sentence.turn, what.planned.calls if what.planned is not None else ())
     except ToolError as err:
@@ -186,7 +188,8 @@ async def _async_is_argument(sentence: Sentence, timed: Timed, planned: Planned)
 # Making
 
 
-def _wish(sentence: Sentence, what: Wished, when: When, *, ends: bool = False) -> Wish:
+def made_of(sentence: Sentence, what: Wished, when: When, *, ends: bool = False) -> Wish:
+    """Return the wish for what is to be done or told; `ends`: whether that ends what is done now."""
     planned = what.planned
     wish = new_wish(sentence, what.kind, what.words, what.text, when)
     if planned is None:
@@ -202,7 +205,10 @@ def new_wish(sentence: Sentence, kind: WishKind, words: str, text: str, when: Wh
 
 
 async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> Result:
-    """Make wishes, all or none, and say so; or why not. The end of something is made before its beginning: it never stays without one."""
+    """Make wishes, all or none, and say so; or why not. They take the place of the same that was wished before.
+
+    The end of something is made before its beginning: it never stays without one.
+    """
     hass, turn, policy = sentence.hass, sentence.turn, sentence.means.policy
     recognised = Recognised(name=MAKES, slots={})
     targets = tuple(item for wish in wishes for item in wish.entity_ids)
@@ -212,7 +218,7 @@ async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> R
             check_wish(hass, turn, wish)
     except ToolError as err:
         return Refused(error=err, recognised=recognised, note=note)
-    made = list[Wish]()
+    made, earlier = list[Wish](), said_again(known_wishes(sentence), wishes)
     for wish in sorted(wishes, key=lambda one: not one.ends):
         result = await policy.async_call_by_code(turn, MakeWish(wish), {}, sentence.chat_log, known=False)
         if result is None:
@@ -222,6 +228,8 @@ async def async_made(sentence: Sentence, wishes: Sequence[Wish], said: str) -> R
                 await policy.async_call_by_code(turn, CancelWishes(made), {}, sentence.chat_log, known=False)
             return await async_told(sentence, "confirm_failed")
         made.append(wish)
+    if earlier:
+        await policy.async_call_by_code(turn, CancelWishes(earlier), {}, sentence.chat_log, known=False)
     return Done(said=spoken(turn, said), note=note)
 
 
@@ -235,9 +243,9 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
     end = await _async_end_of(sentence, timed)
     ended = replace(what, planned=Planned(text=planned.text, steps=back))
     ended = replace(ended, words=await async_done(hass, turn.language, effects_of(back)))
-    wish = _wish(sentence, ended, end, ends=True)
+    wish = made_of(sentence, ended, end, ends=True)
     try:
-        ending = await _async_ending(sentence, wish)
+        ending = await async_ending(sentence, wish)
         wish = replace(wish, asks=check_asks(hass, turn, [ending]))
         is_later = timed.moment is not None or any(not clause.until for clause in timed.clauses)
         check_asks(hass, turn, planned.calls if is_later else ())
@@ -246,7 +254,7 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         return Refused(error=err, recognised=Recognised(name=MAKES, slots={}))
     promise = await async_end_promise(hass, turn, wish)
     if is_later:
-        begun = _wish(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
+        begun = made_of(sentence, what, await async_when_of(sentence, replace(timed, back=None)))
         if timed.back is not None and timed.back.seconds and begun.when.at is not None:
             at = begun.when.at + timedelta(seconds=timed.back.seconds)
             wish = replace(wish, when=replace(end, at=at, wall=""))
@@ -256,13 +264,14 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
             raise NotUnderstood(timed.words, ENDS_FIRST)
         return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
-    return await _async_now(sentence, timed, planned.text, wish, promise)
+    return await async_now(sentence, timed, planned.text, wish, promise)
 
 
-async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
+async def async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
     """Do something now, and wish for its end, in place of another end of the same."""
     turn, policy = sentence.turn, sentence.means.policy
-    if earlier := replaced_ends(known_wishes(sentence), wish):
+    earlier = replaced_ends(known_wishes(sentence), wish) if wish.ends else []
+    if earlier:
         wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
     replaces = [CancelWishes(earlier)] if earlier else []
     done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
@@ -286,7 +295,7 @@ async def _async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, pr
     return Done(said=response, note=done.note)
 
 
-async def _async_ending(sentence: Sentence, wish: Wish) -> Call:
+async def async_ending(sentence: Sentence, wish: Wish) -> Call:
     """Return what a wish does as a call that was judged as if it were made now. Raises `ToolError` for what may not be done."""
     plan = await async_plan_of(sentence.hass, effects_of(wish.steps))
     check_permission(sentence.hass, sentence.turn.user, plan)

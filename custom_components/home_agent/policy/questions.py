@@ -18,6 +18,7 @@ from ..turn.turn import Outcome, Turn
 from .confirmation import Call
 from .effects import KINDS
 from .effects.effect import Moment
+from .effects.set_values import async_set_to
 from .effects.wording import (
     MAX_NAME,
     MAX_NAMES,
@@ -160,10 +161,12 @@ async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Cal
         texts, subject = await async_quoted(hass, language, plan.texts), cut(plan.subject or "")
         parts = [await async_text(hass, language, call.tool.asks_key, subject=subject, texts=texts)]
     else:
-        details = await async_details(hass, language, call.tool.shown(_in_order(call)))
+        shown = call.tool.shown(_in_order(call))
+        to, left = await async_set_to(hass, language, plan.targets, shown) if plan.targets else ("", shown)
+        details = await async_details(hass, language, left)
         tool = await call.tool.async_title(hass, language)
         if plan.targets:
-            parts = [await async_phrase(hass, language, "confirm_change", plan.targets, details)]
+            parts = [await async_phrase(hass, language, "confirm_change", plan.targets, details, to=to)]
         elif call.tool.is_named_elsewhere:
             parts = [await async_text(hass, language, "confirm_tool", tool=f"“{cut(plan.subject or tool)}”") + details]
         elif plan.subject and plan.subject != tool:  # one of another integration is its own subject

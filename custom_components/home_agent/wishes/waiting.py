@@ -93,6 +93,7 @@ class Waiting:
     @callback
     def _open(self, _hass: HomeAssistant) -> None:
         self._is_open, self._patience = True, monotonic() + PATIENCE
+        self._look_at_clock()  # before a change, which would be taken for a clock that was set
         self._arm()
 
     @callback

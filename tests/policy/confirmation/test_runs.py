@@ -167,7 +167,7 @@ async def test_the_owners_list_is_asked_about(hass: HomeAssistant, llm_server: L
     dim = {"action": "turn_on", "entity_id": "light.bed_light", "parameters": {"brightness_pct": 20}}
     llm_server.plan(tool_call("ha_control", dim))
     result = await say(hass, "bed light to 20", context=alice)
-    assert speech(result) == "Bed Light is off. Turn on Bed Light (brightness pct: 20)?"
+    assert speech(result) == "Bed Light is off. Set Bed Light to 20 %?"
     assert speech(await say(hass, "ok", result.conversation_id, context=alice)) == "Done. Bed Light is on."
 
 

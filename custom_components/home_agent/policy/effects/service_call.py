@@ -50,6 +50,7 @@ from ...turn.plan import ServiceCall
 from ...turn.turn import Outcome
 from ..following import is_running
 from .effect import EffectKind, EffectWatch, Fate, Moment, SubjectChange, Undoing, WayBack
+from .set_values import async_set_to, sets_values
 from .wording import NoWordsError, async_details, async_phrase, async_word, capitalised, cut, name_of, value_in_words
 
 _COLOUR = frozenset({*COLOURS, "color_mode"})
@@ -304,7 +305,11 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         details = await async_details(hass, language, _told_data(effect))
         if started := _starting(effect):
             return await async_phrase(hass, language, WORDS[started][tense], ids, details, quotes=True)
-        if (verb := verb_of(effect.action)) and (ids or names):
+        verb = verb_of(effect.action)
+        if sets_values(verb, ids) and (to := await async_set_to(hass, language, ids, effect.data))[0]:
+            details = await async_details(hass, language, to[1])
+            return await async_phrase(hass, language, WORDS["set"][tense], ids, details, names=names, to=to[0])
+        if verb and (ids or names):
             return await async_phrase(hass, language, WORDS[verb][tense], ids, details, names=names)
         path = f"services.{effect.service}.name"
         action = await async_own_text(hass, language, "services", effect.domain, path)

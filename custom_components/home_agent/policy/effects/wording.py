@@ -95,15 +95,16 @@ async def async_phrase(
     details: str = "",
     *,
     names: str = "",
+    to: str = "",
     quotes: bool = False,
     **placeholders: str,
 ) -> str:
-    """Return a phrase with the names of entities, in quotation marks or not, or with `names` instead."""
+    """Return a phrase with the names of entities, in quotation marks or not, or with `names` instead; `to` is what they are set to."""
     states = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
     said = [names] if names else [name_of(state) for state in states[:MAX_NAMES]]
     said = [f"“{cut(name)}”" for name in said] if quotes else said
     told = await async_more(hass, language, said, len(said) + max(0, len(states) - MAX_NAMES))
-    return await async_text(hass, language, key, names=told, **placeholders) + details
+    return await async_text(hass, language, key, names=f"{told} {to}".strip(), **placeholders) + details
 
 
 async def async_quoted(hass: HomeAssistant, language: str, texts: Sequence[str]) -> str:
