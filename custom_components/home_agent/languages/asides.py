@@ -171,5 +171,5 @@ def _calls(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     front, behind = any_of(words.calls), any_of((*words.tails, *words.calls))
     return (
         re.compile(rf"^[\s¡¿]*(?:{front})(?!\w)[\s,!.:;–—-]+", re.IGNORECASE),
-        re.compile(rf"[\s,]+(?:{behind})[\s,!.?]*$", re.IGNORECASE),
+        re.compile(rf"[\s,¿¡]+(?:{behind})[\s,!.?]*$", re.IGNORECASE),
     )

@@ -85,7 +85,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if _only_asks(without_calls(plain, code), code) and reminder_in(plain, code) is None:
+    if _only_asks(without_calls(plain, code), code):
         return NotMine(put_off=put_off)
     sentence = sentence.saying(awaited(plain, code))
     result = await _async_read(sentence, named)
@@ -101,8 +101,11 @@ async def answer_wish(sentence: Sentence) -> Result:
 
 
 def _only_asks(text: str, code: str) -> bool:
-    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form."""
-    if not is_question(plainly(text, code), code):
+    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form.
+
+    So is what asks to be reminded, woken or told: "mi sveglieresti domani alle sei?".
+    """
+    if not is_question(plainly(text, code), code) or reminder_in(text, code) is not None:
         return False
     return not is_order(plainly(without_times(text, code).strip(" ?¿,"), code), code)
 
