@@ -1,6 +1,6 @@
 """Times of day and days, as words of a text: "half past seven", "am 3. Mai", "2026-05-03"; and the calendar that they are of."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -30,6 +30,7 @@ _BEFORE_HOUR = {"half_to": -30, "three_quarters_to": -15, "quarter_to": -15, "qu
 _CENTURY = 2000
 _AFTER_DAY = ("at", "at_clock", "at_named", "parts", "part_glue", "halves", "moments")
 """What follows the number of a day that is said without its month."""
+_WEEKS_AHEAD = 9
 _MONTHS_AHEAD = 3  # two months in a row have all days up to the 30th, or the third one has the 31st
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:.]([0-5]\d)(?::([0-5]\d))?")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.(\d{4}|\d{2}))?")
@@ -292,10 +293,22 @@ class PointReader:
         for name in ("last", "past", "next", "this", "on"):
             if (said := self.text.says(name, at)) and (day := self.text.says("weekdays", said[1])) is not None:
                 is_next = name == "next" or (name in ("this", "on") and self.calendar.ahead)
-                return self.calendar.weekday(day[0], ahead=is_next, today=name == "this"), day[1]
+                return self._numbered(self.calendar.weekday(day[0], ahead=is_next, today=name == "this"), day[1])
         if day := self.text.says("weekdays", at):
-            return self.calendar.weekday(day[0], ahead=self.calendar.ahead), day[1]
+            return self._numbered(self.calendar.weekday(day[0], ahead=self.calendar.ahead), day[1])
         return self.written_date(at) or self._day_of_month(at)
+
+    def _numbered(self, day: date, behind: int) -> tuple[date, int]:
+        """Return a weekday with the number of its day, if the calendar has such a day soon: "Sunday the 29th", "domingo 29"."""
+        words, spot = self.text.words, self.text.skip("articles", behind)
+        number = self.text.ordinal(spot) if spot < len(words) and words[spot].word[0].isdigit() else None
+        if number is None or not self.calendar.ahead:
+            return day, behind
+        if number[1] < len(words) and not any(self.text.says(name, number[1]) for name in _AFTER_DAY):
+            return day, behind
+        days = [self.calendar.today, *(day + timedelta(weeks=week) for week in range(_WEEKS_AHEAD))]
+        found = (one for one in days if one.day == number[0] and one.weekday() == day.weekday())
+        return next(((one, number[1]) for one in found), (day, behind))
 
     def _day_of_month(self, at: int) -> ReadAt[date]:
         """Return the next day with a number, where a time or nothing follows it: "on the 27th at eight", "the 27th", "am siebten"."""
@@ -316,29 +329,12 @@ class PointReader:
         is_last = day[1] == len(words)
         if not is_last and not any(self.text.says(name, day[1]) for name in _AFTER_DAY):
             return None
-        found = next(self._days_of_number(day[0]), None)
-        return (found, day[1]) if found is not None else None
-
-    def _days_of_number(self, number: int) -> Iterator[date]:
-        """Yield the next days with a number in their month."""
         for month in range(_MONTHS_AHEAD):
             first = _month(self.calendar.today, month)
-            found = first + timedelta(days=number - 1)
+            found = first + timedelta(days=day[0] - 1)
             if found >= self.calendar.today and found.month == first.month:
-                yield found
-
-    def numbered(self, at: int, weekday: date) -> ReadAt[date]:
-        """Return the next day with a number that stands behind a weekday, if it is one: "Sunday the 29th", "domingo 29 a las nueve"."""
-        at = self.text.skip("articles", self.text.skip("on_day", at))
-        if at >= len(self.text.words) or not self.text.words[at].word.isdigit():
-            return None
-        if (day := self.text.ordinal(at)) is None or not self.calendar.ahead:
-            return None
-        is_bare = day[1] == at + 1 and day[1] < len(self.text.words)
-        if is_bare and not any(self.text.says(name, day[1]) for name in ("at", "at_clock", "at_named")):
-            return None
-        found = next((one for one in self._days_of_number(day[0]) if one.weekday() == weekday.weekday()), None)
-        return (found, day[1]) if found is not None else None
+                return found, day[1]
+        return None
 
     def written_date(self, at: int) -> ReadAt[date]:
         """Return a day with its month: "3 May", "May 3rd", "3.5.", "3.5.2026", "2026-05-03"."""

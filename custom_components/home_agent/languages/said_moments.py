@@ -88,6 +88,9 @@ class Moments:
 
     def moment(self) -> tuple[SaidMoment | None, list[Piece]]:
         """Return when something is to be done, and the pieces that do not go with it."""
+        ahead = [piece for piece in self._pieces if piece.kind is PieceKind.AHEAD]
+        if ahead:
+            return self._before(ahead)
         pieces = [piece for piece in self._pieces if not piece.ends and piece.kind is not PieceKind.LASTING]
         point, used, left = DayTime(), list[Piece](), list[Piece]()
         for piece in pieces:
@@ -111,6 +114,18 @@ class Moments:
         if at is None:
             return None, left + used
         return SaidMoment(at=at, wall=_wall(at), words=self._words(used)), left
+
+    def _before(self, ahead: Sequence[Piece]) -> tuple[SaidMoment | None, list[Piece]]:
+        """Return the moment that is some time before the only other one, which has a time on the clock."""
+        others = [piece for piece in self._pieces if piece.kind is not PieceKind.AHEAD]
+        moment, left = Moments(self._reader, self._text, others).moment()
+        is_clear = any(piece.point is not None and piece.point.clock is not None for piece in others)
+        if moment is None or not moment.wall or not is_clear or left or len(ahead) > 1:
+            return moment, [*left, *ahead]
+        at = (moment.at.astimezone(UTC) - (ahead[0].span or timedelta())).astimezone(moment.at.tzinfo)
+        if at <= self._now:
+            return moment, [*ahead]
+        return replace(moment, at=at, wall=_wall(at), words=self._words([*others, *ahead])), []
 
     def window(self, pieces: Iterable[Piece]) -> tuple[datetime, datetime] | None:
         """Return from when and until when a day or a part of it lasts; None for more than one, or one that is over."""

@@ -5,7 +5,7 @@ What `later_in` finds is never lost: what is no moment, no end and no event here
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice, product
 
 from .clause_cuts import ClauseReader, Opener, articles_of, beside_of
@@ -128,8 +128,6 @@ class _Sentence:
     skies: list[tuple[range, bool]] = field(init=False, default_factory=list)
     """Where it is said beside something else that it has to be light then, or dark."""
     ranges: list[tuple[Later, range]] = field(init=False)
-    lead: tuple[range, timedelta] | None = field(init=False, default=None)
-    """Where it says how long before a moment it is to be told: "remind me an hour before"."""
     remembered: int | None = field(init=False, default=None)
     """Where what is to be remembered begins, if the times within it say nothing."""
 
@@ -146,10 +144,7 @@ class _Sentence:
                 at += 1
                 continue
             behind = at + 1
-            if self.lead is None and (lead := self._lead_at(at)) is not None:
-                self.lead, at = lead, lead[0].stop
-                continue
-            piece = self.reader.sun_at(at) or self.reader.piece(at)
+            piece = self.reader.sun_at(at) or self.reader.ahead_at(at) or self.reader.piece(at)
             if piece is not None and not self.clauses.is_delay(piece):
                 if self._is_found(at, piece.behind):
                     self.pieces.append(replace(piece, first=self._front(piece.first)))
@@ -181,26 +176,6 @@ class _Sentence:
                     self.pieces = [piece for piece in self.pieces if piece.first < spot]
                     self.ranges = [(one, spots) for one, spots in self.ranges if not spots or spots[0] < spot]
                 return
-
-    def _lead_at(self, at: int) -> tuple[range, timedelta] | None:
-        """Return the words at a place that say how long before a moment it is to be told, which nothing follows, and how long that is."""
-        text, words = self.reader.text, self.reader.text.words
-        length = self.reader.length(at) if self.reader.is_set and not self.reader.is_timer else None
-        said = text.says("before_span", length[1]) if length is not None and not length[0][1] else None
-        if length is None or said is None:
-            return None
-        behind = said[1]
-        is_end = behind == len(words) or not _SIGNS.isdisjoint(self.text[words[behind - 1].end : words[behind].start])
-        return (range(at, behind), length[0][0]) if is_end or text.says("remembers", behind) else None
-
-    def _before(self, moment: SaidMoment | None, pieces: Iterable[Piece], lead: timedelta) -> SaidMoment | None:
-        """Return the moment so long before one that was said with its time of day; None where that is over, or not clear."""
-        is_clock = any(piece.point is not None and piece.point.clock is not None for piece in pieces)
-        if moment is None or not is_clock or not moment.wall:
-            return None
-        at = (moment.at.astimezone(UTC) - lead).astimezone(moment.at.tzinfo)
-        wall = at.replace(tzinfo=None).isoformat(timespec="minutes")
-        return replace(moment, at=at, wall=wall) if at > self.now else None
 
     def _front(self, at: int) -> int:
         """Return where the words in front of a piece begin that belong to it: "at the latest"."""
@@ -285,9 +260,6 @@ class _Sentence:
         back, more = moments.back(moment)
         if moment is not None and back is not None and back.wall and back.at <= moment.at:
             more, back = [*more, *(piece for piece in pieces if piece.ends)], None
-        if self.lead is not None and (moment := self._before(moment, pieces, self.lead[1])) is None:
-            vague |= set(self.lead[0])
-        timely |= set(self.lead[0]) if self.lead is not None else set()
         timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
         timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
         window: tuple[datetime, datetime] | None = None

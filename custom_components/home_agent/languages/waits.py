@@ -38,6 +38,8 @@ class PieceKind(StrEnum):
     """Sunset or sunrise, or some time before or after it."""
     LASTING = "lasting"
     """For some time."""
+    AHEAD = "ahead"
+    """Some time before what else is said: "on Friday at two I see the doctor, remind me an hour before"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,13 @@ class WaitReader(PointReader):
             return None
         months = int(count[0][0]) * (12 if count[0][1] == "year" else 1)
         return ((timedelta(), months), count[1]) if 0 < months <= _LONG_MONTHS else None
+
+    def ahead_at(self, at: int) -> Piece | None:
+        """Return how long before something else it is: "an hour before", with nothing behind it that it may be before."""
+        if (length := self.length(at)) is None or length[0][1] or (said := self.text.says("ahead", length[1])) is None:
+            return None
+        is_last = said[1] == len(self.text.words) or self.text.says("remembers", said[1]) is not None
+        return Piece(kind=PieceKind.AHEAD, first=at, behind=said[1], span=length[0][0]) if is_last else None
 
     def _about(self, at: int) -> int:
         for _ in range(2):
@@ -343,7 +352,7 @@ class WaitReader(PointReader):
             if length is not None and not length[0][1] and length[0][0].days and not length[0][0].seconds:
                 day, behind = day + length[0][0], length[1]
         if self.text.says("weekdays", behind - 1):  # "Wednesday, the 2nd of December"
-            dated = self.written_date(self.text.skip("articles", behind)) or self.numbered(behind, day)
+            dated = self.written_date(self.text.skip("articles", behind))
             if dated is not None and dated[0].weekday() == day.weekday():
                 day, behind = dated
         return DayTime(day=day, is_today=day == self.calendar.today), behind
