@@ -5,6 +5,20 @@ import pytest
 from custom_components.home_agent.languages.recasts import recast
 
 FORMS = [
+    ("en", "On Anna's return, open the blinds", "as soon as Anna comes home, open the blinds"),
+    ("en", "When the dryer is done, five minutes later turn on the fan", "five minutes after the dryer is done, turn on the fan"),
+    ("de", "Bei Annas Rückkehr die Rollos öffnen", "sobald Anna heimkommt, die Rollos öffnen"),
+    ("nl", "Doe bij thuiskomst van Anna de rolluiken open", "Doe zodra Anna thuiskomt, de rolluiken open"),
+    ("fr", "Allume la radio et éteins-la au bout de trois heures", "Allume la radio pendant trois heures et éteins-le"),
+    ("fr", "Quand le four a fini, dix minutes plus tard éteins la hotte", "dix minutes après que le four a fini, éteins la hotte"),
+    ("es", "Pon la radio tres horas y luego la quitas", "Pon la radio tres horas y apágalo"),
+    ("es", "Enciende el horno y apágalo a las nueve de la noche", "Enciende el horno hasta las nueve de la noche y apágalo"),
+    ("es", "A la llegada de Anna abre las persianas", "en cuanto llegue Anna abre las persianas"),
+    ("it", "Accendi il forno e spegnilo tra tre ore", "Accendi il forno per tre ore e spegnilo"),
+    ("it", "Al rientro di Anna alza le tapparelle", "appena torna Anna alza le tapparelle"),
+    ("pl", "Włącz radio i wyłącz je po trzech godzinach", "Włącz radio na trzech godzinach i wyłącz to"),
+    ("pl", "Po powrocie Kasi otwórz rolety", "po tym jak Kasia wróci otwórz rolety"),
+    ("pl", "Po wyjściu Marka zgaś światło", "po tym jak Marek wyjdzie zgaś światło"),
     ("en", "washing machine finished? turn on the hall light", "when washing machine is finished, turn on the hall light"),
     ("en", "dryer done -> fan off", "when dryer is done, fan off"),
     ("en", "Once the dryer is done, wait five minutes and then turn it off", "five minutes after the dryer is done, turn it off"),
@@ -30,6 +44,7 @@ FORMS = [
     ("pl", "Sprawdź o 22:00, czy brama jest otwarta, i daj mi znać", "powiedz mi o 22:00, czy brama jest otwarta"),
 ]  # fmt: skip
 PLAIN = [
+    ("es", "enciende la luz para la llegada de los invitados"), ("fr", "éteins la radio et la télé"), ("it", "spegni la luce e la radio"), ("pl", "włącz radio i zgaś światło"),
     ("en", "is the radio on?"), ("en", "check if the gate is open"), ("en", "turn the light off, then the radio on"),
     ("en", "check whether the gate is open, and if so, close it"), ("de", "Licht aus, dann Radio an"),
     ("de", "ist das Tor zu, oder steht es offen?"), ("nl", "licht uit, dan radio aan"), ("nl", "is de poort dicht?"),
