@@ -30,6 +30,8 @@ from .times import dates_in, numbers_in, unit_at
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
 _MOST_MINUTES = 180
 _MINUTE, _HOUR, _LONGEST = 60, 3600, 12 * 3600  # seconds
+_FEW = 3
+"""A bare number of an hour and more; a higher one may be minutes as well."""
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
 _CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
@@ -105,7 +107,7 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
             corrects="corrects" in said,
             kinds=kinds,
             words=named,
-            rest=_without_marks(rest, code),
+            rest=without_marks(rest, code),
         )
     return None
 
@@ -135,7 +137,7 @@ def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
     kinds, named = kinds_in(words_of(new.rest), code)
     named, _ = without_phrases(named, (*_phrases(code), *_leaving(code)))
     return SaidChange(
-        new=new, old=old, is_instead=True, corrects=True, kinds=kinds, words=named, rest=_without_marks(new.rest, code)
+        new=new, old=old, is_instead=True, corrects=True, kinds=kinds, words=named, rest=without_marks(new.rest, code)
     )
 
 
@@ -245,6 +247,18 @@ def is_one_more(text: str, language: str) -> bool:
     return False
 
 
+def past_in(text: str, language: str) -> int | None:
+    """Return the minutes of a text that names them without an hour, and nothing else: "make it half past"."""
+    words, code = words_of(text), code_of(language)
+    for phrase, minutes in data_of(code).planning.past.items():
+        said = words_of(phrase)
+        for at in range(len(words) - len(said) + 1):
+            if words[at : at + len(said)] == said:
+                beside = (*words[:at], *words[at + len(said) :])
+                return None if without_phrases(beside, (*_phrases(code), *_leaving(code)))[0] else int(minutes)
+    return None
+
+
 def says_same(text: str, language: str) -> bool:
     """Return whether a text wishes the same once more: "the same again"."""
     said = f" {' '.join(words_of(text))} "
@@ -265,9 +279,9 @@ def corrections_in(text: str, language: str) -> list[str]:
     if said.isdisjoint({"instead", "corrects"}) and not found:
         return []
     denied = {word for one in words.keeps for word in words_of(one)} | {"not"}
-    parts = [_without_marks(part, code) for part in re.split(r"[,;.!?]+\s*", text)]
+    parts = [without_marks(part, code) for part in re.split(r"[,;.!?]+\s*", text)]
     found += [part for part in parts if part and denied.isdisjoint(words_of(part))]
-    return [_without_marks(one, code) for one in found]
+    return [without_marks(one, code) for one in found]
 
 
 def as_one(text: str, language: str) -> str:
@@ -308,6 +322,8 @@ def like_length(text: str, before: str, seconds: int, language: str) -> int:
         return 0
     if len(old) == 1 and old[0].value and seconds % old[0].value == 0:
         unit = int(seconds // old[0].value)
+    elif seconds == _HOUR and new[0].value <= _FEW:
+        unit = _HOUR
     else:
         unit = _MINUTE if seconds < _HOUR else 0
     span = int(new[0].value * unit) if unit in (1, _MINUTE, _HOUR) else 0
@@ -412,7 +428,7 @@ def _times(text: str, language: str, now: datetime, *, is_marked: bool) -> tuple
     whole = time_in(text, language, now)
     if whole is None or (whole.is_length and whole.rest):
         for at in data_of(code_of(language)).times.get("at", ()):  # "sept heures moins le quart"
-            bare = time_in(f"{at} {_without_marks(text, code_of(language))}", language, now)
+            bare = time_in(f"{at} {without_marks(text, code_of(language))}", language, now)
             if bare is not None and not bare.rest and not bare.is_length:
                 return bare, None, ""
     if whole is None and delay_in(text, language):
@@ -494,7 +510,8 @@ def _said(text: str, code: str) -> set[str]:
     return without_phrases(words_of(text), _phrases(code))[1]
 
 
-def _without_marks(text: str, code: str) -> str:
+def without_marks(text: str, code: str) -> str:
+    """Return a text without words that only say that it corrects something, or takes its place: "no", "rather"."""
     words = data_of(code).planning
     for said in sorted((*words.instead, *words.corrects), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", text, flags=re.IGNORECASE)
