@@ -28,10 +28,6 @@ from .spoken_numbers import words_in
 from .times import dates_in, numbers_in, unit_at
 
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
-_MOST_MINUTES = 180
-_MINUTE, _HOUR, _LONGEST = 60, 3600, 12 * 3600  # seconds
-_FEW = 3
-"""A bare number of an hour and more; a higher one may be minutes as well."""
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
 _CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
@@ -303,31 +299,6 @@ def as_another(text: str, language: str) -> str:
     for phrase in sorted(data_of(code_of(language)).follow_ups.too, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", text, flags=re.IGNORECASE)
     return " ".join(text.split())
-
-
-def minutes_in(text: str, language: str) -> int:
-    """Return the one bare number of a text, which may be minutes: "one for 25"; 0 where there is none or several."""
-    numbers = numbers_in(words_in(text), code_of(language))
-    return int(numbers[0].value) if len(numbers) == 1 and 0 < numbers[0].value <= _MOST_MINUTES else 0
-
-
-def like_length(text: str, before: str, seconds: int, language: str) -> int:
-    """Return the seconds of a bare number that corrects a length: "no, twenty" behind "for ten minutes"; 0 where it says something else.
-
-    `before` are the words of that length, `seconds` how long it is. A number behind an hour without one may be minutes as well.
-    """
-    code = code_of(language)
-    new, old = (numbers_in(words_in(said), code) for said in (text, before))
-    if len(new) != 1 or any(one.kind is LaterKind.CLOCK for one in later_in(text, language)):
-        return 0
-    if len(old) == 1 and old[0].value and seconds % old[0].value == 0:
-        unit = int(seconds // old[0].value)
-    elif seconds == _HOUR and new[0].value <= _FEW:
-        unit = _HOUR
-    else:
-        unit = _MINUTE if seconds < _HOUR else 0
-    span = int(new[0].value * unit) if unit in (1, _MINUTE, _HOUR) else 0
-    return span if span <= _LONGEST else 0
 
 
 def trimmed(text: str, language: str) -> str:

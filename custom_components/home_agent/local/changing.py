@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.bare_numbers import like_length, minutes_in
 from ..languages.changes import (
     SaidChange,
     as_another,
@@ -18,8 +19,6 @@ from ..languages.changes import (
     is_from_now,
     is_one_more,
     leaves_so,
-    like_length,
-    minutes_in,
     names_nothing,
     past_in,
     time_in,
@@ -290,8 +289,10 @@ def at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When 
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
     if said.seconds:
         return moved(wish, said.at, said.words)
-    if _is_bare_number(wish, said, code) and ((when := _like_before(wish, said, code)) is not None or wish.ends):
-        return when
+    if _is_bare_number(wish, said, code):
+        like = _like_before(wish, said, code)
+        if like is not None or wish.ends:
+            return like
     if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
         return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
     if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.bare_numbers import minutes_in
 from ..languages.changes import (
     SaidTime,
     as_another,
@@ -17,7 +18,6 @@ from ..languages.changes import (
     does_something,
     is_from_now,
     is_one_more,
-    minutes_in,
     says_same,
     time_in,
     trimmed,

@@ -8,7 +8,8 @@ import re
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from ..languages.changes import SaidTime, minutes_in, time_in
+from ..languages.bare_numbers import minutes_in
+from ..languages.changes import SaidTime, time_in
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, is_order, is_question, read_answer
