@@ -28,8 +28,6 @@ from .spoken_numbers import words_in
 from .times import dates_in, numbers_in, unit_at
 
 _MOST_SPLITS = 16  # words from the end among which the new time is looked for
-_MOST_MINUTES = 180
-_MINUTE, _HOUR, _LONGEST = 60, 3600, 12 * 3600  # seconds
 _MARKS = frozenset({"moves", "sets", "instead", "corrects"})
 _CLAUSE_END = re.compile(r"[,;.!?]+(?:\s+|$)")
 
@@ -108,7 +106,7 @@ def change_in(text: str, language: str, now: datetime) -> SaidChange | None:
             corrects="corrects" in said,
             kinds=kinds,
             words=named,
-            rest=_without_marks(rest, code),
+            rest=without_marks(rest, code),
         )
     return None
 
@@ -138,7 +136,7 @@ def correction_in(text: str, language: str, now: datetime) -> SaidChange | None:
     kinds, named = kinds_in(words_of(new.rest), code)
     named, _ = without_phrases(named, (*_phrases(code), *_leaving(code)))
     return SaidChange(
-        new=new, old=old, is_instead=True, corrects=True, kinds=kinds, words=named, rest=_without_marks(new.rest, code)
+        new=new, old=old, is_instead=True, corrects=True, kinds=kinds, words=named, rest=without_marks(new.rest, code)
     )
 
 
@@ -255,6 +253,18 @@ def is_one_more(text: str, language: str) -> bool:
     return False
 
 
+def past_in(text: str, language: str) -> int | None:
+    """Return the minutes of a text that names them without an hour, and nothing else: "make it half past"."""
+    words, code = words_of(text), code_of(language)
+    for phrase, minutes in data_of(code).planning.past.items():
+        said = words_of(phrase)
+        for at in range(len(words) - len(said) + 1):
+            if words[at : at + len(said)] == said:
+                beside = (*words[:at], *words[at + len(said) :])
+                return None if without_phrases(beside, (*_phrases(code), *_leaving(code)))[0] else int(minutes)
+    return None
+
+
 def says_same(text: str, language: str) -> bool:
     """Return whether a text wishes the same once more: "the same again"."""
     said = f" {' '.join(words_of(text))} "
@@ -275,9 +285,9 @@ def corrections_in(text: str, language: str) -> list[str]:
     if said.isdisjoint({"instead", "corrects"}) and not found:
         return []
     denied = {word for one in words.keeps for word in words_of(one)} | {"not"}
-    parts = [_without_marks(part, code) for part in re.split(r"[,;.!?]+\s*", text)]
+    parts = [without_marks(part, code) for part in re.split(r"[,;.!?]+\s*", text)]
     found += [part for part in parts if part and denied.isdisjoint(words_of(part))]
-    return [_without_marks(one, code) for one in found]
+    return [without_marks(one, code) for one in found]
 
 
 def as_one(text: str, language: str) -> str:
@@ -299,29 +309,6 @@ def as_another(text: str, language: str) -> str:
     for phrase in sorted(data_of(code_of(language)).follow_ups.too, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", text, flags=re.IGNORECASE)
     return " ".join(text.split())
-
-
-def minutes_in(text: str, language: str) -> int:
-    """Return the one bare number of a text, which may be minutes: "one for 25"; 0 where there is none or several."""
-    numbers = numbers_in(words_in(text), code_of(language))
-    return int(numbers[0].value) if len(numbers) == 1 and 0 < numbers[0].value <= _MOST_MINUTES else 0
-
-
-def like_length(text: str, before: str, seconds: int, language: str) -> int:
-    """Return the seconds of a bare number that corrects a length: "no, twenty" behind "for ten minutes"; 0 where it says something else.
-
-    `before` are the words of that length, `seconds` how long it is. A number behind an hour without one may be minutes as well.
-    """
-    code = code_of(language)
-    new, old = (numbers_in(words_in(said), code) for said in (text, before))
-    if len(new) != 1 or any(one.kind is LaterKind.CLOCK for one in later_in(text, language)):
-        return 0
-    if len(old) == 1 and old[0].value and seconds % old[0].value == 0:
-        unit = int(seconds // old[0].value)
-    else:
-        unit = _MINUTE if seconds < _HOUR else 0
-    span = int(new[0].value * unit) if unit in (1, _MINUTE, _HOUR) else 0
-    return span if span <= _LONGEST else 0
 
 
 def trimmed(text: str, language: str) -> str:
@@ -422,7 +409,7 @@ def _times(text: str, language: str, now: datetime, *, is_marked: bool) -> tuple
     whole = time_in(text, language, now)
     if whole is None or (whole.is_length and whole.rest):
         for at in data_of(code_of(language)).times.get("at", ()):  # "sept heures moins le quart"
-            bare = time_in(f"{at} {_without_marks(text, code_of(language))}", language, now)
+            bare = time_in(f"{at} {without_marks(text, code_of(language))}", language, now)
             if bare is not None and not bare.rest and not bare.is_length:
                 return bare, None, ""
     if whole is None and delay_in(text, language):
@@ -504,7 +491,8 @@ def _said(text: str, code: str) -> set[str]:
     return without_phrases(words_of(text), _phrases(code))[1]
 
 
-def _without_marks(text: str, code: str) -> str:
+def without_marks(text: str, code: str) -> str:
+    """Return a text without words that only say that it corrects something, or takes its place: "no", "rather"."""
     words = data_of(code).planning
     for said in sorted((*words.instead, *words.corrects), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", text, flags=re.IGNORECASE)

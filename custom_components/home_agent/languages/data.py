@@ -190,6 +190,7 @@ class PlanningWords:
     both: Sequence[str] = ()
     one_of: Sequence[str] = ()
     same_time: Sequence[str] = ()
+    past: Mapping[str, str] = field(default_factory=dict)
     latest: Sequence[str] = ()
     whens: Sequence[str] = ()
     needless: Sequence[str] = ()

@@ -203,8 +203,8 @@ def cancels_in(text: str, language: str) -> bool:
 def cancels_any(text: str, language: str) -> bool:
     """Return whether a text cancels one of several and does not say which: "cancel one", "cancel one of them"."""
     for code in dict.fromkeys((code_of(language), ENGLISH)):
-        data, said = data_of(code), f" {' '.join(words_of(text))} "
-        if _cancelled(text, code) and any(f" {' '.join(words_of(one))} " in said for one in data.planning.one_of):
+        data, whole = data_of(code), f" {' '.join(words_of(text))} "
+        if _cancelled(text, code) and any(f" {' '.join(words_of(one))} " in whole for one in data.planning.one_of):
             return True
         words, kinds = data.planning, (said for listed in data.planning.kinds.values() for said in listed)
         phrases = phrases_of(

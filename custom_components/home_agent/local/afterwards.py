@@ -17,7 +17,7 @@ from ..support.errors import ToolError
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .further import apart_from
-from .later import named_in
+from .later import names_of
 from .planning import async_plan, services_of
 from .promises import async_promise
 from .sentences import NotMine, Refused, Result, Sentence
@@ -28,7 +28,7 @@ from .wishing import MAKES, async_made, new_wish
 async def answer_afterwards(sentence: Sentence) -> Result:
     """Do something else with what was just wished for, at another time; it is named by nothing but "it", or not at all."""
     turn, code, before = sentence.turn, sentence.language.code, spoken_of_last(sentence)
-    if before is None or before.kind is not WishKind.ACTION or before.ends or named_in(sentence):
+    if before is None or before.kind is not WishKind.ACTION or before.ends or names_of(sentence):
         return NotMine()
     if is_question(turn.text, code) or cancels_in(turn.text, code) or denies(turn.text, code):
         return NotMine()

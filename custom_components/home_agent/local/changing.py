@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.bare_numbers import like_length, minutes_in
 from ..languages.changes import (
     SaidChange,
     as_another,
@@ -18,11 +19,11 @@ from ..languages.changes import (
     is_from_now,
     is_one_more,
     leaves_so,
-    like_length,
-    minutes_in,
     names_nothing,
+    past_in,
     time_in,
     without_delay,
+    without_marks,
 )
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import is_question
@@ -70,6 +71,8 @@ async def answer_changed(sentence: Sentence) -> Result:
         return await async_change(sentence, [end])
     if (conditional := await _async_conditional(sentence, waiting)) is not None:
         return await async_change(sentence, [conditional])
+    if (within := _within_hour(sentence, waiting)) is not None:
+        return await async_change(sentence, [within])
     change = change_in(sentence.turn.text, sentence.language.code, dt_util.now())
     if planning_of(sentence.turn.text, sentence.language.code) is not None or change is None or change.words:
         change = correction_in(sentence.turn.text, sentence.language.code, dt_util.now()) or change
@@ -198,11 +201,19 @@ async def _async_another_end(sentence: Sentence, waiting: Sequence[Wish]) -> tup
         return None
     if _begun(waiting, ends[0]):
         return None
-    if not leaves_so(said.rest, code) and not await async_does(sentence, said.rest, ends[0].steps):
+    rest = without_marks(said.rest, code)
+    if not leaves_so(said.rest, code) and not await async_does(sentence, rest, ends[0].steps):
         return None
-    return ends[0], _like_before(ends[0], said.moment, code) or moved(
-        ends[0], said.moment.at, said.moment.words, said.moment.wall
-    )
+    if _is_bare_number(ends[0], said.moment, code):
+        when = _like_before(ends[0], said.moment, code)
+        return (ends[0], when) if when is not None else None
+    return ends[0], moved(ends[0], said.moment.at, said.moment.words, said.moment.wall)
+
+
+def _is_bare_number(wish: Wish, said: SaidMoment, code: str) -> bool:
+    """Return whether a number alone stands for the length of what was made by one: no hour of the day."""
+    is_length = wish.kind is WishKind.TIMER or wish.ends
+    return is_length and not wish.when.wall and not said.seconds and not said.sun and not later_in(said.words, code)
 
 
 def _like_before(wish: Wish, said: SaidMoment, code: str) -> When | None:
@@ -242,6 +253,21 @@ def _to_its_end(text: str, words: str) -> str:
 # When
 
 
+def _within_hour(sentence: Sentence, waiting: Sequence[Wish]) -> tuple[Wish, When] | None:
+    """Return another time within the hour of what was just spoken of: "make it half past"."""
+    text, code = sentence.turn.text, sentence.language.code
+    minutes, made = past_in(text, code), just_spoken_of(sentence, waiting)
+    if minutes is None or delay_in(text, code) or time_in(text, code, dt_util.now()) is not None:
+        return None  # "an hour and a half later"
+    if len(made) != 1 or made[0].when.at is None or not made[0].when.wall or made[0].when.sun:
+        return None
+    old = dt_util.as_local(made[0].when.at)
+    at = old.replace(minute=0) + timedelta(minutes=minutes)
+    if at == old or dt_util.as_utc(at) <= dt_util.utcnow():
+        return None
+    return made[0], moved(made[0], at, f"{at:%H:%M}", at.replace(tzinfo=None).isoformat(timespec="minutes"))
+
+
 async def _async_moved(sentence: Sentence, wishes: Sequence[Wish], change: SaidChange) -> Result:
     """Give some wishes the time that a sentence says; what ends a beginning is moved with it."""
     if _is_pair(wishes) and change.new.is_length and not change.sign and change.new.moment is not None:
@@ -254,7 +280,7 @@ async def _async_moved(sentence: Sentence, wishes: Sequence[Wish], change: SaidC
     for wish in wishes:
         if wish.id in found:
             continue
-        if (when := _at_another_time(sentence, wish, change)) is None:
+        if (when := at_another_time(sentence, wish, change)) is None:
             return NotMine()
         found[wish.id] = wish, when
         other = _end_of(sentence, wish) if not wish.ends else None
@@ -264,7 +290,7 @@ async def _async_moved(sentence: Sentence, wishes: Sequence[Wish], change: SaidC
     return await async_change(sentence, [*found.values()])
 
 
-def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When | None:
+def at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When | None:
     """Return when a wish is due at another time; None where that is not known."""
     text, code, old, said = sentence.turn.text, sentence.language.code, wish.when.at, change.new.moment
     if change.new.day is not None:
@@ -284,8 +310,10 @@ def _at_another_time(sentence: Sentence, wish: Wish, change: SaidChange) -> When
         said = (as_clock(said, code, dt_util.now()) if wish.when.wall else None) or said
     if said.seconds:
         return moved(wish, said.at, said.words)
-    if (wish.kind is WishKind.TIMER or wish.ends) and (like := _like_before(wish, said, code)) is not None:
-        return like
+    if _is_bare_number(wish, said, code):
+        like = _like_before(wish, said, code)
+        if like is not None or wish.ends:
+            return like
     if wish.kind is WishKind.TIMER and not later_in(said.words, code) and (minutes := minutes_in(said.words, code)):
         return moved(wish, dt_util.utcnow() + timedelta(minutes=minutes), said.words)  # "make the tea four"
     if old is not None and not any(one.kind is LaterKind.DAY for one in later_in(text, code)):

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from homeassistant.util import dt as dt_util
 
+from ..languages.bare_numbers import minutes_in
 from ..languages.changes import (
     SaidTime,
     as_another,
@@ -17,7 +18,6 @@ from ..languages.changes import (
     does_something,
     is_from_now,
     is_one_more,
-    minutes_in,
     says_same,
     time_in,
     trimmed,
@@ -25,7 +25,7 @@ from ..languages.changes import (
 )
 from ..languages.clause_cuts import orders_of
 from ..languages.later import later_in
-from ..languages.phrases import is_order, is_question
+from ..languages.phrases import is_order, is_question, is_remark
 from ..languages.planning import delay_in, kinds_in
 from ..languages.reminders import ReminderKind, reminder_in, timer_name, without_then
 from ..languages.said_moments import SaidMoment
@@ -38,13 +38,16 @@ from ..support.text import words_of
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .intent_policy import has_timers
-from .later import named_in
+from .later import named_in, names_of
 from .planned import async_cancel
 from .planning import Planned, async_plan, services_of
 from .promises import async_promise
 from .sentences import Done, NotForNow, NotMine, Refused, Result, Sentence
 from .wishes_meant import called_of, just_spoken_of, known_wishes, on_its_day, spoken_of_last
 from .wishing import MAKES, answer_wish, async_made, new_wish
+
+_MOST_NAMED = 3
+"""Words of the name of a timer that is set without one for it."""
 
 
 async def answer_same(sentence: Sentence) -> Result:
@@ -78,8 +81,10 @@ async def answer_further(sentence: Sentence) -> Result:
     """Make one more wish like the one before: be told or woken once more."""
     turn, code = sentence.turn, sentence.language.code
     before = spoken_of_last(sentence)
-    if before is None or not is_one_more(turn.text, code) or is_question(turn.text, code):
+    if before is None or is_question(turn.text, code):
         return NotMine()
+    if not is_one_more(turn.text, code):
+        return await _async_timed_too(sentence, before)
     if (plain := as_another(turn.text, code)) != turn.text:
         result = await answer_wish(sentence.saying(plain))
         if not isinstance(result, NotMine):
@@ -89,9 +94,9 @@ async def answer_further(sentence: Sentence) -> Result:
     if is_bare and before.kind is WishKind.TIMER:
         said = _minutes(as_one(turn.text, code), code)
     kinds, _ = kinds_in(words_of(turn.text), code)
-    if (kinds and before.kind.value not in kinds) or is_order(plain, code):
+    if (kinds and before.kind.value not in kinds) or (is_order(plain, code) and not says_same(turn.text, code)):
         return NotMine()
-    if said is None or said.moment is None or said.moment.sun or named_in(sentence):
+    if said is None or said.moment is None or said.moment.sun or names_of(sentence):
         return NotMine()
     match before.kind:
         case WishKind.TIMER:
@@ -139,6 +144,22 @@ async def _async_timed(sentence: Sentence, before: Wish, said: SaidTime, rest: s
     )
 
 
+async def _async_timed_too(sentence: Sentence, before: Wish) -> Result:
+    """Set one more timer directly behind one, where only its length and what it is for are said: "twenty minutes for the rice"."""
+    text, code = sentence.turn.text, sentence.language.code
+    said = time_in(text, code, dt_util.now()) if before.kind is WishKind.TIMER else None
+    name = timer_name(trimmed(said.rest, code), code) if said is not None and said.is_length else ""
+    if said is None or not name or is_from_now(said, code) or is_order(text, code) or names_of(sentence):
+        return NotMine()
+    words = trimmed(said.rest, code)
+    running = [wish for wish in known_wishes(sentence) if wish.kind is WishKind.TIMER]
+    if does_something(text, code) or delay_in(text, code) or is_remark(text, code):
+        return NotMine()
+    if any(words_of(wish.text) == words_of(words) for wish in running) or len(words_of(words)) > _MOST_NAMED:
+        return NotMine()
+    return await _async_timed(sentence, before, said, words)
+
+
 async def _async_woken(sentence: Sentence, before: Wish, said: SaidTime, rest: str) -> Result:
     """Wake once more, at another time or so much later than the first time."""
     if rest or before.when.at is None:
@@ -168,8 +189,14 @@ async def _async_reminded(sentence: Sentence, before: Wish, said: SaidTime, rest
     if reminder is not None:
         is_same = reminder.kind is ReminderKind.REMINDER and not trimmed(reminder.text, code) and not reminder.left
         rest = before.text if is_same else ""
-    elif (first := words_of(as_another(said.rest, code))[:1]) and first[0] in orders_of(code) - beside_of(code):
+    elif (
+        not says_same(sentence.turn.text, code)
+        and (first := words_of(as_another(said.rest, code))[:1])
+        and first[0] in orders_of(code) - beside_of(code)
+    ):
         return NotMine()
+    if not rest and says_same(sentence.turn.text, code):
+        rest = before.text
     if not rest:
         return NotMine()
     wish = new_wish(sentence, WishKind.REMINDER, _named(before, rest), rest, _when(sentence, said, before))

@@ -18,7 +18,7 @@ from .planned import async_cancel
 from .planning import services_of
 from .promises import async_promise
 from .sentences import Done, NotMine, Result, Sentence
-from .wishes_meant import at_same_time, is_said_in, just_spoken_of, known_wishes, told_before
+from .wishes_meant import at_same_time, is_called, is_said_in, just_spoken_of, known_wishes, told_before
 from .wishing import answer_wish, async_made, new_wish
 
 _BETWEEN = re.compile(r"[,;.!?:]+\s+|\s[-–—]\s+")
@@ -132,7 +132,11 @@ def _is_named(sentence: Sentence, text: str, wish: Wish) -> bool:
 async def answer_left_out(sentence: Sentence) -> Result:
     """Leave out what a sentence denies of what was just spoken of: "no, not the lamp, I'll do that", "the lamp not, only the TV"."""
     text, code = sentence.turn.text, sentence.language.code
-    spoken_of = [wish for wish in just_spoken_of(sentence, known_wishes(sentence)) if wish.kind is WishKind.ACTION]
+    spoken_of = [
+        wish
+        for wish in just_spoken_of(sentence, known_wishes(sentence))
+        if wish.kind is WishKind.ACTION and not wish.ends
+    ]
     parts = [part for part in _BETWEEN.split(text.strip(" .!?")) if part.strip()]
     if (told := told_before(sentence)) is not None and told.then is not None:
         return NotMine()  # it was asked which
@@ -172,9 +176,7 @@ def _is_of_speaker(part: str, code: str) -> bool:
 
 def _targets_called(sentence: Sentence, names: Sequence[str], wish: Wish) -> tuple[str, ...]:
     """Return those of the things of a wish that words name; of several that have the same words, none."""
-    found = [
-        item for item in wish.targets if is_said_in(sentence, names, replace(_only(wish, (item,)), words="", text=""))
-    ]
+    found = [item for item in wish.targets if is_called(sentence, names, _only(wish, (item,)))]
     return tuple(found) if len(found) == 1 or len(found) == len(wish.targets) == 1 else ()
 
 

@@ -80,6 +80,12 @@ def named_in(sentence: Sentence) -> tuple[str, ...]:
     return tuple(name for names in called for name in names if name.casefold() in said)
 
 
+def names_of(sentence: Sentence) -> tuple[str, ...]:
+    """Return the names of the home that a sentence has in it as words of their own: no "Tom" in "tomorrow"."""
+    said = sentence.turn.text.casefold()
+    return tuple(name for name in named_in(sentence) if re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", said))
+
+
 def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
     """Return whether the sentence says that what was recognised in it is not for now, other than in a name or a value.
 

@@ -167,7 +167,7 @@ def _asked_when(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
     if named is None:
         return []
     kinds, names = kinds_in(named, sentence.language.code)
-    if not kinds and says_wake(" ".join(named), sentence.language.code):
+    if not kinds and says_wake(sentence.turn.text, sentence.language.code):
         return of_kinds(waiting, {WishKind.WAKE.value})
     if not kinds and not names:
         return just_spoken_of(sentence, waiting)
@@ -349,6 +349,7 @@ async def async_cancel(sentence: Sentence, wishes: Sequence[Wish]) -> Done | Ref
         return Refused(error=NeedsConfirmation(), recognised=recognised)
     if result.error:
         return Done(said=spoken(turn, await async_text(sentence.hass, turn.language, "confirm_failed")))
+    note_told(sentence, wishes[:MOST_TOLD])
     return told
 
 

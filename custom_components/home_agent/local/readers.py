@@ -76,7 +76,7 @@ READERS = (
     Reader(answer_planned),
     Reader(answer_changed),
     Reader(answer_timer),
-    Reader(answer_restored),
+    Reader(answer_restored, of_later=True),
     Reader(answer_reworded),
     Reader(answer_instead),
     Reader(answer_at_same_time),

@@ -9,7 +9,8 @@ from homeassistant.components.conversation import UserContent
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from ..languages.changes import SaidTime, minutes_in, time_in
+from ..languages.bare_numbers import minutes_in
+from ..languages.changes import SaidTime, time_in
 from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.phrases import ReplyKind, is_order, is_question, read_answer
@@ -93,6 +94,14 @@ def just_spoken_of(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
     return [known[item] for item in told.ids if item in known] if told is not None else []
 
 
+def just_canceled(sentence: Sentence) -> list[Wish]:
+    """Return what the message before this one canceled."""
+    told, cancelled = told_before(sentence), wishes_of(sentence.hass).cancelled
+    waiting = {wish.id for wish in known_wishes(sentence)}
+    found = [cancelled[item] for item in told.ids if item in cancelled] if told is not None else []
+    return [wish for wish in found if wish.id not in waiting and wish.is_known_to(sentence.turn)]
+
+
 def spoken_of_last(sentence: Sentence) -> Wish | None:
     """Return the wish that was just spoken of, of several the one that was made last."""
     return max(just_spoken_of(sentence, known_wishes(sentence)), key=lambda wish: wish.made, default=None)
@@ -138,6 +147,13 @@ def is_said_in(sentence: Sentence, names: Sequence[str], wish: Wish) -> bool:
     """Return whether all that is named was said in a wish or is what it is for, maybe in another form: "éteindre" and "éteins"."""
     base, said_then = sentence.language.base, _words(sentence, wish)
     return all(any(_is_form(base, word, said) for said in said_then) for word in names)
+
+
+def is_called(sentence: Sentence, names: Sequence[str], wish: Wish) -> bool:
+    """Return whether all that is named are names of what a wish is for, or of where that is."""
+    base = sentence.language.base
+    called = [word for name in called_of(sentence, wish) for word in words_of(name)]
+    return bool(names) and all(any(_is_form(base, word, one) for one in called) for word in names)
 
 
 def _is_form(base: str, word: str, said: str) -> bool:
@@ -219,7 +235,7 @@ def on_its_day(sentence: Sentence, moment: SaidMoment, before: Wish) -> SaidMome
 
 def at_same_time(sentence: Sentence) -> str | None:
     """Return what was said with the time of what was just spoken of in place of "at the same time"; None where that is not said."""
-    text, spoken_of = sentence.turn.text, just_spoken_of(sentence, known_wishes(sentence))
+    text, spoken_of = sentence.turn.text, just_spoken_of(sentence, known_wishes(sentence)) or just_canceled(sentence)
     moments = {wish.when.at if wish.when.wall else None for wish in spoken_of}
     at = next(iter(moments), None)
     if at is None or len(moments) > 1 or len(text) > MAX_TEXT:
