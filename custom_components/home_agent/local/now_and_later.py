@@ -1,7 +1,7 @@
 """Sentences of which the first part is for now and the second one for later: "turn the lamp on now and off in an hour".
 
-The first part says so ("now"), or it is a command and the second one begins with its time, or ends what the first one does. Nothing is done where one of them is not
-understood.
+The first part says so ("now"), or it is a command and the second one begins with its time, or ends what the first one does.
+Nothing is done where one of them is not understood.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _halves(text: str, code: str, found: Sequence[Later]) -> Iterator[tuple[str,
     listed = sorted({*data.follow_ups.joins, *data.planning.goes_on}, key=len, reverse=True)
     joins = "|".join(map(re.escape, listed)) or "(?!)"
     pattern = re.compile(rf"\s?[,;.]\s+(?:(?:{joins})\s)?|\s(?:{joins})\s", re.IGNORECASE)
-    cuts = [match for match in pattern.finditer(text[: found[0].begin])]
+    cuts = list(pattern.finditer(text[: found[0].begin]))
     for cut in reversed(cuts[-_MOST_HALVES:]):
         yield text[: cut.start()].strip(" ,"), text[cut.end() :].strip(" ,")
 
@@ -86,9 +86,7 @@ def _begins_timed(text: str, code: str, named: Sequence[str]) -> bool:
     return bool(found) and len(words_of(text[: found[0].begin])) <= _MOST_BETWEEN
 
 
-async def _async_both(
-    sentence: Sentence, planned: Planned, later: Sentence, timed: Timed, *, is_apart: bool
-) -> Result:
+async def _async_both(sentence: Sentence, planned: Planned, later: Sentence, timed: Timed, *, is_apart: bool) -> Result:
     """Do what is planned now, and wish for what another part of the sentence says. Raises `NotUnderstood`.
 
     Where it is not said that the time is of that part alone, only for what ends the first: "turn it on and turn it off in an hour".
@@ -145,6 +143,10 @@ async def _async_further(later: Sentence, planned: Planned, timed: Timed) -> Wis
     for said in carried(planned.text, rest, code):
         same = await async_plan(later, said)
         services = services_of(same.steps)
-        if services and {service for service, _ in services} == wanted and set(same.targets).isdisjoint(planned.targets):
+        if (
+            services
+            and {service for service, _ in services} == wanted
+            and set(same.targets).isdisjoint(planned.targets)
+        ):
             return Wished(kind=WishKind.ACTION, words=said, planned=replace(same, text=said))
     raise NotUnderstood(timed.rest)

@@ -73,7 +73,9 @@ def said_again(waiting: Sequence[Wish], wishes: Sequence[Wish]) -> list[Wish]:
             if one.ends or one.status is not WishStatus.WAITING or not one.is_same(wish):
                 continue
             place = one.conversation_id, one.message, one.targets
-            ends = [each for each in waiting if each.ends and (each.conversation_id, each.message, each.targets) == place]
+            ends = [
+                each for each in waiting if each.ends and (each.conversation_id, each.message, each.targets) == place
+            ]
             if ended or not ends:
                 found |= {each.id: each for each in (one, *ends)}
     return [*found.values()]

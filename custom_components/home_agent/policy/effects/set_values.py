@@ -52,9 +52,7 @@ async def async_set_to(
     return await async_joined(hass, language, said), left
 
 
-async def _async_value(
-    hass: HomeAssistant, language: str, entity_ids: Sequence[str], key: str, value: object
-) -> str:
+async def _async_value(hass: HomeAssistant, language: str, entity_ids: Sequence[str], key: str, value: object) -> str:
     """Return what one value sets something to; "" where it is told by its name."""
     if isinstance(value, str) and value and key in _MODES:
         name = await _async_mode(hass, language, entity_ids, key, value)
@@ -63,7 +61,9 @@ async def _async_value(
         return ""
     if (share := _SHARES.get(key)) is not None:
         percent = value * share[1]
-        return await async_text(hass, language, share[0], value=_number(round(percent) if share[1] != 1 else percent, language))
+        return await async_text(
+            hass, language, share[0], value=_number(round(percent) if share[1] != 1 else percent, language)
+        )
     unit = "K" if key == _KELVIN else hass.config.units.temperature_unit if key in _DEGREES else ""
     if key == _VALUE and len(entity_ids) == 1 and (state := hass.states.get(entity_ids[0])) is not None:
         unit = cut(str(state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) or ""))
