@@ -38,8 +38,8 @@ def notifications(hass: HomeAssistant) -> list[str]:
     return [str(item["message"]) for item in _async_get_or_create_notifications(hass).values()]
 
 
-def test_there_are_ten() -> None:
-    assert len(CONVERSATIONS) == 10
+def test_there_are_twelve() -> None:
+    assert len(CONVERSATIONS) == 12
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda text: text.splitlines()[0])

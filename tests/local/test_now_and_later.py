@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("demo_house", "evening")
     ("de", "mach Bed Light an und in einer Stunde wieder aus"), ("fr", "allume Bed Light maintenant et éteins-la dans une heure"),
     ("fr", "allume Bed Light et dans une heure éteins-la"), ("es", "enciende Bed Light ahora y apágala en una hora"),
     ("es", "enciende Bed Light y en una hora apágala"), ("it", "accendi Bed Light adesso e spegnila tra un'ora"),
-    ("it", "accendi Bed Light e tra un'ora spegnila"), ("nl", "doe Bed Light nu aan en over een uur uit"),
+    ("it", "accendi Bed Light e tra un'ora spegnila"), ("it", "accendi Bed Light adesso, poi spegnila tra un'ora"), ("nl", "doe Bed Light nu aan en over een uur uit"),
     ("nl", "doe Bed Light aan en doe hem over een uur weer uit"), ("pl", "włącz Bed Light teraz i wyłącz ją za godzinę"),
     ("pl", "włącz Bed Light i za godzinę ją wyłącz"),
 ])  # fmt: skip
@@ -96,6 +96,21 @@ async def test_another_thing_is_not_the_end_of_the_first(hass: HomeAssistant) ->
     await say(hass, "now turn on the bed light and at ten turn off the kitchen lights", context=person(hass))
     wish = only_wish(hass)
     assert (services_of(wish), wish.ends) == ([("turn_off", ("light.kitchen_lights",))], False)
+
+
+@pytest.mark.parametrize(("said", "services"), [
+    ("mach Bed Light jetzt aus und in zwanzig Minuten Kitchen Lights an", [("turn_on", ("light.kitchen_lights",))]),
+    ("schalte Bed Light aus, und in zwanzig Minuten Kitchen Lights ein", [("turn_on", ("light.kitchen_lights",))]),
+    ("schalte Bed Light jetzt aus und in zwanzig Minuten Kitchen Lights", [("turn_off", ("light.kitchen_lights",))]),
+])  # fmt: skip
+async def test_a_particle_of_its_own_is_not_that_of_the_first(
+    hass: HomeAssistant, said: str, services: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
+    await set_up(hass)
+    await talk(hass, "de", said)
+    assert services_of(only_wish(hass)) == services
+    assert state_of(hass, "light.bed_light") == "off"
 
 
 async def test_another_value_is_not_the_end_of_the_first(hass: HomeAssistant) -> None:

@@ -87,6 +87,21 @@ class Timed:
     """The part of `rest` that follows behind its end as something more: "for ten minutes, and then turn off the TV"."""
 
 
+@dataclass(slots=True)
+class _ReadClauses:
+    """The clauses of one way to read a sentence, and the places of the words around them."""
+
+    clauses: list[Clause] = field(default_factory=list)
+    inside: set[int] = field(default_factory=set)
+    """Those within clauses."""
+    timely: set[int] = field(default_factory=set)
+    """Those that say when."""
+    vague: set[int] = field(default_factory=set)
+    """Those of clauses that say too little."""
+    lifted: list[Piece] = field(default_factory=list)
+    """Times within clauses that say when these are looked at."""
+
+
 def timed_in(text: str, language: str, now: datetime, named: Iterable[str] = ()) -> Iterator[Timed]:
     """Yield readings of a sentence, the likeliest first, at most 8; none of a sentence that is for now.
 
@@ -219,8 +234,38 @@ class _Sentence:
 
     def _read(self, cuts: Sequence[int]) -> Timed | None:
         """Return the sentence with clauses that end before these words."""
-        reader, inside, clauses = self.reader, set[int](), list[Clause]()
-        timely, vague, lifted = set[int](), set[int](), list[Piece]()
+        if (read := self._clauses_before(cuts)) is None:
+            return None
+        timely, is_awaited = read.timely, any(not (one.until or one.negated) for one in read.clauses)
+        pieces = [piece for piece in self.pieces if piece.first not in read.inside or piece in read.lifted]
+        skies = dict(self.skies) | self._skies(pieces, is_awaited=is_awaited)
+        pieces = [piece for piece in pieces if range(piece.first, piece.behind) not in skies]
+        timely = timely.union(*skies)
+        moments = Moments(self.reader, self.text, pieces)
+        moment, left = moments.moment()
+        back, more = moments.back(moment)
+        if moment is not None and back is not None and back.wall and back.at <= moment.at:
+            more, back = [*more, *(piece for piece in pieces if piece.ends)], None
+        timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
+        timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
+        window: tuple[datetime, datetime] | None = None
+        if days := self._days_alone(pieces, read.clauses):  # "if it rains tomorrow" names no moment
+            moment, left = None, [piece for piece in left if piece not in days]
+            window = moments.window(days) if is_awaited and self._are_of_clause(days, cuts) else None
+            left += days if window is None else []
+        left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
+        unread = read.vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
+        joined = self._joined_behind_end(pieces, cuts)
+        whole = self._whole(timely | set(joined), unread, moment, back, tuple(read.clauses))
+        daylight = set(skies.values())
+        if len(daylight) > 1:
+            return None
+        whole = replace(whole, window=window, daylight=daylight.pop() if daylight else None)
+        return self._parted(whole, joined, timely | unread) if joined else whole
+
+    def _clauses_before(self, cuts: Sequence[int]) -> _ReadClauses | None:
+        """Return the clauses that end before these words; None where one is empty, or cuts a time or a command."""
+        read = _ReadClauses()
         for opener, cut in zip(self.openers, cuts, strict=True):
             if any(piece.first < cut < piece.behind for piece in self.pieces):
                 return None
@@ -228,19 +273,19 @@ class _Sentence:
                 return None
             spots = set(range(opener.first, cut))
             own = [piece for piece in self.pieces if opener.behind <= piece.first < cut and self._is_lifted(piece)]
-            timely |= self._then(cut)
-            lifted += own
+            read.timely |= self._then(cut)
+            read.lifted += own
             times = {spot for piece in own for spot in range(piece.first, piece.behind)}
             times = times.union(*(sky for sky, _ in self.skies), self._some_time(opener.behind, cut))
             lasting, lasts = self._lasting(opener, cut, times)
             text = self._said([spot for spot in range(opener.behind, cut) if spot not in times | lasts])
             if not text:
                 return None
-            inside |= spots
+            read.inside |= spots
             if opener.is_after and self._count_content(range(opener.behind, cut)) < _LEAST_AFTER:
-                vague |= spots
+                read.vague |= spots
                 continue
-            clauses.append(Clause(
+            read.clauses.append(Clause(
                 text=text,
                 words=self._said([spot for spot in range(opener.first, cut) if spot not in times]),
                 is_if=opener.name in ("if", "unless"),
@@ -249,46 +294,28 @@ class _Sentence:
                 lasting=lasting,
                 until=opener.name == "until_when",
             ))  # fmt: skip
-            timely |= spots
-        pieces = [piece for piece in self.pieces if piece.first not in inside or piece in lifted]
-        is_awaited = any(not (one.until or one.negated) for one in clauses)
-        skies = dict(self.skies) | self._skies(pieces, is_awaited=is_awaited)
-        pieces = [piece for piece in pieces if range(piece.first, piece.behind) not in skies]
-        timely = timely.union(*skies)
-        moments = Moments(reader, self.text, pieces)
-        moment, left = moments.moment()
-        back, more = moments.back(moment)
-        if moment is not None and back is not None and back.wall and back.at <= moment.at:
-            more, back = [*more, *(piece for piece in pieces if piece.ends)], None
-        timely |= {spot for piece in pieces for spot in range(piece.first, piece.behind)}
-        timely = timely.union(*(self._then(piece.behind) for piece in pieces if piece.kind is PieceKind.SPAN))
-        window: tuple[datetime, datetime] | None = None
+            read.timely |= spots
+        return read
+
+    def _days_alone(self, pieces: Iterable[Piece], clauses: Iterable[Clause]) -> list[Piece]:
+        """Return the days of a sentence with something that happens, where no time of day is named beside them."""
         points = [piece for piece in pieces if piece.kind is PieceKind.POINT and not piece.ends]
-        is_only_day = bool(points) and all(piece.point is None or piece.point.clock is None for piece in points)
-        if is_only_day and any(not one.until for one in clauses):
-            moment, left = (
-                None,
-                [piece for piece in left if piece not in points],
-            )  # "if it rains tomorrow" names no moment
-            window = moments.window(points) if is_awaited and self._are_of_clause(points, cuts) else None
-            left += points if window is None else []
-        left += [piece for piece in pieces if self._is_cut(piece) or self._is_second(piece, timely)]
-        unread = vague.union(*(range(piece.first, piece.behind) for piece in (*left, *more)))
+        if any(piece.point is not None and piece.point.clock is not None for piece in points):
+            return []
+        return points if any(not one.until for one in clauses) else []
+
+    def _joined_behind_end(self, pieces: Iterable[Piece], cuts: Sequence[int]) -> range:
+        """Return the words that join something more to what ends: "for ten minutes, and then"; none without them."""
         ends = [piece.behind for piece in pieces if piece.ends or piece.kind is PieceKind.LASTING]
         ends += [cut for opener, cut in zip(self.openers, cuts, strict=True) if opener.name == "until_when"]
-        first, behind = self.clauses.joined(max(ends)) if ends else (0, 0)
-        whole = self._whole(timely | set(range(first, behind)), unread, moment, back, tuple(clauses))
-        daylight = set(skies.values())
-        if len(daylight) > 1:
-            return None
-        whole = replace(whole, window=window, daylight=daylight.pop() if daylight else None)
-        if not behind:
-            return whole
-        places = range(behind, len(reader.text.words))
-        taken = timely | unread
+        return range(*self.clauses.joined(max(ends))) if ends else range(0)
+
+    def _parted(self, whole: Timed, joined: range, taken: AbstractSet[int]) -> Timed:
+        """Return a reading with what is done until its end, and what then follows, apart."""
+        places = range(joined.stop, len(self.reader.text.words))
         return replace(
             whole,
-            rest=self._said([spot for spot in range(first) if spot not in taken]),
+            rest=self._said([spot for spot in range(joined.start) if spot not in taken]),
             then=self._said([spot for spot in places if spot not in taken]),
         )
 

@@ -1,16 +1,17 @@
 """Sentences of which the first part is for now and the second one for later: "turn the lamp on now and off in an hour".
 
-The first part says so ("now"), or it is a command and the second one begins with its time, or ends what the first one does. Nothing is done where one of them is not
-understood.
+The first part says so ("now"), or it is a command and the second one begins with its time, or ends what the first one does.
+Nothing is done where one of them is not understood.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import re
 
+from homeassistant.const import SERVICE_VOLUME_MUTE
 from homeassistant.util import dt as dt_util
 
-from ..languages.changes import does_something
+from ..languages.changes import as_another, does_something
 from ..languages.clause_cuts import articles_of
 from ..languages.data import data_of
 from ..languages.later import Later, later_in, says_now, without_now
@@ -77,7 +78,7 @@ def _halves(text: str, code: str, found: Sequence[Later]) -> Iterator[tuple[str,
     pattern = re.compile(rf"\s?[,;.]\s+(?:(?:{joins})\s)?|\s(?:{joins})\s", re.IGNORECASE)
     cuts = list(pattern.finditer(text[: found[0].begin]))
     for cut in reversed(cuts[-_MOST_HALVES:]):
-        yield text[: cut.start()].strip(" ,"), text[cut.end() :].strip(" ,")
+        yield text[: cut.start()].strip(" ,"), as_another(text[cut.end() :].strip(" ,"), code)
 
 
 def _begins_timed(text: str, code: str, named: Sequence[str]) -> bool:
@@ -129,17 +130,24 @@ async def _async_further(later: Sentence, planned: Planned, timed: Timed) -> Wis
     code = later.language.code
     states = [state for item in planned.targets if (state := later.hass.states.get(item)) is not None]
     rest = _plain(timed.rest, code)
+    wanted = {service for service, _ in services_of(planned.steps)}
     named = [said for state in states for said in naming(rest, state.name, code)] if len(states) == 1 else []
     if named:
         for said in named:
             with_name = await async_plan(later, said)
-            if with_name.is_known:
+            is_sound = any(service == SERVICE_VOLUME_MUTE for service, _ in services_of(with_name.steps))
+            if with_name.is_known and (not is_sound or SERVICE_VOLUME_MUTE in wanted):  # "riaccendila" is not its sound
                 return Wished(kind=WishKind.ACTION, words=said, planned=with_name)
         raise NotUnderstood(timed.rest)
     doing = {word for word in words_of(rest) if does_something(word, code)} - later.language.nouns - articles_of(code)
     if doing or reminder_in(rest, code) is not None:
         return await async_wished(later, timed)
-    wanted = {service for service, _ in services_of(planned.steps)}
+    particles = {word for phrase in data_of(code).later.marks.get("particles", ()) for word in words_of(phrase)}
+    if not particles.isdisjoint(words_of(rest)[-1:]):  # "... und in einer Stunde die Lampe ein"
+        whole = await async_plan(later, f"{planned.text.split()[0]} {rest}")
+        if whole.steps:
+            return Wished(kind=WishKind.ACTION, words=whole.text, planned=whole)
+        raise NotUnderstood(timed.rest)
     for said in carried(planned.text, rest, code):
         same = await async_plan(later, said)
         services = services_of(same.steps)

@@ -25,9 +25,7 @@ async def things(hass: HomeAssistant, house: None) -> None:
 
 
 async def _said(hass: HomeAssistant, language: str, entity_id: str, service: str, data: Mapping[str, object]) -> str:
-    call = ServiceCall(
-        domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=dict(data)
-    )
+    call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=dict(data))
     return await async_done(hass, language, [call])
 
 
@@ -70,7 +68,10 @@ async def test_each_field_is_said(
 
 
 async def test_a_mode_has_the_name_of_home_assistant_s_pages(hass: HomeAssistant) -> None:
-    assert await _said(hass, "de", "climate.hall", "set_hvac_mode", {"hvac_mode": "heat"}) == "Hall auf „Heizbetrieb“ einstellen"
+    assert (
+        await _said(hass, "de", "climate.hall", "set_hvac_mode", {"hvac_mode": "heat"})
+        == "Hall auf „Heizbetrieb“ einstellen"
+    )
 
 
 async def test_what_was_done_is_said_as_well(hass: HomeAssistant) -> None:
