@@ -254,6 +254,7 @@ class AsideWords:
     keeps: Sequence[str] = ()
     ends: Sequence[str] = ()
     selves: Sequence[str] = ()
+    others: Sequence[str] = ()
     calls: Sequence[str] = ()
     tails: Sequence[str] = ()
 
