@@ -88,8 +88,12 @@ def _wants_nothing(clause: str, code: str) -> bool:
     words = tuple(words_of(rest))
     if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code):
         return False
+    if words[-1:] in joins_of(code):  # "TV off and"
+        return False
     is_own = any(word in patterns.selves for word in words)  # "then I'll ...", "dann räum ich aus"
-    follows = words[0] in patterns.thens and not (patterns.selves.isdisjoint(words[1:3]) and patterns.others.isdisjoint(words[1:_MOST_THEN]))
+    follows = words[0] in patterns.thens and not (
+        patterns.selves.isdisjoint(words[1:3]) and patterns.others.isdisjoint(words[1:_MOST_THEN])
+    )
     if not follows and reports(said, code):
         return False
     if joined is None and not follows and (patterns.begins.match(said) or _opens(words, code)):

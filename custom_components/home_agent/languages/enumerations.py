@@ -31,7 +31,9 @@ def cuts_of(text: str, language: str) -> Iterator[tuple[str, str]]:
 @cache
 def _joining(code: str) -> re.Pattern[str]:
     data = data_of(code)
-    listed = sorted({*data.follow_ups.joins, *data.planning.goes_on, *data.later.marks.get("then", ())}, key=len, reverse=True)
+    listed = sorted(
+        {*data.follow_ups.joins, *data.planning.goes_on, *data.later.marks.get("then", ())}, key=len, reverse=True
+    )
     words = "|".join(re.escape(word) for word in listed) or "(?!)"
     return re.compile(rf"(?:[,;]|(?<=\w) +(?=(?:{words}) ))(?: *(?:{words})(?!\w))*", re.IGNORECASE)
 

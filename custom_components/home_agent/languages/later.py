@@ -60,7 +60,9 @@ def is_indefinite(one: Later, language: str) -> bool:
     if one.kind is not LaterKind.LASTING:
         return one.kind is LaterKind.VAGUE
     code = code_of(language)
-    units = {word for listed in data_of(code).times.get("units", {}).values() for text in listed for word in words_of(text)}
+    units = {
+        word for listed in data_of(code).times.get("units", {}).values() for text in listed for word in words_of(text)
+    }
     said = words_of(one.words)
     return units.isdisjoint(said) and not any(word[0].isdigit() for word in said)
 
