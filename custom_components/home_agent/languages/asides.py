@@ -24,6 +24,7 @@ _MOST_WORDS = 20  # of one clause
 _SIGNS = " \t,;:.!?¿¡…–—-"
 _CUTS = ",;:.!?…"
 _OPENERS = ("if", "when", "unless", "until_when", "after_when")
+_MOST_THEN = 4  # words of "then" with who does something
 _NEAR = 4  # letters of a word that may be a mistyped time
 _ESCAPED = re.compile(r"\\\w")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -87,8 +88,12 @@ def _wants_nothing(clause: str, code: str) -> bool:
     words = tuple(words_of(rest))
     if not words or len(words) > _MOST_WORDS or is_asking(clause, code) or is_order(rest, code):
         return False
+    if words[-1:] in joins_of(code):  # "TV off and"
+        return False
     is_own = any(word in patterns.selves for word in words)  # "then I'll ...", "dann räum ich aus"
-    follows = is_own and words[0] in patterns.thens and not patterns.selves.isdisjoint(words[1:3])
+    follows = words[0] in patterns.thens and not (
+        patterns.selves.isdisjoint(words[1:3]) and patterns.others.isdisjoint(words[1:_MOST_THEN])
+    )
     if not follows and reports(said, code):
         return False
     if joined is None and not follows and (patterns.begins.match(said) or _opens(words, code)):
@@ -144,6 +149,8 @@ class _AsidePatterns:
     """Last words of orders without a verb: "on"."""
     selves: frozenset[str]
     """Words for the one who speaks."""
+    others: frozenset[str]
+    """Words for other people, of whom it is told what they do then: "then she can see"."""
     thens: frozenset[str]
 
 
@@ -160,6 +167,7 @@ def _patterns(code: str) -> _AsidePatterns:
         keeps=re.compile(rf"(?<!\w)(?:{any_of(words.keeps)})(?!\w)", re.IGNORECASE),
         orders=frozenset(orders),
         selves=frozenset(word for phrase in words.selves for word in words_of(phrase)),
+        others=frozenset(word for phrase in words.others for word in words_of(phrase)),
         thens=frozenset(word for phrase in data.planning.thens for word in words_of(phrase)),
         ends=frozenset(ends | {word for phrase in words.ends for word in words_of(phrase)}),
     )

@@ -265,6 +265,7 @@ class AsideWords:
     keeps: Sequence[str] = ()
     ends: Sequence[str] = ()
     selves: Sequence[str] = ()
+    others: Sequence[str] = ()
     calls: Sequence[str] = ()
     tails: Sequence[str] = ()
 

@@ -62,6 +62,8 @@ def words_in(text: str) -> list[Token]:
     return found
 
 
+_QUARTER = "15"  # minutes
+_MOST_QUARTERS = 12
 _AND_PARTS = (("and_three_quarters", 0.75), ("and_half", 0.5), ("and_quarter", 0.25))
 
 type _TimePhrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
@@ -214,6 +216,8 @@ class NumberReader:
         if found is None:
             return None
         number, behind = found
+        if (each := self.says("minutes", behind)) and each[0] == _QUARTER and 1 < number <= _MOST_QUARTERS:
+            return (number * float(each[0]), "minute"), each[1]  # "vijf kwartier"
         if (more := self.says("and_half", behind)) and (unit := self._unit_behind(more[1])) is not None:
             return (number + 0.5, unit[0]), unit[1]
         if (unit := self.says("units", behind)) is None or number > _MOST:

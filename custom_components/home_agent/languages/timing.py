@@ -178,10 +178,11 @@ class _Sentence:
         """Leave to what is to be remembered the times within it: "remind me at three that the plumber comes at four"."""
         text, words = self.reader.text, self.reader.text.words
         timed = [piece for piece in self.pieces if _says_when(piece)]
-        if len(self.pieces) < _TWO or not timed or self.reader.is_timer or self.reader.wakes or not self.reader.is_set:
+        asks = next((spot for spot in range(len(words)) if text.says("reminders", spot)), None)
+        if len(self.pieces) < _TWO or not timed or asks is None or self.reader.is_timer or self.reader.wakes:
             return
         inside = {spot for piece in self.pieces for spot in range(piece.first, piece.behind)}
-        for spot in range(timed[0].behind, len(words)):
+        for spot in range(max(timed[0].behind, asks + 1), len(words)):
             is_quoted = ":" in self.text[words[spot - 1].end : words[spot].start]
             if spot in inside and not is_quoted:
                 continue
@@ -360,7 +361,8 @@ class _Sentence:
         spots = range(max(0, piece.first - _NEAR), piece.first)
         if piece.first and text.says("particles", piece.first - 1) and text.says("particles", count - 1):
             return piece.behind < count  # "Licht an, um zehn aus"
-        is_followed = self.clauses.join_at(piece.behind) > piece.behind
+        is_end = piece.ends or piece.kind is PieceKind.LASTING
+        is_followed = self._is_joined(piece.behind) or (is_end and self.clauses.join_at(piece.behind) > piece.behind)
         if (
             not self.openers
             and not is_followed
@@ -372,6 +374,13 @@ class _Sentence:
         joins = {at for spot in spots for at in range(spot, self.clauses.join_at(spot))}
         said = [spot for spot in range(count) if spot not in timely and spot not in joins]
         return any(spot < piece.first for spot in said) and any(spot >= piece.behind for spot in said)
+
+    def _is_joined(self, at: int) -> bool:
+        """Return whether more for the same time is joined at a place, and not what comes after it: "at nine and turn off ..."."""
+        text, words = self.reader.text, self.reader.text.words
+        behind = self.clauses.join_at(at)
+        is_then = any(text.says("then", spot) for spot in range(at, min(behind + 1, len(words))))
+        return behind > at and not is_then and _SIGNS.isdisjoint(self.text[words[at - 1].end : words[at].start])
 
     def _is_lifted(self, piece: Piece) -> bool:
         """Return whether a time within a clause says when it is looked at: "if the window is open in ten minutes".

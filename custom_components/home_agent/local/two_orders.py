@@ -9,9 +9,12 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.enumerations import cuts_of
 from ..languages.later import later_in
+from ..languages.planning import names_all
 from ..languages.reminders import without_then
 from ..languages.said_moments import says_day
 from ..languages.timing import Timed, timed_in
+from ..wishes.wish import Step
+from .later import named_in
 from .planning import async_does, async_plan
 from .returning import steps_back
 from .sentences import Sentence
@@ -37,13 +40,24 @@ async def async_two_orders(sentence: Sentence, named: Sequence[str]) -> Timed | 
             continue
         if len(ended.clauses) > 1 or any(clause.is_if or clause.negated or clause.until for clause in ended.clauses):
             continue
+        is_of_all = names_all(ended.rest, code) and not names_all(begun.rest, code)
+        if is_of_all or not {*named_in(sentence.saying(ended.rest))} <= {*named_in(sentence.saying(begun.rest))}:
+            continue  # "turn off the TV and the radio on at ten", "fan on and at ten everything off"
         planned = await async_plan(sentence, begun.rest)
         back = steps_back(sentence.hass, planned.calls) if not any(step.command for step in planned.steps) else ()
-        if back and await async_does(sentence, without_then(ended.rest, code), back):
+        if back and await _async_takes_back(sentence, without_then(ended.rest, code), back):
             ends = tuple(replace(clause, until=True) for clause in ended.clauses)
             words = f"{begun.words} {ended.words}".strip()
             return replace(begun, back=ended.moment, clauses=(*begun.clauses, *ends), words=words)
     return None
+
+
+async def _async_takes_back(sentence: Sentence, text: str, back: Sequence[Step]) -> bool:
+    """Return whether an order says what steps do of what they are for, and alone means nothing else."""
+    alone, targets = await async_plan(sentence, text), {item for step in back for item in step.targets}
+    if not targets.issuperset((*alone.targets, *alone.candidates)):
+        return False
+    return await async_does(sentence, text, back)
 
 
 def _timed(text: str, code: str, named: Sequence[str], now: datetime) -> Timed | None:

@@ -113,10 +113,9 @@ def _only_asks(text: str, code: str) -> bool:
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
     """Return what comes of the first reading of a sentence of which a wish can be made, else the words that are not understood."""
     put_off = NotForNow()
+    text, code = sentence.turn.text, sentence.language.code
     both = await async_two_orders(sentence, named)
-    for timed in (
-        (both,) if both is not None else timed_in(sentence.turn.text, sentence.language.code, dt_util.now(), named)
-    ):
+    for timed in (both,) if both is not None else timed_in(text, code, dt_util.now(), named):
         if timed.forever:
             return NotForNow(words=timed.forever, is_forever=True)
         if timed.unread:
