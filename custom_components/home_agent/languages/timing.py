@@ -283,7 +283,8 @@ class _Sentence:
             if not text:
                 return None
             read.inside |= spots
-            if opener.is_after and self._count_content(range(opener.behind, cut)) < _LEAST_AFTER:
+            is_more = any(not (one.is_if or one.until) for one in read.clauses)  # "when it is done, after that I leave"
+            if opener.is_after and (is_more or self._count_content(range(opener.behind, cut)) < _LEAST_AFTER):
                 read.vague |= spots
                 continue
             read.clauses.append(Clause(

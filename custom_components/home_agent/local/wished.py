@@ -119,7 +119,8 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
     turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
     if reminder.left and not await _async_is_aside(sentence, reminder.left, timed.rest):
         raise NotUnderstood(reminder.left)  # "lock the door and", "don't"
-    if timed.back is not None:
+    is_length = kind is WishKind.TIMER and timed.moment is None and timed.back is not None and timed.back.seconds
+    if timed.back is not None and not is_length:
         raise NotUnderstood(timed.back.words)  # what is told has no end
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise NotUnderstood(timed.words)
