@@ -442,8 +442,7 @@ def _split(text: str, language: str, now: datetime) -> tuple[SaidTime, SaidTime 
 def _without_both(text: str, language: str) -> str:
     """Return a text in which "both" has no number, which would be an hour: "les deux", "tutti e due"."""
     for phrase in sorted(data_of(code_of(language)).planning.both, key=len, reverse=True):
-        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE):
-            text = text[: match.start()] + "x" * (match.end() - match.start()) + text[match.end() :]
+        text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", lambda one: "x" * len(one[0]), text, flags=re.IGNORECASE)
     return text
 
 
