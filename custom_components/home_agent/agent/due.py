@@ -341,6 +341,8 @@ class DueWish:
                 return await self._async_late(await self.async_say("wish_tell_event", when=self.wish.when.said))
             case WishKind.TELL:
                 return await self._async_late(await self.async_say("wish_tell", text=text))
+            case WishKind.REMINDER if not self.wish.text.strip():
+                return await self._async_late(await self.async_say("wish_reminder_bare"))
         return await self._async_late(await self.async_say("wish_reminder", text=text))
 
     async def _async_wake(self) -> bool:

@@ -43,6 +43,12 @@ def articles_of(code: str) -> frozenset[str]:
 
 
 @cache
+def beside_of(code: str) -> frozenset[str]:
+    """Return the words that stand around what is to be told and say nothing: "to", "that"; folded."""
+    return frozenset(word for phrase in data_of(code).planning.beside for word in words_of(phrase))
+
+
+@cache
 def joins_of(code: str) -> frozenset[tuple[str, ...]]:
     """Return the words that join something more to what is to be done: "and", "and then"; folded."""
     return frozenset(words_of(phrase) for phrase in data_of(code).follow_ups.joins) - {()}

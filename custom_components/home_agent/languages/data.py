@@ -220,6 +220,7 @@ class PlanningWords:
     after: Sequence[str] = ()
     before: Sequence[str] = ()
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    frames: Sequence[str] = ()
     timer_words: Sequence[str] = ()
     declares: Sequence[str] = ()
     clauses: Sequence[str] = ()

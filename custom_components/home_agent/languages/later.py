@@ -204,7 +204,14 @@ def _pattern(code: str, name: str) -> re.Pattern[str]:
     data = data_of(code)
     verbs = (word for word in (*data.orders, *data.later.marks.get("orders", ())) if len(word) > 1)
     orders = "|".join(map(re.escape, verbs)) or "(?!)"
-    parts = {**data.later.parts, "order": rf"(?:{orders})(?!\w)"}
+    ordinals = sorted(
+        (said for listed in data.times.get("ordinals", {}).values() for said in listed), key=len, reverse=True
+    )
+    parts = {
+        **data.later.parts,
+        "order": rf"(?:{orders})(?!\w)",
+        "ordinal": "|".join(map(re.escape, ordinals)) or "(?!)",
+    }
 
     def filled(pattern: str) -> str:
         for part, said in parts.items():

@@ -296,11 +296,13 @@ class PointReader:
         return self.written_date(at) or self._day_of_month(at)
 
     def _day_of_month(self, at: int) -> ReadAt[date]:
-        """Return the next day with a number that is written, where a time or nothing follows it: "on the 27th at eight"."""
+        """Return the next day with a number, where a time or nothing follows it: "on the 27th at eight", "am siebten"."""
         words, said = self.text.words, self.text.says("on_day", at)
-        if said is None or not self.calendar.ahead or said[1] >= len(words) or not words[said[1]].word[0].isdigit():
+        place = said[1] if said is not None else at
+        if not self.calendar.ahead or place >= len(words) or (day := self.text.ordinal(place)) is None:
             return None
-        if (day := self.text.ordinal(said[1])) is None:
+        is_named = self.text.ordinal_word(place) is not None or place > at + 1  # "el día siete"
+        if not (is_named or words[place].word[0].isdigit()) or (said is None and not self._is_dated(place)):
             return None
         is_last = day[1] == len(words)
         if not is_last and not any(self.text.says(name, day[1]) for name in _AFTER_DAY):
@@ -311,6 +313,10 @@ class PointReader:
             if found >= self.calendar.today and found.month == first.month:
                 return found, day[1]
         return None
+
+    def _is_dated(self, at: int) -> bool:
+        """Return whether an ordinal alone is a day in this language: "siódmego"."""
+        return self.text.says("dated", at) is not None
 
     def written_date(self, at: int) -> ReadAt[date]:
         """Return a day with its month: "3 May", "May 3rd", "3.5.", "3.5.2026", "2026-05-03"."""

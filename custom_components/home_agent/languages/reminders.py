@@ -10,8 +10,10 @@ from ..support.patterns import unmarked
 from ..support.text import MAX_TEXT, fold, words_of
 from .clause_cuts import articles_of, orders_of
 from .data import ENGLISH, code_of, data_of
+from .planning import Phrases, kinds_in, phrases_of, without_phrases
 
 _SIGNS = ",.;:!?-–—…"
+_MOST_FRAME = 12  # words
 
 
 class ReminderKind(StrEnum):
@@ -62,10 +64,13 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
                 name = match.groupdict().get("name") or ""
                 left = "" if _adding(code).isdisjoint(words_of(name)) else name
                 return Reminder(kind=ReminderKind.TIMER, text=timer_name(name, codes[0], code), left=left)
+        if (framed := _framed(said, code)) is not None:
+            return Reminder(kind=framed)
         for kind, pattern in _phrases(code):
             if (match := pattern.search(said)) is not None:
                 before, after = said[: match.start()].strip(" ,.;:"), said[match.end() :].strip(" ,.;:")
                 behind, front = _without_beside(after, code, kind), _without_beside(before, code, kind, in_front=True)
+                front = "" if _is_frame(words_of(front), code) else front  # "I need you to"
                 is_said = words_of(match[0])[-1:] in _declares(code)
                 if behind and is_said and words_of(match[0])[-1:] in _clauses(code):
                     behind = f"{match[0].rsplit(maxsplit=1)[-1]} {behind}"
@@ -76,6 +81,23 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
                 text = _retold(behind or front, code)
                 return Reminder(kind=kind, text=text, is_said=is_said, left=front if behind else "")
     return None
+
+
+def _framed(said: str, code: str) -> ReminderKind | None:
+    """Return what an order to make a timer, an alarm or a reminder makes, where it says no more than that: "I need a new alarm"."""
+    kinds, rest = kinds_in(words_of(said), code)
+    return ReminderKind(next(iter(kinds))) if len(kinds) == 1 and _is_frame(rest, code) else None
+
+
+def _is_frame(words: Sequence[str], code: str) -> bool:
+    """Return whether words only order that something is made; also where there are none."""
+    return len(words) <= _MOST_FRAME and not without_phrases(words, _frames(code))[0]
+
+
+@cache
+def _frames(code: str) -> Phrases:
+    data = data_of(code)
+    return phrases_of({"frames": [*data.planning.frames, *data.courtesies]})
 
 
 def _retold(text: str, code: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice, product
 
-from .clause_cuts import ClauseReader, Opener, articles_of
+from .clause_cuts import ClauseReader, Opener, articles_of, beside_of
 from .data import code_of
 from .later import Later, LaterKind, later_in, unnamed
 from .said_moments import Moments, SaidMoment, reader_of
@@ -382,7 +382,24 @@ class _Sentence:
         if text.says("days", spot) or text.says("weekdays", spot):
             return True
         is_dated = any(text.number(near) or text.ordinal_word(near) for near in (spot - 1, spot + 1) if near >= 0)
-        return is_dated and text.says("months", spot) is not None
+        return (is_dated and text.says("months", spot) is not None) or self._is_day_of_month(spot)
+
+    def _is_day_of_month(self, spot: int) -> bool:
+        """Return whether a number may be a day: "on the seventh" at the end of something, in a sentence about a reminder."""
+        text = self.reader.text
+        if not self.reader.is_set or (day := text.ordinal(spot)) is None:
+            return False
+        is_on = any(
+            (said := text.says("on_day", front)) and said[1] == spot for front in range(max(0, spot - _NEAR), spot)
+        )
+        if not is_on and text.says("dated", spot) is None:
+            return False
+        behind = text.words[day[1] : day[1] + 1]
+        if not behind or any(text.says(name, day[1]) for name in ("at", "at_clock", "at_named", "then")):
+            return True
+        if behind[0].word in beside_of(self.code):
+            return True
+        return not _SIGNS.isdisjoint(self.text[text.words[spot].end : behind[0].start])
 
     def _count_content(self, spots: Iterable[int]) -> int:
         return sum(self.reader.text.words[spot].word not in articles_of(self.code) for spot in spots)

@@ -10,6 +10,8 @@ from .spoken_numbers import SECONDS, ReadAt
 _HOURS = {"morning": 8, "noon": 12, "afternoon": 15, "evening": 20, "tonight": 20, "night": 22}
 """The hour of a part of a day that is said alone."""
 _DAWN = 6  # the first hour of a day, after its night
+_SMALL_HOURS = 3
+"""Before this hour a time of a night may be said as one of the day before: "tonight", "today at one in the morning"."""
 _MOST_PARTS = 6  # of one moment: day, part of it, clock time, words between
 _NAMED_PARTS = (
     ("this_morning", 0, "morning"), ("this_noon", 0, "noon"), ("this_afternoon", 0, "afternoon"), ("this_evening", 0, "evening"),
@@ -96,7 +98,7 @@ class WaitReader(PointReader):
 
     def piece(self, at: int) -> Piece | None:
         """Return what stands at a place, without events."""
-        found = self._until(at) or self.sun_at(at) or self._span(at) or self._hour_sign(at)
+        found = self._until(at) or self._when_it_is(at) or self.sun_at(at) or self._span(at) or self._hour_sign(at)
         found = found or self._point_piece(at) or self._lasting(at)
         if found is None:
             return None
@@ -104,6 +106,18 @@ class WaitReader(PointReader):
         while more := self.text.says("trail", behind):
             behind = more[1]
         return replace(found, first=at, behind=behind)
+
+    def _when_it_is(self, at: int) -> Piece | None:
+        """Return a time of day that is said as if it happened: "when it is nine o'clock", "wenn es neun Uhr ist"."""
+        if (said := self.text.says("when_it", at)) is None:
+            return None
+        place = self._about(said[1])
+        if (point := self.point(place, told=True)) is None or point[0].clock is None:
+            return None
+        verb = self.text.says("it_is", point[1])
+        if verb is None and point[1] < len(self.text.words) and self.point(place, told=False) != point:
+            return None  # "when it is five below zero"
+        return Piece(kind=PieceKind.POINT, first=at, behind=verb[1] if verb else point[1], point=point[0])
 
     def length(self, at: int) -> ReadAt[tuple[timedelta, int]]:
         """Return how long something lasts, and how many calendar months more: "about ten minutes"."""
@@ -209,7 +223,8 @@ class WaitReader(PointReader):
         said = self.text.says("in_span", at)
         if self.text.says("before_hour", at) and self.clock_time(at) is not None:
             return None  # "za pięć ósma"
-        if (length := self.length(said[1] if said else at)) is None:
+        place = said[1] if said else self.text.skip("for_span", at) if self.is_set else at  # "for two hours from now"
+        if (length := self.length(place)) is None:
             return None
         (span, months), behind = length
         if said is None:
@@ -336,7 +351,7 @@ class WaitReader(PointReader):
     def _clock(self, at: int, *, told: bool) -> ReadAt[DayTime]:
         """Return a time of day with the word in front of it; without such a word only what can be nothing else."""
         said = self.text.says("at_clock", at)
-        if self.is_set and (also := self.text.says("for_clock", at)) and (self.wakes or self.length(also[1]) is None):
+        if self.is_set and (also := self.text.says("for_clock", at)) and self._is_clock(also[1]):
             said = said or also
         is_told = told or said is not None
         if (also := self.text.says("at_named", at)) and (
@@ -356,6 +371,14 @@ class WaitReader(PointReader):
         is_exact = is_exact or any(word.word[0] == "0" or word.word.startswith("24") for word in words[:1])
         is_exact = is_exact or ((first := self.text.number(place)) is not None and first[0] == 0)
         return DayTime(clock=clock, is_exact=is_exact), behind
+
+    def _is_clock(self, at: int) -> bool:
+        """Return whether what follows "for" is a time of day, and not how long a timer runs: a reminder has no length.
+
+        Where the same word says "before", it is not known ("voor tien uur").
+        """
+        may_be_clock = not self.is_timer and self.text.says("before", at - 1) is None
+        return self.wakes or may_be_clock or self.length(at) is None
 
     def moment_of(self, point: DayTime, after: datetime) -> datetime | None:
         """Return the first moment after another one that a point says; None if there is none, or no time was said."""
@@ -382,7 +405,7 @@ class WaitReader(PointReader):
         if not hour and not clock.minute and point.day is not None:  # midnight ends a day
             return [(1, 0)]
         if point.is_exact:
-            return [(0, hour), (1, hour)] if point.is_today and hour < _DAWN else [(0, hour)]
+            return [(0, hour), (1, hour)] if point.is_today and hour < _SMALL_HOURS else [(0, hour)]
         if point.part == "morning" or (point.part == "noon" and hour > HALF_DAY - 2):
             return [(0, hour)]
         if point.part:

@@ -28,7 +28,12 @@ _PROMISES_OF_EVENTS = {
     WishKind.TELL: "wish_made_tell_event",
 }
 """Where a clause says when, which some languages set apart with a comma."""
-_CALLED = {WishKind.WAKE: "wish_as_wake", WishKind.TELL: "wish_as_tell", WishKind.TIMER: "wish_as_timer"}
+_CALLED = {
+    WishKind.WAKE: "wish_as_wake",
+    WishKind.TELL: "wish_as_tell",
+    WishKind.TIMER: "wish_as_timer",
+    WishKind.REMINDER: "wish_as_reminder_bare",
+}
 _CALLED_BY_TEXT = {
     WishKind.REMINDER: "wish_as_reminder",
     WishKind.QUESTION: "wish_as_question",
@@ -49,6 +54,8 @@ async def async_promise(hass: HomeAssistant, turn: Turn, wish: Wish) -> str:
         what = quoted(what, language)
     elif kind is WishKind.TIMER and what:
         key, what = "wish_made_timer_named", quoted(what, language)
+    elif kind is WishKind.REMINDER and not what:
+        key = "wish_made_reminder_bare"
     return await _async_with_more(hass, language, wish, await async_text(hass, language, key, when=when, what=what))
 
 

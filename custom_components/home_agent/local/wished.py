@@ -119,6 +119,8 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
     turn, kind, text = sentence.turn, _KINDS[reminder.kind], reminder.text
     if reminder.left and not await _async_is_aside(sentence, reminder.left, timed.rest):
         raise NotUnderstood(reminder.left)  # "lock the door and", "don't"
+    if timed.back is not None:
+        raise NotUnderstood(timed.back.words)  # what is told has no end
     if kind is WishKind.TIMER and has_timers(sentence.hass, turn):
         raise NotUnderstood(timed.words)
     if kind is WishKind.TELL and (asked := await _async_asked(sentence, timed, reminder)) is not None:
@@ -127,8 +129,9 @@ async def _async_told_what(sentence: Sentence, timed: Timed, reminder: Reminder)
         text = ", ".join(clause.text for clause in timed.clauses)
         if not text and timed.moment is not None and timed.moment.sun:
             text = timed.moment.words  # "tell me when the sun sets"
-        if not text:
+        if not text and timed.moment is None:
             raise NotUnderstood(timed.rest)
+        kind = kind if text else WishKind.REMINDER  # "remind me at nine"
     if kind is WishKind.TELL and timed.moment is not None and not timed.clauses and reminder.text:
         kind = WishKind.REMINDER
     return Wished(kind=kind, words=timed.rest, text=text)
