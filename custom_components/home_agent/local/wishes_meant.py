@@ -79,11 +79,16 @@ def told_before(sentence: Sentence) -> ToldWishes | None:
 
 
 def just_made(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
-    """Return what the message before this one, in this conversation, made; none of what was made before a restart."""
+    """Return what the message before this one, in this conversation, made.
+
+    None of what was made before that message was said: then the conversation began anew since, as at a restart.
+    """
     place = sentence.turn.conversation_id, message_number(sentence.chat_log) - 1
     said = [content.created for content in sentence.chat_log.content if isinstance(content, UserContent)]
     made = [wish for wish in waiting if (wish.conversation_id, wish.message) == place]
-    return [wish for wish in made if len(said) > 1 and said[-2] <= wish.made]
+    if len(said) < 2 or abs(dt_util.utcnow() - said[-1]) > _NEAR:  # the clock was set
+        return made
+    return [wish for wish in made if said[-2] <= wish.made]
 
 
 def just_spoken_of(sentence: Sentence, waiting: Sequence[Wish]) -> list[Wish]:
