@@ -25,7 +25,9 @@ LIGHT = ("turn_off", ("light.bed_light",))
     ("pl", "Włącz Bed Light i wyłącz ją za dwie godziny"), ("pl", "Włącz Bed Light na dwie godziny, a potem ją wyłącz"),
     ("es", "Necesito la Bed Light dos horas"), ("fr", "Bed Light pendant deux heures"), ("pl", "Bed Light na dwie godziny"),
 ])  # fmt: skip
-async def test_an_end_is_said_in_a_second_clause_or_the_beginning_without_a_verb(hass: HomeAssistant, language: str, said: str) -> None:
+async def test_an_end_is_said_in_a_second_clause_or_the_beginning_without_a_verb(
+    hass: HomeAssistant, language: str, said: str
+) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
     wish = only_wish(hass)
@@ -76,7 +78,9 @@ async def test_what_follows_an_event_is_no_condition(hass: HomeAssistant, add_en
     ("it", "Mi sveglieresti sabato alle otto? Ho il treno presto", "2026-11-28T08:00"),
     ("es", "me echo un rato, despiértame el sábado a las ocho", "2026-11-28T08:00"),
 ])  # fmt: skip
-async def test_to_be_woken_is_asked_for_politely_and_beside_a_remark(hass: HomeAssistant, language: str, said: str, wall: str) -> None:
+async def test_to_be_woken_is_asked_for_politely_and_beside_a_remark(
+    hass: HomeAssistant, language: str, said: str, wall: str
+) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
     wish = only_wish(hass)
