@@ -198,7 +198,7 @@ async def test_an_order_for_now_is_no_change_of_what_was_canceled(hass: HomeAssi
     ("de", ("Timer vier Minuten für die Eier", "und neun Minuten für den Reis"), "den Eiertimer kannst du löschen, die sind fertig"),
     ("fr", ("mets un minuteur de quatre minutes pour les œufs", "et neuf minutes pour le riz"), "arrête celui des œufs"),
     ("es", ("pon un temporizador de cuatro minutos para los huevos", "y nueve minutos para el arroz"), "puedes quitar el temporizador de los huevos, ya están"),
-    ("it", ("imposta un timer di quattro minuti per le uova", "e nove minuti per il riso"), "puoi fermare il timer delle uova, sono pronte"),
+    ("it", ("imposta un timer di quattro minuti per le uova", "e nove minuti per il riso"), "puoi fermare il timer delle uova, sono cotte"),
 ])  # fmt: skip
 async def test_one_timer_is_stopped_with_a_remark(
     hass: HomeAssistant, language: str, timers: tuple[str, ...], said: str
