@@ -1,7 +1,9 @@
 """Alarms, timers and reminders in whatever frame they are ordered, times that are said as if they happened, and days that are over."""
 
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.wishes.wish import WishKind
 from custom_components.home_agent.wishes.wishes import wishes_of
@@ -109,3 +111,27 @@ async def test_a_reminder_needs_no_text(
     assert await talk(hass, language, said) == answer
     lists = {"en": "what's waiting", "de": "was steht an", "fr": "qu'est-ce qui est prévu"}
     assert called in await talk(hass, language, said, lists[language])
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "leave the bed light on for another ten minutes and then off"), ("de", "Lass Bed Light noch zehn Minuten an und dann aus"),
+    ("es", "deja Bed Light encendida diez minutos más y después la apagas"),
+])  # fmt: skip
+async def test_what_stays_as_it_is_is_not_done_again(hass: HomeAssistant, language: str, said: str) -> None:
+    await set_up(hass)
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
+    called = async_capture_events(hass, EVENT_CALL_SERVICE)
+    await talk(hass, language, said)
+    assert (only_wish(hass).ends, due_times(hass)) == (True, ["24T18:20"])
+    assert not [event for event in called if event.data["service"] in ("turn_on", "turn_off")]
+
+
+@pytest.mark.parametrize(("language", "said", "part"), [
+    ("pl", "powiadom mnie, gdy ciasto będzie gotowe", "gdy ciasto"), ("de", "Gib Bescheid, wenn der Kuchen fertig ist", "wenn der Kuchen"),
+    ("nl", "roep als de taart klaar is", "als de taart"), ("en", "announce when the cake is done", "when the cake"),
+])  # fmt: skip
+async def test_what_is_to_be_told_then_is_no_message_for_now(
+    hass: HomeAssistant, language: str, said: str, part: str
+) -> None:
+    await set_up(hass)
+    assert part in await talk(hass, language, said)

@@ -39,6 +39,19 @@ FOR_LATER = [
     ("it", "ancora una pagina e poi spegni la luce"),
     ("nl", "nog een bladzijde en dan het licht uit"),
     ("pl", "jeszcze jeden rozdział i gasimy lampę"),
+    ("en", "at half-time switch the fan on"),
+    ("de", "in der Werbepause bitte das Licht an"),
+    ("fr", "allume la lampe à la mi-temps"),
+    ("es", "en el descanso enciende la luz"),
+    ("it", "accendi la luce durante l'intervallo"),
+    ("nl", "doe in de pauze van de film het licht aan"),
+    ("pl", "w przerwie włącz światło"),
+    ("en", "don't switch it off yet, do that once I have left"),
+    ("en", "give her another half hour and then dim the lamp"),
+    ("en", "lights on, not right now, when I get up"),
+    ("de", "Licht aus, nicht jetzt, wenn ich gehe"),
+    ("es", "como mañana llueva, cierra la persiana"),
+    ("es", "en terminando la película, apaga la luz"),
     ("en", "turn off the light in ten minutes"),
     ("en", "in ten minutes, turn off the light"),
     ("en", "tomorrow at seven, please, turn on the light"),
@@ -169,6 +182,8 @@ async def test_a_name_behind_then_is_a_word(language: str, said: str) -> None:
     ("de", "um neun den Ventilator aus", "das gleiche mach mit der Lampe"),
     ("nl", "om negen uur de ventilator uit", "en dan direct ook de lamp"),
     ("pl", "o dziewiątej wyłącz wentylator", "to samo zrób z lampą"),
+    ("en", "wake me at six", "with the lamp on"), ("de", "weck mich um sechs", "mit Licht bitte"), ("nl", "wek me om zes uur", "en zet dan de radio aan"),
+    ("pl", "obudź mnie o szóstej", "i zapal wtedy lampę"),
 ])  # fmt: skip
 async def test_then_at_once_and_the_same_are_for_later(language: str, before: str, said: str) -> None:
     assert put_off_before([before], said, language, NOW) is not None

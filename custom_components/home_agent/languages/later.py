@@ -149,12 +149,12 @@ def is_conditional(text: str, language: str) -> bool:
 
 
 def says_now(text: str, language: str) -> bool:
-    """Return whether a text says that something is to be done at once; "then at once" is later."""
+    """Return whether a text says that something is to be done at once; "then at once" is later, and "not now" as well."""
     code = code_of(language)
     if len(text) > MAX_TEXT:
         return False
     before = (words_of(text[: found.start()])[-1:] for found in _pattern(code, "now").finditer(text))
-    return any(_thens(code).isdisjoint(words) for words in before)
+    return any(_not_now(code).isdisjoint(words) for words in before)
 
 
 def without_now(text: str, language: str) -> str:
@@ -162,10 +162,23 @@ def without_now(text: str, language: str) -> str:
     return " ".join(_pattern(code_of(language), "now").sub(" ", text[:MAX_TEXT]).split()).strip(" ,")
 
 
+def denies_now(text: str, language: str) -> bool:
+    """Return whether a text says no more than that something is not for now: "not this minute"."""
+    code = code_of(language)
+    found = _pattern(code, "now").search(text) if len(text) <= MAX_TEXT else None
+    if found is None or words_of(text[found.end() :]):
+        return False
+    denials = {word for phrase in data_of(code).later.marks.get("not", ()) for word in words_of(phrase)}
+    front = words_of(text[: found.start()])
+    return bool(front) and denials.issuperset(front)
+
+
 @cache
-def _thens(code: str) -> frozenset[str]:
-    """Return the words that stand for a time that was said before."""
-    return frozenset(word for phrase in data_of(code).later.marks.get("then", ()) for word in words_of(phrase)[-1:])
+def _not_now(code: str) -> frozenset[str]:
+    """Return the words in front of "now" with which it is another time: one that was said before, or not now."""
+    marks = data_of(code).later.marks
+    listed = (*marks.get("then", ()), *marks.get("not", ()))
+    return frozenset(word for phrase in listed for word in words_of(phrase)[-1:])
 
 
 def is_put_off(text: str, language: str, named: Iterable[str] = ()) -> bool:

@@ -90,7 +90,8 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
     """Return whether the sentence says that what was recognised in it is not for now, other than in a name or a value.
 
     An item may have a time in it ("call mum tomorrow"), but does not begin with one; a single word with one is not an item alone
-    ("bread tomorrow"). What is searched for may begin with one ("Tomorrow Never Knows"). A message has any.
+    ("bread tomorrow"). What is searched for may begin with one ("Tomorrow Never Knows"). A message has any, but begins with no
+    condition and no length ("let me know when the cake is done").
     """
     text, said = sentence.turn.text, sentence.turn.text.casefold()
     named = [each.text_clean for each in result.entities_list if each.name not in _FREE]
@@ -131,7 +132,9 @@ def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
     before, after = (
         sum(len(word) > ARTICLE for word in words_of(part)) for part in (text[begin : one.begin], text[one.end : end])
     )
-    if slot == _SAYS or not before + after or (slot == _WRITES and one.kind is LaterKind.LASTING):
+    if slot == _SAYS:  # "tell me when ..." is no message, "dinner is in ten minutes" is one
+        return one.kind in (LaterKind.EVENT, LaterKind.SPAN) and len(words_of(text[begin : one.begin])) <= 1
+    if not before + after or (slot == _WRITES and one.kind is LaterKind.LASTING):
         return False
     if slot == _SEARCHES:
         return before > 0 and (not after or one.kind is LaterKind.EVENT)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from homeassistant.components.media_player import ATTR_MEDIA_VOLUME_MUTED
-from homeassistant.const import SERVICE_VOLUME_MUTE
+from homeassistant.const import SERVICE_VOLUME_MUTE, STATE_OFF, STATE_ON
 from homeassistant.core import HomeAssistant, State
 
 from ..home.actions import expectation
@@ -21,6 +21,7 @@ _PAIRS = (
     ("turn_on", "turn_off"), ("open_cover", "close_cover"), ("open_cover_tilt", "close_cover_tilt"), ("open_valve", "close_valve"),
     ("lock", "unlock"), ("media_play", "media_pause"), ("start", "return_to_base"),
 )  # fmt: skip
+_STATES = {"turn_on": STATE_ON, "turn_off": STATE_OFF}
 _OPPOSITES: Mapping[str, str] = {
     **dict(_PAIRS),
     **{other: one for one, other in _PAIRS if one != "start"},
@@ -44,6 +45,18 @@ def steps_back(hass: HomeAssistant, calls: Iterable[Call]) -> tuple[Step, ...]:
             return ()
         steps.insert(0, Step(effects=tuple(one.as_dict() for one in _together(back)), targets=call.plan.targets))
     return tuple(steps)
+
+
+def are_so(hass: HomeAssistant, calls: Iterable[Call]) -> bool:
+    """Return whether what calls would turn on or off is so already: "leave the lamp on" of one that is on."""
+    found = [(one, item) for call in calls for one in _service_calls(call) for item in one.entity_ids]
+    return bool(found) and all(
+        not one.data
+        and one.service in _STATES
+        and (state := hass.states.get(item)) is not None
+        and state.state == _STATES[one.service]
+        for one, item in found
+    )
 
 
 def replaced_ends(waiting: Sequence[Wish], end: Wish) -> list[Wish]:

@@ -41,6 +41,8 @@ class Wished:
     words: str
     text: str = ""
     planned: Planned | None = None
+    is_kept: bool = False
+    """Whether something is to stay as it may be: "leave the lamp on for ten minutes"."""
     is_whether: bool = False
     """Whether the clauses of the sentence are what is asked: "tell me at ten if the window is open"."""
 
@@ -67,17 +69,17 @@ async def async_wished(sentence: Sentence, timed: Timed) -> Wished:
         return await _async_told_what(sentence, timed, reminder)
     if not timed.rest.strip():
         raise NotUnderstood(timed.words)
-    planned = await _async_plan_of(sentence, timed)
+    planned, is_kept = await _async_plan_of(sentence, timed), False
     if not planned.is_known and (timed.back is not None or end_of(timed) is not None):
         for text in restated(timed.rest, code):
             planned = await async_plan(sentence, text)
-            if planned.is_known:
+            if is_kept := planned.is_known:
                 break
     if planned.candidates and not planned.is_known:
         raise NotUnderstood(await _async_names(sentence, planned.candidates), SEVERAL)
     if not planned.is_known or is_torn(planned.calls):
         raise NotUnderstood(timed.rest)
-    return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
+    return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned, is_kept=is_kept)
 
 
 async def _async_names(sentence: Sentence, entity_ids: Sequence[str]) -> str:

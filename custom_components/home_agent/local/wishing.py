@@ -37,7 +37,7 @@ from .later import is_value_of, named_in
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
-from .returning import replaced_ends, said_again, steps_back
+from .returning import are_so, replaced_ends, said_again, steps_back
 from .sentences import (
     Done,
     Note,
@@ -263,16 +263,23 @@ async def _async_for_a_while(sentence: Sentence, timed: Timed, what: Wished) -> 
         elif begun.when.at is not None and wish.when.at is not None and wish.when.at <= begun.when.at:
             raise NotUnderstood(timed.words, ENDS_FIRST)
         return await async_made(sentence, [begun, wish], f"{await async_promise(hass, turn, begun)} {promise}")
-    return await async_now(sentence, timed, planned.text, wish, promise)
+    text = "" if what.is_kept and are_so(hass, planned.calls) else planned.text
+    return await async_now(sentence, timed, text, wish, promise)
 
 
 async def async_now(sentence: Sentence, timed: Timed, text: str, wish: Wish, promise: str) -> Result:
-    """Do something now, and wish for its end, in place of another end of the same."""
+    """Do something now, where a text for it is given, and wish for its end, in place of another end of the same."""
     turn, policy = sentence.turn, sentence.means.policy
     earlier = replaced_ends(known_wishes(sentence), wish) if wish.ends else []
     if earlier:
         wish = replace(wish, steps=earlier[0].steps)  # it ends with what was before all of them
     replaces = [CancelWishes(earlier)] if earlier else []
+    if not text:
+        made = await async_made(sentence, [wish], promise)
+        if isinstance(made, Done) and not made.has_failed:
+            for ended in replaces:
+                await policy.async_call_by_code(turn, ended, {}, sentence.chat_log, known=False)
+        return made
     done = (await async_answer_of(sentence.saying(text), lambda reader: reader.plans)).result
     if isinstance(done, Refused) and isinstance(done.error, NeedsConfirmation):
         for tool in (MakeWish(wish), *replaces):  # at no moment is there no end

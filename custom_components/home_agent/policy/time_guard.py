@@ -16,7 +16,7 @@ from ..home.domains import DOMAINS, UNKNOWN
 from ..languages.data import data_of
 from ..languages.ellipses import names_nothing, refers_back
 from ..languages.enumerations import parts_of
-from ..languages.later import Later, LaterKind, later_in, says_now, without_times
+from ..languages.later import Later, LaterKind, denies_now, later_in, says_now, without_times
 from ..languages.phrases import (
     ReplyKind,
     begins_otherwise,
@@ -171,7 +171,8 @@ def _has_part_for_now(text: str, language: str, named: tuple[str, ...]) -> bool:
     parts = [
         part
         for part in _parts_of(text, language)
-        if not nothing.issuperset(words_of(part)) or later_in(part, language, named)
+        if (not nothing.issuperset(words_of(part)) or later_in(part, language, named))
+        and not denies_now(part, language)
     ]
     times = _times_of(text, parts, language, named)
     orders = [
