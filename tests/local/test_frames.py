@@ -124,14 +124,3 @@ async def test_what_stays_as_it_is_is_not_done_again(hass: HomeAssistant, langua
     await talk(hass, language, said)
     assert (only_wish(hass).ends, due_times(hass)) == (True, ["24T18:20"])
     assert not [event for event in called if event.data["service"] in ("turn_on", "turn_off")]
-
-
-@pytest.mark.parametrize(("language", "said", "part"), [
-    ("pl", "powiadom mnie, gdy ciasto będzie gotowe", "gdy ciasto"), ("de", "Gib Bescheid, wenn der Kuchen fertig ist", "wenn der Kuchen"),
-    ("nl", "roep als de taart klaar is", "als de taart"), ("en", "announce when the cake is done", "when the cake"),
-])  # fmt: skip
-async def test_what_is_to_be_told_then_is_no_message_for_now(
-    hass: HomeAssistant, language: str, said: str, part: str
-) -> None:
-    await set_up(hass)
-    assert part in await talk(hass, language, said)
