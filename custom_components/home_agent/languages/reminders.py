@@ -130,6 +130,13 @@ def says_wake(text: str, language: str) -> bool:
     return any(kind is ReminderKind.WAKE and pattern.search(said) for kind, pattern in _phrases(code_of(language)))
 
 
+def asks_across(text: str, place: int, language: str) -> bool:
+    """Return whether a place is within the words that ask to be told something: behind "notify" in "notify me when it is done"."""
+    phrases = _phrases(code_of(language)) if len(text) <= MAX_TEXT else ()
+    found = (pattern.search(text) for _, pattern in phrases)
+    return any(match.start() < place < match.end() for match in found if match is not None)
+
+
 def restated(text: str, language: str) -> Iterator[str]:
     """Yield what is to be done now where something is to stay so for a while: "leave the light on" is to turn it on."""
     return _instead(text, language, "stays")

@@ -20,7 +20,7 @@ from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
 from ..languages.recasts import recast
-from ..languages.reminders import ReminderKind, names_timer, reminder_in
+from ..languages.reminders import ReminderKind, asks_across, names_timer, reminder_in
 from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.const import DOMAIN
@@ -91,16 +91,16 @@ def puts_off(sentence: Sentence, result: RecognizeResult) -> bool:
 
     An item may have a time in it ("call mum tomorrow"), but does not begin with one; a single word with one is not an item alone
     ("bread tomorrow"). What is searched for may begin with one ("Tomorrow Never Knows"). A message has any, but begins with no
-    condition and no length ("let me know when the cake is done").
+    condition and no length ("announce when the cake is done"), and what is to be told to "me" is none.
     """
-    text, said = sentence.turn.text, sentence.turn.text.casefold()
+    text, said, code = sentence.turn.text, sentence.turn.text.casefold(), sentence.language.code
     named = [each.text_clean for each in result.entities_list if each.name not in _FREE]
     free: list[tuple[str, int, int]] = []
     for each in result.entities_list:
         begin = said.find(each.text_clean.casefold()) if each.name in _FREE else -1
-        if begin >= 0:
+        if begin >= 0 and not (each.name == _SAYS and asks_across(text, begin, code)):
             free.append((each.name, begin, begin + len(each.text_clean)))
-    for one in later_in(text, sentence.language.code, named):
+    for one in later_in(text, code, named):
         if one.kind is LaterKind.CLOCK and any(number > _HOURS for number in map(int, re.findall(r"\d+", one.words))):
             continue  # a value: "all'62"
         slot = next((each for each in free if each[1] <= one.begin and one.end <= each[2]), None)
