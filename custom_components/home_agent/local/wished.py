@@ -59,11 +59,11 @@ async def async_wished(sentence: Sentence, timed: Timed) -> Wished:
     """Return what is to be done or told. Raises `NotUnderstood`."""
     code = sentence.language.code
     reminder = reminder_in(timed.rest, code)
-    if reminder is not None and reminder.kind is ReminderKind.WAKE and timed.moment is None:
+    if reminder is not None and reminder.kind in (ReminderKind.WAKE, ReminderKind.TIMER) and timed.moment is None:
         planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
         if planned.is_known:
             return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
-        if names_timer(timed.rest, code):
+        if reminder.kind is ReminderKind.TIMER or names_timer(timed.rest, code):
             raise NotUnderstood(timed.rest)
     if reminder is not None:
         return await _async_told_what(sentence, timed, reminder)
