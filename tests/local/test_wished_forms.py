@@ -97,3 +97,55 @@ async def test_a_reminder_some_time_before_what_is_told(hass: HomeAssistant, lan
     await say(hass, said, language=language, context=person(hass))
     wish = only_wish(hass)
     assert (wish.kind, wish.when.wall) == (WishKind.REMINDER, "2026-11-27T13:00")
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("de", "Erinnern Sie mich am Freitag um 13 Uhr an den Ofen"), ("fr", "Veuillez me rappeler vendredi à 13 heures d'appeler le notaire"),
+    ("fr", "Rappelez-moi vendredi à 13 heures d'appeler le notaire"), ("es", "Recuérdeme el viernes a las 13 que llame al notario"),
+    ("it", "Mi ricordi venerdì alle 13 di chiamare il notaio"), ("nl", "Herinnert u mij vrijdag om 13 uur aan de notaris"),
+    ("pl", "Proszę mi przypomnieć w piątek o 13 o notariuszu"), ("en", "Remind me Friday at 1 pm to wrap the Easter presents"),
+    ("de", "Erinnere mich am Freitag um 13 Uhr daran, die Karte für den Muttertag zu schreiben"),
+    ("it", "Ricordami venerdì alle 13 di ordinare i regali di Natale"), ("pl", "Przypomnij mi w piątek o 13, żeby kupić prezent na mikołajki"),
+])  # fmt: skip
+async def test_a_reminder_is_asked_for_politely_and_tells_of_a_feast(
+    hass: HomeAssistant, language: str, said: str
+) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = only_wish(hass)
+    assert (wish.kind, wish.when.wall) == (WishKind.REMINDER, "2026-11-27T13:00")
+
+
+@pytest.mark.parametrize(("language", "said", "hours"), [
+    ("de", "Schalte in anderhalb Stunden Bed Light aus", 1.5), ("it", "Spegni Bed Light tra unora", 1), ("nl", "Zet over een uur allsjeblieft Bed Light uit", 1),
+    ("de", "Schalte in einer Stunde Bed Light aus, bis dahin sollten die Zwillinge schlafen", 1),
+    ("fr", "Éteins Bed Light dans une heure, après c'est le bain", 1), ("es", "Apaga Bed Light dentro de una hora, después toca la cena", 1),
+    ("it", "Spegni Bed Light tra un'ora, che poi andiamo a dormire", 1), ("nl", "Zet Bed Light over een uur uit, daarna gaan we slapen", 1),
+    ("pl", "Wyłącz Bed Light za godzinę, potem idziemy spać", 1), ("en", "Turn off Bed Light in an hour, after that it's bedtime", 1),
+])  # fmt: skip
+async def test_misspelt_words_and_what_comes_after(
+    hass: HomeAssistant, language: str, said: str, hours: float
+) -> None:
+    await set_up(hass)
+    await say(hass, said, language=language, context=person(hass))
+    wish = only_wish(hass)
+    assert (services_of(wish), wish.when.at) == ([LIGHT], dt_util.utcnow() + timedelta(hours=hours))
+
+
+@pytest.mark.parametrize("said", ["powiadom mnie gdy Anna wróci do domu", "powiadom nas kiedy Anna wróci do domu"])
+async def test_what_is_told_at_an_event_is_not_announced_at_once(
+    hass: HomeAssistant, add_entity: AddEntity, said: str
+) -> None:
+    add_entity("person.anna", "not_home", name="Anna")
+    await set_up(hass)
+    await say(hass, said, language="pl", context=person(hass))
+    wish = only_wish(hass)
+    assert wish.kind is WishKind.TELL
+    assert wish.when.event is not None
+
+
+async def test_another_device_in_what_comes_after_is_no_remark(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    said = "Schalte in einer Stunde Bed Light aus, bis dahin sollten die Ceiling Lights an sein"
+    await say(hass, said, language="de", context=person(hass))
+    assert not wishes_of(hass).all()
