@@ -23,7 +23,7 @@ type _Wordings = tuple[tuple[str, ...], ...]
 class _EllipsisWords:
     markers: _Wordings
     """What a message goes on with: "and", "what about"; the longest first."""
-    withs: frozenset[str]
+    openers: frozenset[str]
     """First words with which a message adds to what was said: "with"."""
     thens: frozenset[str]
     """Words for a time that was said before."""
@@ -64,7 +64,7 @@ def refers_back(text: str, language: str) -> bool:
         return True
     if not words.thens.isdisjoint(said[1:]) and not _stands_alone(text, code, has_value=False):
         return True  # "and open the blinds then"
-    if said[0] in words.withs:
+    if said[0] in words.openers:
         return True
     has_value = any(word not in words.its and _is_value(word, words, code) for word in rest)
     too = _says_too(said, words, code)
@@ -177,7 +177,7 @@ def _words_of(code: str) -> _EllipsisWords:
     again = [one for one in data.follow_ups.again if one not in data.courtesies or one in data.follow_ups.joins]
     return _EllipsisWords(
         markers=phrases((*again, *data.follow_ups.joins)),
-        withs=folded(data.later.marks.get("withs", ())),
+        openers=folded(data.later.marks.get("with", ())),
         thens=folded(data.later.marks.get("then", ())),
         niceties=phrases((*data.polite, *data.courtesies, *data.yes, *data.no, *data.hesitations)),
         too=phrases(data.follow_ups.too),
