@@ -123,9 +123,7 @@ async def test_a_reminder_is_asked_for_politely_and_tells_of_a_feast(
     ("it", "Spegni Bed Light tra un'ora, che poi andiamo a dormire", 1), ("nl", "Zet Bed Light over een uur uit, daarna gaan we slapen", 1),
     ("pl", "Wyłącz Bed Light za godzinę, potem idziemy spać", 1), ("en", "Turn off Bed Light in an hour, after that it's bedtime", 1),
 ])  # fmt: skip
-async def test_misspelt_words_and_what_comes_after(
-    hass: HomeAssistant, language: str, said: str, hours: float
-) -> None:
+async def test_misspelt_words_and_what_comes_after(hass: HomeAssistant, language: str, said: str, hours: float) -> None:
     await set_up(hass)
     await say(hass, said, language=language, context=person(hass))
     wish = only_wish(hass)
