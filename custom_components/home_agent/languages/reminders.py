@@ -75,6 +75,7 @@ def _reminder_in(said: str, codes: Sequence[str]) -> Reminder | None:
                 if behind and is_said and words_of(match[0])[-1:] in _clauses(code):
                     behind = f"{match[0].rsplit(maxsplit=1)[-1]} {behind}"
                 if kind is ReminderKind.WAKE:
+                    behind = "" if _is_frame(words_of(behind), code) else behind  # "s'il te plaît"
                     return Reminder(kind=kind, left=f"{before if front else ''} {after if behind else ''}".strip())
                 if not behind and not _adding(code).isdisjoint(words_of(front)[-1:]):  # "don't remind me of that"
                     return Reminder(kind=kind, left=front)
