@@ -56,6 +56,9 @@ pytestmark = pytest.mark.usefixtures("evening", "demo_house")
     ("pl", "przypomnij mi o jutrzejszej próbie o dziewiątej", "reminder", "25T09:00"),
     ("pl", "zacznij odliczanie na dwadzieścia minut", "timer", "24T18:30"),
     ("pl", "20-minutowy minutnik na ryż", "timer", "24T18:30"),
+    ("en", "time the soup for twenty minutes", "timer", "24T18:30"), ("de", "Stopp mir zwanzig Minuten für die Suppe ab", "timer", "24T18:30"),
+    ("es", "ponme veinte minutos para la sopa", "timer", "24T18:30"), ("fr", "compte vingt minutes pour la soupe", "timer", "24T18:30"),
+    ("pl", "odlicz dwadzieścia minut na zupę", "timer", "24T18:30"),
 ])  # fmt: skip
 async def test_it_is_made(hass: HomeAssistant, language: str, said: str, kind: str, due: str) -> None:
     await set_up(hass)

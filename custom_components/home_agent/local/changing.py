@@ -26,6 +26,7 @@ from ..languages.changes import (
     without_marks,
 )
 from ..languages.later import LaterKind, later_in
+from ..languages.moments import HALF_DAY
 from ..languages.phrases import is_question
 from ..languages.planning import delay_in, planning_of
 from ..languages.reminders import ReminderKind, reminder_in
@@ -60,7 +61,6 @@ from .wishes_meant import (
 )
 
 CHANGES = "change_wish"
-_HALF_DAY = 12  # hours on the face of a clock
 
 
 async def answer_changed(sentence: Sentence) -> Result:
@@ -135,7 +135,7 @@ def _is_of_any(sentence: Sentence, change: SaidChange) -> bool:
     if sentence.before is not None or not (change.sets or change.is_instead) or change.new.moment is None:
         return False
     bare = minutes_in(change.new.moment.words, sentence.language.code)
-    return _says_when(sentence) or change.new.is_length or 0 < bare <= _HALF_DAY
+    return _says_when(sentence) or change.new.is_length or 0 < bare <= HALF_DAY
 
 
 def _may_be_meant(sentence: Sentence, wish: Wish, change: SaidChange) -> bool:

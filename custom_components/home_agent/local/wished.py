@@ -59,11 +59,13 @@ async def async_wished(sentence: Sentence, timed: Timed) -> Wished:
     """Return what is to be done or told. Raises `NotUnderstood`."""
     code = sentence.language.code
     reminder = reminder_in(timed.rest, code)
-    if reminder is not None and reminder.kind in (ReminderKind.WAKE, ReminderKind.TIMER) and timed.moment is None:
+    is_timer = reminder is not None and reminder.kind is ReminderKind.TIMER
+    is_awaited = timed.moment is None and not (is_timer and timed.back is not None)  # "time the rice for ten minutes"
+    if reminder is not None and is_awaited and (is_timer or reminder.kind is ReminderKind.WAKE):
         planned = await _async_plan_of(sentence, timed)  # "turn on the alarm when all are gone" is none
         if planned.is_known:
             return Wished(kind=WishKind.ACTION, words=timed.rest, planned=planned)
-        if reminder.kind is ReminderKind.TIMER or names_timer(timed.rest, code):
+        if is_timer or names_timer(timed.rest, code):
             raise NotUnderstood(timed.rest)
     if reminder is not None:
         return await _async_told_what(sentence, timed, reminder)
