@@ -43,7 +43,8 @@ class Draft:
     @property
     def triggers(self) -> Sequence[Mapping[str, Any]]:
         """The triggers, normalized."""
-        return self.normalized["triggers"]
+        found: Sequence[Mapping[str, Any]] = self.normalized["triggers"]
+        return found
 
     @property
     def conditions(self) -> Sequence[Any]:
@@ -53,7 +54,8 @@ class Draft:
     @property
     def actions(self) -> Sequence[Mapping[str, Any]]:
         """The actions, normalized."""
-        return self.normalized["actions"]
+        found: Sequence[Mapping[str, Any]] = self.normalized["actions"]
+        return found
 
     @property
     def written(self) -> Mapping[str, Any]:
