@@ -64,4 +64,4 @@ def test_imports_point_down() -> None:
 def test_the_drawing_stays_small() -> None:
     assert len(RANK) <= 31
     assert len(FLOORS) <= 10
-    assert len(ARROWS) <= 160
+    assert len(ARROWS) <= 172
