@@ -94,12 +94,19 @@ async def async_question(
     is_tainted = any(TAINTED in call.why for call in calls)
     goes_on = is_tainted and not states
     question = await async_text(hass, language, "confirm_question", actions=text if goes_on else capitalised(text))
-    said = [*states, question]
+    told = [
+        one for call in calls for effect in _asked(call) for one in await _async_before(hass, turn, language, effect)
+    ]
+    said = [*states, *told, question]
     if is_tainted:
         said.insert(0, await _async_because(hass, language, turn, sources or {}))
     if with_pin:
         said.append(await async_text(hass, language, "confirm_pin"))
     return await _async_aloud(hass, language, " ".join(said)) if turn.spoken else " ".join(said)
+
+
+async def _async_before(hass: HomeAssistant, turn: Turn, language: str, effect: Effect) -> Sequence[str]:
+    return await KINDS[effect.kind].async_before(hass, turn, language, effect)
 
 
 async def _async_because(hass: HomeAssistant, language: str, turn: Turn, sources: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from ...home.domain import Snapshot
 from ...home.judgement import Judgement
 from ...support.errors import ToolError
 from ...turn.plan import DESTRUCTIVE, Effect
-from ...turn.turn import Outcome
+from ...turn.turn import Outcome, Turn
 from ..audit import masked
 from .wording import NoWordsError
 
@@ -211,6 +211,10 @@ class EffectKind[E: Effect](ABC):
 
     def shown(self, effect: E) -> Sequence[str]:
         """Return the entities whose states are said in a question and after it."""
+        return ()
+
+    async def async_before(self, hass: HomeAssistant, turn: Turn, language: str, effect: E) -> Sequence[str]:
+        """Return sentences that are told before the question, for who is asked in a turn."""
         return ()
 
     async def async_describe_inside(self, hass: HomeAssistant, language: str, effect: E, user: User | None) -> str:
