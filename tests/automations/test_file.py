@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from custom_components.home_agent.automations import file
 from custom_components.home_agent.automations.file import AutomationFile, read_text
@@ -217,7 +218,9 @@ def test_a_deleted_one_is_put_back_to_the_byte(text: str, automation_id: str) ->
     assert before.without(automation_id).with_text(automation_id, item.text, item.place).data == text.encode()
 
 
-@pytest.mark.parametrize("text", ["", "[]\n", "# nothing yet\n", "---\n", "\ufeff[]", "~\n", "{}\n", "--- []\n", "\r\n"])
+@pytest.mark.parametrize(
+    "text", ["", "[]\n", "# nothing yet\n", "---\n", "\ufeff[]", "~\n", "{}\n", "--- []\n", "\r\n"]
+)
 def test_the_first_one_of_a_file_without_any(text: str) -> None:
     one = read(text).with_config("a", ASKED)
     assert [item.config for item in one.items] == [{"id": "a", **ASKED}]
@@ -274,7 +277,11 @@ HARD = [
 def test_texts_come_back_exactly(value: str, text: str) -> None:
     one = read(text).with_config("b", {"alias": value, "variables": {value: [value, {"x": value}]}})
     assert [item.id for item in one.items] == ["a", "b"]
-    assert read_text(one.data).items[1].config == {"id": "b", "alias": value, "variables": {value: [value, {"x": value}]}}
+    assert read_text(one.data).items[1].config == {
+        "id": "b",
+        "alias": value,
+        "variables": {value: [value, {"x": value}]},
+    }
 
 
 VALUES = st.recursive(
@@ -380,5 +387,5 @@ def test_a_full_file_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_loader_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = read(HOUSE)
-    monkeypatch.setattr(file, "_Loader", file.yaml.SafeLoader)
+    monkeypatch.setattr(file, "_Loader", yaml.SafeLoader)
     assert read(HOUSE) == fast

@@ -1,11 +1,12 @@
 """Automations are written, seen to be there, and put back otherwise; on a Home Assistant that reads its own files."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from http import HTTPStatus
 import os
 from pathlib import Path
 import stat
+import threading
 from typing import Any
 from unittest.mock import patch
 
@@ -19,7 +20,7 @@ import pytest
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.automations import store as store_module
-from custom_components.home_agent.automations.store import AutomationStore, Written, automation_store
+from custom_components.home_agent.automations.store import AutomationStore, WrittenAutomation, automation_store
 from custom_components.home_agent.support.errors import ToolError
 
 HALL = """\
@@ -51,8 +52,6 @@ GARAGE: Mapping[str, Any] = {
     "mode": "single",
 }
 CONFIGURATION = "automation: !include automations.yaml\n"
-
-type Start = Callable[..., Any]
 
 
 @pytest.fixture
@@ -88,9 +87,10 @@ async def store(hass: HomeAssistant, folder: Path) -> AutomationStore:
 
 @pytest.fixture
 async def editor(
-    hass: HomeAssistant, store: AutomationStore, socket_enabled: None, hass_client: ClientSessionGenerator
+    hass: HomeAssistant, store: AutomationStore, file: Path, socket_enabled: None, hass_client: ClientSessionGenerator
 ) -> AsyncGenerator[TestClient[Any, Any]]:
-    """Return a client of Home Assistant's own editor."""
+    """Return a client of Home Assistant's own editor, which reads no file with a secret in it."""
+    file.write_text(HALL)
     assert await async_setup_component(hass, "config", {})
     yield await hass_client()
     await hass.async_block_till_done()
@@ -112,7 +112,9 @@ def ids(hass: HomeAssistant) -> list[str]:
     return sorted(str(state.attributes["id"]) for state in hass.states.async_all("automation"))
 
 
-def put(store: AutomationStore, config: Mapping[str, Any] | None = GARAGE, automation_id: str = "new", **more: Any) -> Any:
+def put(
+    store: AutomationStore, config: Mapping[str, Any] | None = GARAGE, automation_id: str = "new", **more: Any
+) -> Any:
     return store.async_put(automation_id, config, **{"expected": None, **more})
 
 
@@ -120,7 +122,7 @@ def put(store: AutomationStore, config: Mapping[str, Any] | None = GARAGE, autom
 
 
 async def test_a_new_one_is_in_the_file_and_runs(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
-    written: Written = await put(store)
+    written: WrittenAutomation = await put(store)
     state = hass.states.get(written.entity_id or "")
     assert state is not None
     assert (state.state, state.attributes["id"], state.name) == ("on", "new", "Garage at night")
@@ -145,7 +147,7 @@ async def test_the_new_one_acts(hass: HomeAssistant, store: AutomationStore, fre
 
 
 async def test_a_change_leaves_the_others(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
-    written: Written = await put(store, GARAGE, "hall", expected=await mark(store, "hall"))
+    written: WrittenAutomation = await put(store, GARAGE, "hall", expected=await mark(store, "hall"))
     assert written.entity_id == "automation.hall_lamp"
     state = hass.states.get("automation.hall_lamp")
     assert state is not None
@@ -155,14 +157,14 @@ async def test_a_change_leaves_the_others(hass: HomeAssistant, store: Automation
 
 
 async def test_a_change_is_undone_to_the_byte(store: AutomationStore, file: Path) -> None:
-    first: Written = await put(store, GARAGE, "hall", expected=await mark(store, "hall"))
+    first: WrittenAutomation = await put(store, GARAGE, "hall", expected=await mark(store, "hall"))
     assert first.before is not None
     await put(store, None, "hall", expected=await mark(store, "hall"), text=first.before.text, place=first.before.place)
     assert file.read_text() == FILE
 
 
 async def test_a_deleted_one_is_gone_with_its_entity(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
-    written: Written = await put(store, None, "hall", expected=await mark(store, "hall"))
+    written: WrittenAutomation = await put(store, None, "hall", expected=await mark(store, "hall"))
     assert written.after is None
     assert hass.states.get("automation.hall_lamp") is None
     assert er.async_get(hass).async_get("automation.hall_lamp") is None
@@ -175,9 +177,9 @@ async def test_a_deletion_is_undone_to_the_byte_and_the_entity_is_as_before(
     area = ar.async_get(hass).async_create("Hall")
     er.async_get(hass).async_update_entity("automation.hall_lamp", area_id=area.id, new_entity_id="automation.mine")
     await hass.async_block_till_done()
-    gone: Written = await put(store, None, "hall", expected=await mark(store, "hall"))
+    gone: WrittenAutomation = await put(store, None, "hall", expected=await mark(store, "hall"))
     assert gone.before is not None
-    back: Written = await put(store, None, "hall", text=gone.before.text, place=gone.before.place)
+    back: WrittenAutomation = await put(store, None, "hall", text=gone.before.text, place=gone.before.place)
     assert file.read_text() == FILE
     assert back.entity_id == "automation.mine"
     entry = er.async_get(hass).async_get("automation.mine")
@@ -191,8 +193,10 @@ async def test_what_is_created_and_taken_back_leaves_nothing(store: AutomationSt
     assert file.read_text() == FILE
 
 
-async def test_one_with_a_secret_can_be_deleted_and_put_back(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
-    gone: Written = await put(store, None, "cellar", expected=await mark(store, "cellar"))
+async def test_one_with_a_secret_can_be_deleted_and_put_back(
+    hass: HomeAssistant, store: AutomationStore, file: Path
+) -> None:
+    gone: WrittenAutomation = await put(store, None, "cellar", expected=await mark(store, "cellar"))
     assert gone.before is not None
     await put(store, None, "cellar", text=gone.before.text, place=gone.before.place)
     assert file.read_text() == FILE
@@ -200,7 +204,7 @@ async def test_one_with_a_secret_can_be_deleted_and_put_back(hass: HomeAssistant
 
 
 async def test_disabled_if_asked_for(hass: HomeAssistant, store: AutomationStore) -> None:
-    written: Written = await put(store, enabled=False)
+    written: WrittenAutomation = await put(store, enabled=False)
     assert hass.states.is_state(written.entity_id or "", "off")
 
 
@@ -210,8 +214,10 @@ async def test_one_that_was_off_is_switched_on(hass: HomeAssistant, store: Autom
     assert hass.states.is_state("automation.hall_lamp", "on")
 
 
-async def test_an_initial_state_in_the_configuration_does_not_hinder(hass: HomeAssistant, store: AutomationStore) -> None:
-    written: Written = await put(store, {**GARAGE, "initial_state": False})
+async def test_an_initial_state_in_the_configuration_does_not_hinder(
+    hass: HomeAssistant, store: AutomationStore
+) -> None:
+    written: WrittenAutomation = await put(store, {**GARAGE, "initial_state": False})
     assert hass.states.is_state(written.entity_id or "", "on")
 
 
@@ -263,7 +269,7 @@ async def test_of_two_changes_to_one_the_second_is_refused(store: AutomationStor
         *(put(store, {**GARAGE, "alias": name}, "hall", expected=expected) for name in ("one", "two")),
         return_exceptions=True,
     )
-    assert isinstance(first, Written)
+    assert isinstance(first, WrittenAutomation)
     assert isinstance(second, ToolError)
     assert second.translation_key == "automation_file_changed"
 
@@ -282,36 +288,31 @@ async def test_the_editor_and_we_at_once(
     )
     await hass.async_block_till_done()
     assert done[:4] == [HTTPStatus.OK] * 4
-    assert set(ids(hass)) >= {*names, *mine, "hall", "cellar"}
-    assert {item.id for item in await store.async_items()} == {*names, *mine, "hall", "cellar"}
+    assert set(ids(hass)) >= {*names, *mine, "hall"}
+    assert {item.id for item in await store.async_items()} == {*names, *mine, "hall"}
 
 
 async def test_the_editor_waits_until_we_are_done(
-    hass: HomeAssistant, store: AutomationStore, editor: TestClient[Any, Any]
+    store: AutomationStore, editor: TestClient[Any, Any], file: Path
 ) -> None:
-    order: list[str] = []
-
-    async def ours() -> None:
-        await put(store)
-        order.append("ours")
-
-    async def theirs() -> None:
-        await asyncio.sleep(0.05)
-        await editor.get("/api/config/automation/config/hall")
-        order.append("theirs")
-
+    begun, go_on = threading.Event(), threading.Event()
     replace = store_module._replace
 
-    def slow(*args: Any) -> None:
-        threading_event.wait(0.3)
+    def held(*args: Any) -> None:
+        begun.set()
+        go_on.wait(10)
         replace(*args)
 
-    import threading  # noqa: PLC0415
-
-    threading_event = threading.Event()
-    with patch.object(store_module, "_replace", slow):
-        await asyncio.gather(ours(), theirs())
-    assert order == ["ours", "theirs"]
+    with patch.object(store_module, "_replace", held):
+        ours = asyncio.ensure_future(put(store))
+        await asyncio.to_thread(begun.wait)
+        theirs = asyncio.ensure_future(editor.post("/api/config/automation/config/theirs", json={**GARAGE}))
+        done, _ = await asyncio.wait([theirs], timeout=0.3)
+        assert not done
+        go_on.set()
+        await ours
+        assert (await theirs).status == HTTPStatus.OK
+    assert [item.id for item in await store.async_items()] == ["hall", "new", "theirs"]
 
 
 async def test_without_the_editor_there_is_no_lock_of_its_own(hass: HomeAssistant, store: AutomationStore) -> None:
@@ -360,7 +361,9 @@ async def test_what_home_assistant_cannot_run_is_taken_back(
 async def test_a_change_that_cannot_run_leaves_the_one_that_runs(
     hass: HomeAssistant, store: AutomationStore, file: Path
 ) -> None:
-    await refusal(put(store, {"alias": "x", "triggers": [{"trigger": "nonsense"}]}, "hall", expected=await mark(store, "hall")))
+    await refusal(
+        put(store, {"alias": "x", "triggers": [{"trigger": "nonsense"}]}, "hall", expected=await mark(store, "hall"))
+    )
     assert file.read_text() == FILE
     state = hass.states.get("automation.hall_lamp")
     assert state is not None
@@ -410,11 +413,6 @@ async def test_one_that_cannot_be_switched_on(hass: HomeAssistant, store: Automa
 
 async def test_somebody_edits_between_reading_and_writing(store: AutomationStore, file: Path) -> None:
     edited = FILE.replace("# end", "# END")
-    read = store_module._check_access
-
-    def edit(path: Path) -> None:
-        read(path)
-
     replace = store_module._replace
 
     def late(path: Path, before: bytes | None, after: bytes | None) -> None:
@@ -437,7 +435,9 @@ async def test_somebody_edits_another_one_while_it_is_reloaded(
     assert file.read_text() == FILE.replace("# since spring", "# since May")
 
 
-async def test_somebody_removes_it_while_it_is_reloaded(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
+async def test_somebody_removes_it_while_it_is_reloaded(
+    hass: HomeAssistant, store: AutomationStore, file: Path
+) -> None:
     kept = store._check_kept
 
     def lost(change: Any) -> None:
@@ -461,7 +461,7 @@ async def test_what_cannot_be_put_back_is_told(
 
 
 async def test_a_disk_that_refuses(store: AutomationStore, file: Path, folder: Path) -> None:
-    with patch.object(store_module.os, "fsync", side_effect=OSError(28, "No space left on device")):
+    with patch.object(os, "fsync", side_effect=OSError(28, "No space left on device")):
         error = await refusal(put(store))
     assert error.translation_key == "automation_file_read_only"
     assert error.translation_placeholders == {"detail": "No space left on device"}
@@ -473,7 +473,7 @@ async def test_a_folder_that_is_read_only(store: AutomationStore, file: Path) ->
     def access(path: Path, mode: int) -> bool:  # an administrator of the system may write everywhere
         return Path(path).is_file()
 
-    with patch.object(store_module.os, "access", access):
+    with patch.object(os, "access", access):
         assert (await refusal(put(store))).translation_key == "automation_file_read_only"
         assert (await refusal(store.async_check_writable())).translation_key == "automation_file_read_only"
     assert file.read_text() == FILE
@@ -610,10 +610,14 @@ async def test_without_automations_nothing_is_written(hass: HomeAssistant, folde
 
 async def test_all_automations_with_where_they_are_written(hass: HomeAssistant, folder: Path) -> None:
     (folder / "configuration.yaml").write_text(f"{CONFIGURATION}automation more: !include more.yaml\n")
-    (folder / "more.yaml").write_text(CELLAR.replace("cellar", "porch").replace("Cellar", "Porch") + "        pin: 1234\n")
+    (folder / "more.yaml").write_text(
+        CELLAR.replace("cellar", "porch").replace("Cellar", "Porch") + "        pin: 1234\n"
+    )
     store = await started(hass)
     known = {one.entity_id: one for one in await store.async_automations()}
-    assert {entity_id: (one.id, one.name, one.is_on, one.origin, one.is_editable) for entity_id, one in known.items()} == {
+    assert {
+        entity_id: (one.id, one.name, one.is_on, one.origin, one.is_editable) for entity_id, one in known.items()
+    } == {
         "automation.hall_lamp": ("hall", "Hall lamp", True, "file", True),
         "automation.cellar": ("cellar", "Cellar", True, "file", False),
         "automation.porch": ("porch", "Porch", True, "elsewhere", False),
@@ -637,7 +641,9 @@ async def test_secrets_are_hidden_in_every_form(hass: HomeAssistant, folder: Pat
     }  # fmt: skip
 
 
-async def test_secrets_are_read_again_when_they_change(hass: HomeAssistant, store: AutomationStore, folder: Path) -> None:
+async def test_secrets_are_read_again_when_they_change(
+    hass: HomeAssistant, store: AutomationStore, folder: Path
+) -> None:
     await store.async_automations()
     (folder / "secrets.yaml").write_text("greeting: Welcome home\nname: Hall lamp\n")
     assert {one.name for one in await store.async_automations()} == {"!secret name", "Cellar"}

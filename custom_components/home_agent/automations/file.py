@@ -1,7 +1,7 @@
 """The text of automations.yaml: which part of it is which automation, and changes to one of them that keep all other bytes.
 
 A file is a partition. An item is its text from its dash to its last line with content, with the comments directly above it and
-the blank lines above those. Other comments (set off by a blank line, at the head, at the end) belong to nobody and stay.
+the blank lines above those. Other comments (set off by a blank line, at the head, at the end) belong to no item and stay.
 Everything here blocks: call it in the executor.
 """
 
@@ -39,7 +39,7 @@ _PLAIN_TAGS = frozenset(_YAML + kind for kind in ("map", "seq", "str", "int", "f
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class AutomationItem:
     """One automation of the file."""
 
     id: str | None
@@ -75,7 +75,7 @@ class AutomationFile:
     text: str
     """Without a byte order mark."""
     has_bom: bool
-    items: tuple[Item, ...]
+    items: tuple[AutomationItem, ...]
     _spans: tuple[_Span, ...]
     _column: int
     """How many spaces are in front of each dash."""
@@ -87,7 +87,7 @@ class AutomationFile:
         """The bytes of the file."""
         return ((_BOM if self.has_bom else "") + self.text).encode()
 
-    def item(self, automation_id: str) -> Item | None:
+    def item(self, automation_id: str) -> AutomationItem | None:
         """Return an automation; None if there is none with this id. Raises `ToolError` if there are two."""
         found = [item for item in self.items if item.id == automation_id]
         if len(found) > 1:
@@ -146,7 +146,7 @@ class AutomationFile:
         if len(self.items) == 1:
             above += f"{' ' * self._column}[]{self._newline}"
         elif _ends_with_comment(above) and old.place + 1 < len(self.items) and not _BREAK.match(below):
-            above += self._newline  # else a comment of nobody would belong to the next one
+            above += self._newline  # else that comment would belong to the next one
         try:
             changed = self._read(above + below)
         except ToolError:
@@ -164,7 +164,7 @@ class AutomationFile:
     def _read(self, text: str) -> AutomationFile:
         return _parsed(text, has_bom=self.has_bom)
 
-    def _replaced(self, old: Item, piece: str) -> tuple[AutomationFile, int]:
+    def _replaced(self, old: AutomationItem, piece: str) -> tuple[AutomationFile, int]:
         """Return the file with another body of an item, and its place; the comments above it stay."""
         span = self._spans[old.place]
         if not _ends_line(self.text[: span.end]):
@@ -198,7 +198,7 @@ class AutomationFile:
                 below = below[found.end() :]
         return above, below
 
-    def _is_kept(self, changed: AutomationFile, left_out: Item | None, place: int | None) -> bool:
+    def _is_kept(self, changed: AutomationFile, left_out: AutomationItem | None, place: int | None) -> bool:
         """Return whether all other items are the same, in text, meaning and order."""
         before = [item for item in self.items if item is not left_out]
         after = [item for item in changed.items if item.place != place]
@@ -293,14 +293,14 @@ def _with_items(text: str, root: SequenceNode, *, has_bom: bool) -> AutomationFi
     return AutomationFile(text=text, has_bom=has_bom, items=items, _spans=spans, _column=column, _empty=None)
 
 
-def _item(node: Node, text: str, place: int, *, is_plain: bool) -> Item:
+def _item(node: Node, text: str, place: int, *, is_plain: bool) -> AutomationItem:
     is_mapping = isinstance(node, MappingNode)
     has_id = is_mapping and any(
         key.value == "id" and value.tag == f"{_YAML}str" for key, value in node.value if isinstance(key, ScalarNode)
     )
     config = plain_value(node) if is_mapping else {}
     written = _BREAK.sub("\n", text.strip())
-    return Item(
+    return AutomationItem(
         id=config["id"] if has_id and isinstance(config.get("id"), str) else None, text=text, config=config,
         is_plain=is_plain and is_mapping, place=place, fingerprint=fingerprint(written),
     )  # fmt: skip
@@ -470,7 +470,7 @@ def _ends_with_comment(text: str) -> bool:
     return _ends_line(text) and body[_line_start(body) :].lstrip().startswith("#")
 
 
-def _name(item: Item) -> str:
+def _name(item: AutomationItem) -> str:
     return _named(item.config)
 
 

@@ -18,7 +18,7 @@ from homeassistant.util.yaml import SECRET_YAML
 import yaml  # type: ignore[import-untyped]
 
 from ..support.masking import MASK, MIN_LENGTH, SecretMask
-from .file import MAX_BYTES, Item, composed, plain_value
+from .file import MAX_BYTES, AutomationItem, composed, plain_value
 
 MAX_FOLDERS = 200  # of the configuration folder, in which a file of secrets is looked for
 _LOGIN = re.compile(r"(?<=://)[^/\s:@?#]*:[^/\s@?#]+(?=@)")
@@ -77,10 +77,10 @@ class Seen:
         )
 
 
-def known_automations(seen: Iterable[Seen], items: Iterable[Item], secrets: SecretNames) -> list[Known]:
+def known_automations(seen: Iterable[Seen], items: Iterable[AutomationItem], secrets: SecretNames) -> list[Known]:
     """Return the automations in the order of their entity ids. Blocks: it reads files."""
     hide = secrets.hiding()
-    in_file: dict[str, list[Item]] = {}
+    in_file: dict[str, list[AutomationItem]] = {}
     for item in items:
         if item.id is not None:
             in_file.setdefault(item.id, []).append(item)
@@ -90,7 +90,7 @@ def known_automations(seen: Iterable[Seen], items: Iterable[Item], secrets: Secr
     ]
 
 
-def _known(seen: Seen, items: Sequence[Item], hide: Hide) -> Known:
+def _known(seen: Seen, items: Sequence[AutomationItem], hide: Hide) -> Known:
     config = items[0].config if items else seen.raw_config
     origin = Origin.ELSEWHERE
     if items:

@@ -32,7 +32,7 @@ from homeassistant.util.hass_dict import HassKey
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import ToolError
 from ..support.quoting import one_line
-from .file import MAX_BYTES, MAX_DETAIL, AutomationFile, Item, read_text
+from .file import MAX_BYTES, MAX_DETAIL, AutomationFile, AutomationItem, read_text
 from .included import Inclusion, inclusion
 from .known import Known, SecretNames, Seen, known_automations
 
@@ -44,13 +44,13 @@ _STORE: HassKey[AutomationStore] = HassKey(f"{DOMAIN}_automation_store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenAutomation:
     """One automation as it was and as it is in the file."""
 
     id: str
-    before: Item | None
+    before: AutomationItem | None
     """None if it was not in the file."""
-    after: Item | None
+    after: AutomationItem | None
     """None if it is not in the file any more."""
     entity_id: str | None
 
@@ -98,12 +98,12 @@ class _Change:
     new: AutomationFile
 
     @property
-    def was(self) -> Item | None:
+    def was(self) -> AutomationItem | None:
         """The automation before."""
         return self.old.item(self.id)
 
     @property
-    def now(self) -> Item | None:
+    def now(self) -> AutomationItem | None:
         """The automation afterwards."""
         return self.new.item(self.id)
 
@@ -136,11 +136,11 @@ class AutomationStore:
         self._lock = asyncio.Lock()
         self._secrets = SecretNames(self._config_dir)
 
-    async def async_items(self) -> list[Item]:
+    async def async_items(self) -> list[AutomationItem]:
         """Return the automations of the file. Raises `ToolError` if it cannot be read."""
         return list((await self._hass.async_add_executor_job(self._read)).items)
 
-    async def async_item(self, automation_id: str) -> Item | None:
+    async def async_item(self, automation_id: str) -> AutomationItem | None:
         """Return an automation of the file; None if it is not in it. Raises `ToolError` if the file cannot be read, or has it twice."""
         return (await self._hass.async_add_executor_job(self._read)).item(automation_id)
 
@@ -170,7 +170,7 @@ class AutomationStore:
         place: int | None = None,
         enabled: bool = True,
         context: Context | None = None,
-    ) -> Written:
+    ) -> WrittenAutomation:
         """Write an automation anew (`config`), put its exact text back (`text`) or delete it (neither), and return what changed.
 
         `expected` is the fingerprint with which it was read; None if it must not exist. Raises `ToolError` if it was changed
@@ -187,26 +187,27 @@ class AutomationStore:
             task.cancel()  # once: it still puts back what it wrote
             raise
 
-    async def _async_write(self, order: _Order) -> Written:
+    async def _async_write(self, order: _Order) -> WrittenAutomation:
         async with self._async_locked():
             await self._async_check_read()
             change = await self._hass.async_add_executor_job(
                 self._change, order, _entity(self._hass, order.id) is not None
             )
+            registered = self._registered(order.id) is not None
             writing = self._hass.async_add_executor_job(_replace, self._path, change.before, change.new.data)
             try:
                 await asyncio.shield(writing)
                 entity_id = await self._async_seen(change.now, order) if change.now else await self._async_gone(order)
                 await self._hass.async_add_executor_job(self._check_kept, change)
             except BaseException:
-                if await _is_done(writing):
-                    await self._async_put_back(change)
+                back = self._async_put_back(change, writing, was_registered=registered)
+                await asyncio.shield(self._hass.async_create_task(back, f"{DOMAIN} automation {order.id} put back"))
                 raise
             if (
                 change.now is None and entity_id is not None
             ):  # last: what its entity is called, and where, cannot be put back
                 er.async_get(self._hass).async_remove(entity_id)
-        return Written(id=order.id, before=change.was, after=change.now, entity_id=entity_id)
+        return WrittenAutomation(id=order.id, before=change.was, after=change.now, entity_id=entity_id)
 
     @asynccontextmanager
     async def _async_locked(self) -> AsyncGenerator[None]:
@@ -240,12 +241,12 @@ class AutomationStore:
         return _Change(id=order.id, before=before, old=old, new=new)
 
     def _check_kept(self, change: _Change) -> None:
-        """Raises `ToolError` if somebody, who did not wait for the lock, wrote the automation otherwise meanwhile."""
+        """Raises `ToolError` if the automation was written otherwise meanwhile, by a program that knows no lock."""
         now = _bytes_of(self._path)
         if now != change.new.data and not change.is_in(read_text(now or b"")):
             raise ToolError("automation_file_changed")
 
-    async def _async_seen(self, item: Item, order: _Order) -> str:
+    async def _async_seen(self, item: AutomationItem, order: _Order) -> str:
         """Return the entity that runs an automation, once it is there and enabled. Raises `ToolError`."""
         await self._async_reload(order)
         entity = _entity(self._hass, order.id)
@@ -271,7 +272,11 @@ class AutomationStore:
         await self._async_reload(order)
         if _entity(self._hass, order.id) is not None:
             raise ToolError("automation_file_still_there")
-        return er.async_get(self._hass).async_get_entity_id(AUTOMATION, AUTOMATION, order.id)
+        return self._registered(order.id)
+
+    def _registered(self, automation_id: str) -> str | None:
+        """Return the entity of an automation in the registry; there it stays without the automation."""
+        return er.async_get(self._hass).async_get_entity_id(AUTOMATION, AUTOMATION, automation_id)
 
     async def _async_reload(self, order: _Order) -> None:
         await self._async_call(SERVICE_RELOAD, {CONF_ID: order.id}, order.context)
@@ -290,8 +295,10 @@ class AutomationStore:
         hide = await self._hass.async_add_executor_job(self._secrets.hiding)
         return one_line(str(hide(said)), MAX_DETAIL)
 
-    async def _async_put_back(self, change: _Change) -> None:
+    async def _async_put_back(self, change: _Change, writing: asyncio.Future[None], *, was_registered: bool) -> None:
         """Make the file what it was, or where others changed it meanwhile, the automation. Raises `ToolError` if that fails."""
+        if not await _is_done(writing):
+            return
         try:
             await self._hass.async_add_executor_job(self._put_back, change)
         except ToolError as err:
@@ -300,6 +307,9 @@ class AutomationStore:
         finally:
             with suppress(ToolError):
                 await self._async_call(SERVICE_RELOAD, {CONF_ID: change.id}, None)
+            left = self._registered(change.id)
+            if left is not None and not was_registered and _entity(self._hass, change.id) is None:
+                er.async_get(self._hass).async_remove(left)
 
     def _put_back(self, change: _Change) -> None:
         if (now := _bytes_of(self._path)) == change.new.data:
@@ -317,7 +327,7 @@ async def _is_done(writing: asyncio.Future[None]) -> bool:
     return True
 
 
-def _mark(item: Item | None) -> str | None:
+def _mark(item: AutomationItem | None) -> str | None:
     return item.fingerprint if item is not None else None
 
 
