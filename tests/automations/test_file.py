@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from custom_components.home_agent.automations import file
+from custom_components.home_agent.automations import file, nodes
 from custom_components.home_agent.automations.file import AutomationFile, read_text
 from custom_components.home_agent.support.errors import ToolError
 
@@ -130,7 +130,7 @@ def test_tags_and_merges_are_not_plain(line: str) -> None:
 def test_an_alias_within_its_own_item_is_plain_and_is_written_out() -> None:
     one = read("- id: a\n  x: &x [1]\n  y: *x\n")
     assert one.items[0].is_plain
-    assert one.with_config("a", one.items[0].config).text == "- id: a\n  x:\n  - 1\n  y:\n  - 1\n"
+    assert one.with_config("a", {"x": [2], "y": [1]}).text == "- id: a\n  x:\n  - 2\n  y:\n  - 1\n"
 
 
 def test_a_tag_stands_as_its_text() -> None:
@@ -174,18 +174,118 @@ def test_a_new_one_comes_behind_the_last_and_before_what_is_commented_out() -> N
 def test_only_its_own_lines_change() -> None:
     old = read(HOUSE).items[1].text
     comments, _ = old.split("- id")
-    assert read(HOUSE).with_config("2", ASKED).text == HOUSE.replace(old, f"{comments}- id: '2'\n{WRITTEN}")
+    assert read(HOUSE).with_config("2", ASKED).text == HOUSE.replace(old, f'{comments}- id: "2"\n{WRITTEN}')
 
 
 def test_a_deletion_takes_its_comment_and_leaves_the_heading() -> None:
     assert read(HOUSE).without("2").text == HOUSE.replace(read(HOUSE).items[1].text, "\n")
 
 
-@pytest.mark.parametrize("automation_id", ["1", "3", "4"])
-def test_what_is_not_plain_is_not_written_anew(automation_id: str) -> None:
+EDITED = """\
+# above
+- id: a
+  # of the name
+  alias: Old  # once
+  triggers: [{trigger: time, at: "07:00"}]  # in the morning
+
+  # what it does
+  actions:
+    - action: test.tell
+      data: {message: !secret greeting}
+  mode: single # the end
+# tail
+"""
+PARTS = read_text(EDITED.encode()).items[0].config
+
+
+@pytest.mark.parametrize(("change", "old", "new"), [
+    pytest.param({}, "", "", id="nothing"),
+    pytest.param({"alias": "New"}, "Old  # once", "New", id="a text"),
+    pytest.param({"mode": "queued"}, "single # the end", "queued", id="the last one"),
+    pytest.param({"id": "b"}, "", "", id="the id is its own"),
+    pytest.param({"variables": {"x": 1}}, "single # the end\n", "single # the end\n  variables:\n    x: 1\n", id="one more"),
+    pytest.param({"mode": None}, "single # the end", "", id="nothing in it"),
+    pytest.param(
+        {"triggers": [{"trigger": "time", "at": "07:30"}]}, '[{trigger: time, at: "07:00"}]  # in the morning',
+        "\n  - trigger: time\n    at: 07:30", id="a list",
+    ),
+])  # fmt: skip
+def test_only_the_keys_that_differ_are_written_anew(change: Mapping[str, Any], old: str, new: str) -> None:
+    text = read(EDITED).with_config("a", {**PARTS, **change}).text
+    assert text.replace(" \n", "\n") == (EDITED.replace(old, new) if old else EDITED).replace(" \n", "\n")
+
+
+def test_a_key_that_is_left_out_goes_with_the_comment_above_it() -> None:
+    config = {key: value for key, value in PARTS.items() if key != "actions"}
+    assert read(EDITED).with_config("a", config).text == (
+        EDITED[: EDITED.index("\n  # what it does")] + EDITED[EDITED.index("  mode:") :]
+    )
+
+
+def test_a_key_that_is_new_comes_behind_the_one_before_it() -> None:
+    config = {"alias": "Old", "description": "d", **{key: PARTS[key] for key in ("triggers", "actions", "mode")}}
+    assert read(EDITED).with_config("a", config).text == EDITED.replace("# once\n", "# once\n  description: d\n")
+
+
+def test_the_order_of_the_keys_is_no_difference() -> None:
+    assert read(EDITED).with_config("a", dict(reversed(list(PARTS.items())))).text == EDITED
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", [1]])
+def test_what_is_only_equal_is_a_difference(value: object) -> None:
+    one = read("- id: a\n  x: 1\n").with_config("a", {"x": value})
+    assert type(one.items[0].config["x"]) is type(value)
+
+
+@pytest.mark.parametrize("text", [
+    pytest.param("- {id: a, alias: b}\n", id="in brackets"),
+    pytest.param("- alias: b\n  id: a\n", id="another first key"),
+    pytest.param("-\r\n  # c\r\n  id: a\r\n  alias: b", id="dash alone, CRLF, no newline"),
+    pytest.param("- ? id\n  : a\n  ? alias\n  : b\n", id="question marks"),
+    pytest.param("- &x\n  id: a\n  alias: b\n", id="an anchor"),
+    pytest.param("- id: a\n  alias: b\n  alias: b\n", id="a key twice"),
+    pytest.param("- id: a\n  base: &b {alias: b}\n  <<: *b\n", id="merged"),
+    pytest.param("- id: a\n  alias: |-\n    b\n\n  # c\n", id="a block of text"),
+    pytest.param("- id: a\n  on: b\n  1: c\n", id="keys that are no texts"),
+    pytest.param("- id: a\n  alias: &n b\n  x: *n\n", id="an alias"),
+    pytest.param("   - id: a\n     alias: b\n     x:\n     - c\n", id="indented"),
+])  # fmt: skip
+def test_a_change_is_exact_however_it_was_written(text: str) -> None:
+    before = read(f"# head\n{text}")
+    changed = before.with_config("a", {"alias": "New", "x": "null"})
+    assert changed.items[0].config == {"id": "a", "alias": "New", "x": "null"}
+    assert changed.text.startswith("# head\n")
+
+
+def test_a_text_with_null_in_it_keeps_it() -> None:
+    changed = read(EDITED).with_config("a", {**PARTS, "alias": "x: null\ny"})
+    assert changed.items[0].config["alias"] == "x: null\ny"
+    assert "# of the name" in changed.text
+
+
+@pytest.mark.parametrize(("automation_id", "change"), [
+    pytest.param("4", {"actions": [{"action": "notify.notify", "data": {"message": "!secret greeting", "x": 1}}]}, id="a tag"),
+    pytest.param("1", {"triggers": []}, id="an anchor that another needs"),
+])  # fmt: skip
+def test_what_is_not_plain_is_not_written_anew(automation_id: str, change: Mapping[str, Any]) -> None:
+    item = read(HOUSE).item(automation_id)
+    assert item is not None
     with pytest.raises(ToolError) as caught:
-        read(HOUSE).with_config(automation_id, ASKED)
+        read(HOUSE).with_config(automation_id, {**item.config, **change})
     assert caught.value.translation_key == "automation_file_not_plain"
+
+
+@pytest.mark.parametrize("automation_id", ["1", "3", "4"])
+def test_other_keys_of_one_that_is_not_plain_can_be_changed(automation_id: str) -> None:
+    item = read(HOUSE).item(automation_id)
+    assert item is not None
+    changed = read(HOUSE).with_config(automation_id, {**item.config, "alias": "New"})
+    assert changed.items[item.place].config == {**item.config, "alias": "New"}
+
+
+def test_an_alias_that_is_changed_is_written_out() -> None:
+    changed = read(HOUSE).with_config("3", {"alias": "Dusk", "triggers": [], "actions": []})
+    assert changed.text == HOUSE.replace("triggers: *dusk", "triggers: []")
 
 
 def test_an_item_whose_anchor_others_use_is_not_deleted() -> None:
@@ -225,6 +325,22 @@ def test_the_first_one_of_a_file_without_any(text: str) -> None:
     one = read(text).with_config("a", ASKED)
     assert [item.config for item in one.items] == [{"id": "a", **ASKED}]
     assert one.without("a").items == ()
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    pytest.param("  - id: a\n    # c\n    x: |\n      y\n\n       z\n  - id: b\n", "- id: b\n", id="to the left"),
+    pytest.param("- id: a\n  # c\n  x: |\n    y\n\n     z\n- id: b\n", "    - id: b\n", id="to the right"),
+])  # fmt: skip
+def test_a_text_is_put_back_where_the_others_stand_now(before: str, now: str) -> None:
+    item = read(before).items[0]
+    back = read(now).with_text("a", item.text, 0)
+    assert [one.config for one in back.items] == [item.config, {"id": "b"}]
+
+
+def test_a_text_without_a_newline_is_put_back_before_others() -> None:
+    now = read("- id: a\n  x: 1\n- id: b")
+    assert now.with_text("a", "- id: a", 0).text == "- id: a\n- id: b"
+    assert read("- id: b").with_text("a", "- id: a", 0).text == "- id: a\n- id: b"
 
 
 def test_without_the_last_one_the_file_is_an_empty_list() -> None:
@@ -387,5 +503,5 @@ def test_a_full_file_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_loader_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = read(HOUSE)
-    monkeypatch.setattr(file, "_Loader", yaml.SafeLoader)
+    monkeypatch.setattr(nodes, "_Loader", yaml.SafeLoader)
     assert read(HOUSE) == fast

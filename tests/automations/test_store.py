@@ -153,7 +153,7 @@ async def test_a_change_leaves_the_others(hass: HomeAssistant, store: Automation
     assert state is not None
     assert state.name == "Garage at night"
     assert file.read_text().endswith(f"\n{CELLAR}# end\n")
-    assert file.read_text().startswith("# The lamp of the hall\n- id: hall\n")
+    assert file.read_text().startswith("# The lamp of the hall\n- id: hall\n  alias: Garage at night\n")
 
 
 async def test_a_change_is_undone_to_the_byte(store: AutomationStore, file: Path) -> None:
@@ -201,6 +201,18 @@ async def test_one_with_a_secret_can_be_deleted_and_put_back(
     await put(store, None, "cellar", text=gone.before.text, place=gone.before.place)
     assert file.read_text() == FILE
     assert ids(hass) == ["cellar", "hall"]
+
+
+async def test_one_with_a_secret_is_renamed_and_keeps_it(
+    hass: HomeAssistant, store: AutomationStore, file: Path
+) -> None:
+    item = await store.async_item("cellar")
+    assert item is not None
+    await put(store, {**item.config, "alias": "Wine"}, "cellar", expected=item.fingerprint)
+    assert file.read_text() == FILE.replace("alias: Cellar", "alias: Wine")
+    state = hass.states.get("automation.cellar")
+    assert state is not None
+    assert state.name == "Wine"
 
 
 async def test_disabled_if_asked_for(hass: HomeAssistant, store: AutomationStore) -> None:
@@ -619,7 +631,7 @@ async def test_all_automations_with_where_they_are_written(hass: HomeAssistant, 
         entity_id: (one.id, one.name, one.is_on, one.origin, one.is_editable) for entity_id, one in known.items()
     } == {
         "automation.hall_lamp": ("hall", "Hall lamp", True, "file", True),
-        "automation.cellar": ("cellar", "Cellar", True, "file", False),
+        "automation.cellar": ("cellar", "Cellar", True, "file", True),
         "automation.porch": ("porch", "Porch", True, "elsewhere", False),
     }
     data = {"message": "!secret greeting", "to": "http://**masked**@example.test/x"}

@@ -5,37 +5,25 @@ the blank lines above those. Other comments (set off by a blank line, at the hea
 Everything here blocks: call it in the executor.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-import math
 import re
 from typing import Any
 
-from homeassistant.util.yaml import dump
 import yaml  # type: ignore[import-untyped]
-from yaml.constructor import SafeConstructor  # type: ignore[import-untyped]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode  # type: ignore[import-untyped]
 
 from ..home.fingerprint import fingerprint
 from ..support.errors import ToolError
 from ..support.quoting import one_line
-
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+from .nodes import BREAK, YAML_TAG, Lines, Survey, composed, content_end, plain_value
+from .written import NotPlainError, is_same, plain_copy, texts_of, with_keys
 
 MAX_BYTES = 5_000_000
 MAX_ITEMS = 5_000
-MAX_NODES = 50_000  # of one item, each alias counted as often as it is used
 MAX_DETAIL = 300  # characters of what a parser or the system says
 _BOM = "\ufeff"
-_BREAK = re.compile(r"\r\n|\n|\r")
-_KEPT_BREAKS = re.compile(r"[|>][0-9]?\+")
-"""In the header of a block: blank lines at its end are part of the text."""
-_YAML = "tag:yaml.org,2002:"
-_NULL = f"{_YAML}null"
-_PLAIN_TAGS = frozenset(_YAML + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge"))
+_NULL = f"{YAML_TAG}null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,28 +83,46 @@ class AutomationFile:
         return found[0] if found else None
 
     def with_config(self, automation_id: str, config: Mapping[str, Any]) -> AutomationFile:
-        """Return the file with one automation written anew, in its place or at the end.
+        """Return the file with one automation as it is asked for, in its place or at the end.
 
-        Comments above it stay, those in it go. Raises `ToolError` if it cannot be written exactly.
+        Only its keys that differ are written anew, so comments at the others stay. Raises `ToolError` if that cannot be done
+        exactly, or a key that differs has a tag or shares an anchor.
         """
-        try:
-            wanted = _copy({"id": automation_id, **{key: value for key, value in config.items() if key != "id"}})
-        except RecursionError:  # it contains itself
-            raise ToolError("automation_file_inexact", name=automation_id) from None
         old = self.item(automation_id)
-        if old is not None and not old.is_plain:
-            raise ToolError("automation_file_not_plain", name=_name(old))
         if old is None and len(self.items) >= MAX_ITEMS:
             raise ToolError("automation_file_too_many", most=str(MAX_ITEMS))
-        for body in _written(wanted):
-            piece = _with_breaks(_indented(body, self._column), self._newline)
-            try:
-                changed, place = self._replaced(old, piece) if old is not None else self._inserted(piece, None)
-            except ToolError:  # this way to write it does not even parse
-                continue
-            if changed.items[place].config == wanted and self._is_kept(changed, old, place):
-                return changed
-        raise ToolError("automation_file_inexact", name=_named(wanted))
+        try:
+            wanted = plain_copy({"id": automation_id, **{key: value for key, value in config.items() if key != "id"}})
+            for body in self._bodies(old, wanted):
+                if (changed := self._tried(old, body, wanted)) is not None:
+                    return changed
+        except NotPlainError:
+            raise ToolError(
+                "automation_file_not_plain", name=_name(old.config if old is not None else config)
+            ) from None
+        except yaml.YAMLError, RecursionError, UnicodeError:
+            pass
+        raise ToolError("automation_file_inexact", name=_name({"id": automation_id, "alias": config.get("alias")}))
+
+    def _bodies(self, old: AutomationItem | None, wanted: Mapping[str, Any]) -> Iterator[str]:
+        """Yield ways to write an automation, the one that keeps most first. Raises `NotPlainError`."""
+        if old is not None:
+            span = self._spans[old.place]
+            body = with_keys(self.text, old.place, (span.dash, span.end), wanted, self._newline)
+            if body is not None:
+                yield body
+            if not old.is_plain:
+                raise NotPlainError
+        yield from texts_of([wanted], self._column, self._newline)
+
+    def _tried(self, old: AutomationItem | None, body: str, wanted: Mapping[str, Any]) -> AutomationFile | None:
+        """Return the file with this text; None if it does not mean what is wanted, or another item changes."""
+        try:
+            changed, place = self._replaced(old, body) if old is not None else self._inserted(body, None)
+        except ToolError:  # this way to write it does not even parse
+            return None
+        is_exact = is_same(changed.items[place].config, wanted) and self._is_kept(changed, old, place)
+        return changed if is_exact else None
 
     def with_text(self, automation_id: str, text: str, place: int | None) -> AutomationFile:
         """Return the file with the exact text of one automation, in place of the present one or at a number.
@@ -124,12 +130,15 @@ class AutomationFile:
         Raises `ToolError` if the text is not exactly this automation.
         """
         old = self.item(automation_id)
+        if self.items:
+            text = _shifted(text, self._column)
         try:
             if old is None:
                 changed, place = self._inserted(text, place)
             else:
                 span = self._spans[old.place]
-                changed = self._read(self.text[: span.lead] + text + self.text[span.end :])
+                below = self.text[span.end :]
+                changed = self._read(self.text[: span.lead] + self._ended(text, below) + below)
                 place = old.place
         except ToolError:
             raise ToolError("automation_file_inexact", name=automation_id) from None
@@ -145,20 +154,20 @@ class AutomationFile:
         above, below = self.text[: span.lead], self.text[span.end :]
         if len(self.items) == 1:
             above += f"{' ' * self._column}[]{self._newline}"
-        elif _ends_with_comment(above) and old.place + 1 < len(self.items) and not _BREAK.match(below):
+        elif _ends_with_comment(above) and old.place + 1 < len(self.items) and not BREAK.match(below):
             above += self._newline  # else that comment would belong to the next one
         try:
             changed = self._read(above + below)
         except ToolError:
-            raise ToolError("automation_file_not_plain", name=_name(old)) from None
+            raise ToolError("automation_file_not_plain", name=_name(old.config)) from None
         if not self._is_kept(changed, old, None):
-            raise ToolError("automation_file_not_plain", name=_name(old))
+            raise ToolError("automation_file_not_plain", name=_name(old.config))
         return changed
 
     @property
     def _newline(self) -> str:
         """The kind of line break of the file: the one of its first line."""
-        found = _BREAK.search(self.text)
+        found = BREAK.search(self.text)
         return found[0] if found else "\n"
 
     def _read(self, text: str) -> AutomationFile:
@@ -183,7 +192,11 @@ class AutomationFile:
             above, below = self._around_nothing()
         if above and not _ends_line(above):
             above += self._newline
-        return self._read(above + piece + below), place
+        return self._read(above + self._ended(piece, below) + below), place
+
+    def _ended(self, text: str, below: str) -> str:
+        """Return a text that ends its line, where more follows."""
+        return text + self._newline if below and not _ends_line(text) else text
 
     def _around_nothing(self) -> tuple[str, str]:
         """Return the text in front of and behind the place of a first item."""
@@ -203,7 +216,7 @@ class AutomationFile:
         before = [item for item in self.items if item is not left_out]
         after = [item for item in changed.items if item.place != place]
         return len(before) == len(after) and all(
-            old.fingerprint == new.fingerprint and old.config == new.config
+            old.fingerprint == new.fingerprint and is_same(old.config, new.config)
             for old, new in zip(before, after, strict=True)
         )
 
@@ -217,39 +230,6 @@ def read_text(data: bytes) -> AutomationFile:
     except UnicodeDecodeError as err:
         raise ToolError("automation_file_broken", detail="UTF-8") from err
     return _parsed(text.removeprefix(_BOM), has_bom=text.startswith(_BOM))
-
-
-def composed(text: str) -> Node | None:
-    """Return the nodes of a YAML text, no tag of which is followed; None if it is empty. Raises `yaml.YAMLError`."""
-    loader = _Loader(text)
-    try:
-        return loader.get_single_node()
-    finally:
-        loader.dispose()
-
-
-def plain_value(node: Node) -> Any:
-    """Return the value of a node; what has a tag stands as its text. Raises `yaml.YAMLError`."""
-    return _Constructor().construct_document(node)
-
-
-class _Constructor(SafeConstructor):  # type: ignore[misc]
-    """Makes values of nodes, and only texts of what has a tag."""
-
-    def as_text(self, node: Node) -> str:
-        """Return what has a tag as it was written."""
-        tag = node.tag.replace(_YAML, "!!")
-        return f"{tag} {node.value}".strip() if isinstance(node, ScalarNode) else str(tag)
-
-    def as_said(self, node: ScalarNode) -> str:
-        """Return a date as it was written."""
-        return str(node.value)
-
-
-_Constructor.add_constructor(None, _Constructor.as_text)
-_Constructor.add_constructor(f"{_YAML}timestamp", _Constructor.as_said)
-for _kind in ("binary", "omap", "pairs", "set"):
-    _Constructor.add_constructor(_YAML + _kind, _Constructor.as_text)
 
 
 def _parsed(text: str, *, has_bom: bool) -> AutomationFile:
@@ -282,8 +262,8 @@ def _without_items(text: str, empty: tuple[int, int] | None, *, has_bom: bool) -
 def _with_items(text: str, root: SequenceNode, *, has_bom: bool) -> AutomationFile:
     if len(root.value) > MAX_ITEMS:
         raise ToolError("automation_file_too_many", most=str(MAX_ITEMS))
-    survey = _Survey(root.value)
-    lines = _Lines(text)
+    survey = Survey(root.value)
+    lines = Lines(text)
     column = root.start_mark.index - lines.start(lines.number(root.start_mark.index))
     spans = tuple(_spans(lines, root, survey.last, column))
     items = tuple(
@@ -296,103 +276,23 @@ def _with_items(text: str, root: SequenceNode, *, has_bom: bool) -> AutomationFi
 def _item(node: Node, text: str, place: int, *, is_plain: bool) -> AutomationItem:
     is_mapping = isinstance(node, MappingNode)
     has_id = is_mapping and any(
-        key.value == "id" and value.tag == f"{_YAML}str" for key, value in node.value if isinstance(key, ScalarNode)
+        key.value == "id" and value.tag == f"{YAML_TAG}str" for key, value in node.value if isinstance(key, ScalarNode)
     )
     config = plain_value(node) if is_mapping else {}
-    written = _BREAK.sub("\n", text.strip())
+    written = BREAK.sub("\n", text.strip())
     return AutomationItem(
         id=config["id"] if has_id and isinstance(config.get("id"), str) else None, text=text, config=config,
         is_plain=is_plain and is_mapping, place=place, fingerprint=fingerprint(written),
     )  # fmt: skip
 
 
-class _Survey:
-    """Goes through all nodes once: who has tags or shares nodes, and which node of each item ends last."""
-
-    def __init__(self, items: Sequence[Node]) -> None:
-        """Go through the items. Raises `yaml.YAMLError` if one contains itself, or is too big with its aliases."""
-        self.bound: set[int] = set()
-        """The places of items that cannot be written anew."""
-        self.last: list[Node] = []
-        self._owners: dict[int, int] = {}
-        weights: dict[int, float] = {}
-        for place, item in enumerate(items):
-            self.last.append(self._claim(item, place))
-            if _weight(item, weights) > MAX_NODES:
-                raise yaml.YAMLError(f"item {place + 1} is too big, or contains itself")
-
-    def _claim(self, item: Node, place: int) -> Node:
-        """Note whose nodes they are, and return the one that ends last."""
-        last, left = item, [item]
-        end = -1
-        while left:
-            node = left.pop()
-            if (owner := self._owners.setdefault(id(node), place)) != place:
-                self.bound |= {owner, place}
-                continue
-            if node.tag not in _PLAIN_TAGS:
-                self.bound.add(place)
-            if isinstance(node, ScalarNode) or node.flow_style:
-                if node.end_mark.index > end:
-                    last, end = node, node.end_mark.index
-            left += [child for child in _children(node) if self._owners.get(id(child)) != place]
-        return last
-
-
-def _weight(node: Node, weights: dict[int, float]) -> float:
-    """Return how many nodes are in a node, each alias counted; infinity if it contains itself."""
-    if (known := weights.get(id(node))) is not None:
-        return known
-    weights[id(node)] = math.inf
-    weights[id(node)] = total = 1 + sum(_weight(child, weights) for child in _children(node))
-    return total
-
-
-def _children(node: Node) -> Iterator[Node]:
-    match node:
-        case MappingNode(value=pairs):
-            yield from chain.from_iterable(pairs)
-        case SequenceNode(value=items):
-            yield from items
-
-
-class _Lines:
-    """The lines of a text."""
-
-    def __init__(self, text: str) -> None:
-        """Find their starts."""
-        self.text = text
-        self._starts = [0, *(found.end() for found in _BREAK.finditer(text))]
-
-    def number(self, index: int) -> int:
-        """Return the line of a character."""
-        return bisect_right(self._starts, index) - 1
-
-    def start(self, line: int) -> int:
-        """Return where a line begins; the end of the text behind the last one."""
-        return self._starts[line] if line < len(self._starts) else len(self.text)
-
-    def line(self, number: int) -> str:
-        """Return a line with its break."""
-        return self.text[self.start(number) : self.start(number + 1)]
-
-    def is_blank(self, number: int) -> bool:
-        """Return whether nothing is on a line."""
-        return not self.line(number).strip()
-
-    def is_content(self, number: int) -> bool:
-        """Return whether anything but a comment is on a line."""
-        line = self.line(number).strip()
-        return bool(line) and not line.startswith("#")
-
-
-def _spans(lines: _Lines, root: SequenceNode, last: Sequence[Node], column: int) -> Iterator[_Span]:
+def _spans(lines: Lines, root: SequenceNode, last: Sequence[Node], column: int) -> Iterator[_Span]:
     dashes = [_dash(lines, node.start_mark.index, column) for node in root.value]
     stop = root.end_mark.index
     behind = lines.number(stop) + (1 if stop > lines.start(lines.number(stop)) else 0)
     above = 0  # the first line that the item may have
     for dash, node, limit in zip(dashes, last, [*dashes[1:], behind], strict=True):
-        end = _end(lines, node, dash, limit)
+        end = content_end(lines, node, dash, limit)
         lead = dash
         while lead > above and not lines.is_content(lead - 1) and not lines.is_blank(lead - 1):
             lead -= 1
@@ -402,7 +302,7 @@ def _spans(lines: _Lines, root: SequenceNode, last: Sequence[Node], column: int)
         above = end
 
 
-def _dash(lines: _Lines, index: int, column: int) -> int:
+def _dash(lines: Lines, index: int, column: int) -> int:
     """Return the line of the dash of an item whose content begins at an index."""
     number = lines.number(index)
     while number >= 0:
@@ -411,48 +311,6 @@ def _dash(lines: _Lines, index: int, column: int) -> int:
             return number
         number -= 1
     raise yaml.YAMLError("an item without a dash")
-
-
-def _end(lines: _Lines, last: Node, dash: int, limit: int) -> int:
-    """Return the line behind the last one with content; what looks like a comment in a text is no comment."""
-    start, stop = last.start_mark.index, last.end_mark.index
-    known = max(lines.number(max(stop - 1, start)), dash) + 1
-    if getattr(last, "style", None) in ("|", ">") and not _KEPT_BREAKS.search(lines.line(lines.number(start))):
-        while known > dash + 1 and lines.is_blank(known - 1):
-            known -= 1
-    for number in range(limit - 1, known - 1, -1):
-        if lines.is_content(number):  # a closing bracket, an alias
-            return number + 1
-    return known
-
-
-def _written(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the text of a list with one automation: as Home Assistant writes it, and where that changes a text, without its change."""
-    try:
-        yield dump([config])
-        yield yaml.dump([config], default_flow_style=False, allow_unicode=True, sort_keys=False, Dumper=_Dumper)
-    except (yaml.YAMLError, RecursionError, UnicodeError) as err:
-        raise ToolError("automation_file_inexact", name=_named(config)) from err
-
-
-def _copy(value: Any) -> Any:
-    """Return plain values, of which none is there twice: those would be written as an alias. Other types stay, and are refused."""
-    match value:
-        case Mapping():
-            return {_copy(key): _copy(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_copy(item) for item in value]
-        case str():
-            return str.__str__(value)
-    return value
-
-
-def _indented(text: str, column: int) -> str:
-    return "\n".join(f"{' ' * column}{line}" if line.strip() else line for line in text.split("\n"))
-
-
-def _with_breaks(text: str, newline: str) -> str:
-    return text if newline == "\n" else text.replace("\n", newline)
 
 
 def _ends_line(text: str) -> bool:
@@ -470,11 +328,18 @@ def _ends_with_comment(text: str) -> bool:
     return _ends_line(text) and body[_line_start(body) :].lstrip().startswith("#")
 
 
-def _name(item: AutomationItem) -> str:
-    return _named(item.config)
+def _shifted(text: str, column: int) -> str:
+    """Return the text of an item with its dash in a column; an editor may have written the others otherwise meanwhile."""
+    lines = text.splitlines(keepends=True)
+    now = next(
+        (len(line) - len(line.lstrip(" ")) for line in lines if line.strip() and line.lstrip()[0] != "#"), column
+    )
+    if now < column:
+        return "".join(" " * (column - now) + line if line.strip() else line for line in lines)
+    return re.sub(f"(?m)^ {{1,{now - column}}}", "", text) if now > column else text
 
 
-def _named(config: Mapping[str, Any]) -> str:
+def _name(config: Mapping[str, Any]) -> str:
     return one_line(str(config.get("alias") or config.get("id") or "?"), 80)
 
 

@@ -15,7 +15,8 @@ from homeassistant.util.yaml import SECRET_YAML
 import yaml  # type: ignore[import-untyped]
 from yaml.nodes import MappingNode, Node, ScalarNode  # type: ignore[import-untyped]
 
-from .file import MAX_BYTES, composed
+from .file import MAX_BYTES
+from .nodes import composed
 
 MAX_FILES = 500  # of the configuration
 MAX_DEPTH = 5  # includes in includes

@@ -18,7 +18,8 @@ from homeassistant.util.yaml import SECRET_YAML
 import yaml  # type: ignore[import-untyped]
 
 from ..support.masking import MASK, MIN_LENGTH, SecretMask
-from .file import MAX_BYTES, AutomationItem, composed, plain_value
+from .file import MAX_BYTES, AutomationItem
+from .nodes import composed, plain_value
 
 MAX_FOLDERS = 200  # of the configuration folder, in which a file of secrets is looked for
 _LOGIN = re.compile(r"(?<=://)[^/\s:@?#]*:[^/\s@?#]+(?=@)")
@@ -51,7 +52,7 @@ class Known:
     """As it is written, secrets and logins in addresses masked: not for writing."""
     origin: Origin
     is_editable: bool
-    """It can be written anew; it has an id and no tags."""
+    """It is in that file, once, with an id; parts with a tag stay as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ def _known(seen: Seen, items: Sequence[AutomationItem], hide: Hide) -> Known:
         is_on=seen.is_on,
         config=hide(config),
         origin=origin,
-        is_editable=len(items) == 1 and items[0].is_plain,
+        is_editable=len(items) == 1,
     )
 
 
