@@ -12,14 +12,8 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonObjectType
 
 from ..home.foreign import PERSON
-from ..support.localize import async_has_text, async_own_text, async_text
-from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
-from ..turn.turn import Outcome, Turn
-from .confirmation import Call
-from .effects import KINDS
-from .effects.effect import Moment
-from .effects.set_values import async_set_to
-from .effects.wording import (
+from ..home.set_values import async_set_to
+from ..home.wording import (
     MAX_NAME,
     MAX_NAMES,
     TOLD_BY,
@@ -36,6 +30,12 @@ from .effects.wording import (
     cut,
     name_of,
 )
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
+from ..turn.turn import Outcome, Turn
+from .confirmation import Call
+from .effects import KINDS
+from .effects.effect import Moment
 from .tool import NOT_STORED, ON_DISK
 from .write import HAPPENED
 

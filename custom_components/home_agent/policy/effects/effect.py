@@ -14,11 +14,11 @@ from homeassistant.util.json import JsonObjectType, json_loads_object
 
 from ...home.domain import Snapshot
 from ...home.judgement import Judgement
+from ...home.wording import NoWordsError
 from ...support.errors import ToolError
 from ...turn.plan import DESTRUCTIVE, Effect
 from ...turn.turn import Outcome, Turn
 from ..audit import masked
-from .wording import NoWordsError
 
 type Before = JsonObjectType
 """What a kind captured of a subject, as the journal keeps it on the disk."""
