@@ -49,6 +49,7 @@ from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..support.kept import KeptThings, kept_things
+from ..tools.automations.context import ContextTools
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation
@@ -240,7 +241,7 @@ def _offered(ground: _Ground) -> _Offered:
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
     own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(ground.documents), custom)
     wishes = WishTools(home, lambda: entry.runtime_data.policy)
-    here = (*own, names, memory_tools, wishes, delegation, models)
+    here = (*own, names, memory_tools, wishes, ContextTools(home), delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
         hass,
