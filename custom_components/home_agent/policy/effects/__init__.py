@@ -6,6 +6,7 @@ from typing import Any
 from ...turn.plan import Effect, ServiceCall
 from .automation_change import AUTOMATION_CHANGES, AutomationChange
 from .effect import EffectKind, UnknownKind
+from .message import MESSAGES, MessageSent
 from .name_change import NAME_CHANGES, NameChange
 from .service_call import SERVICE_CALLS
 from .wish_change import WISH_CHANGES, WishChange
@@ -27,6 +28,7 @@ KINDS = _Kinds(
         NameChange.kind: NAME_CHANGES,
         WishChange.kind: WISH_CHANGES,
         AutomationChange.kind: AUTOMATION_CHANGES,
+        MessageSent.kind: MESSAGES,
     }
 )
 """A new kind is one more entry."""

@@ -1,7 +1,6 @@
 """`create_automation`, `update_automation`, `delete_automation`, `enable_automation`, `disable_automation`."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -179,6 +178,6 @@ class DisableAutomation(_SwitchTool):
     description = "Disable an automation: it stays, and does nothing."
 
 
-CHANGES: tuple[Callable[[], EffectTool], ...] = (
+CHANGES = (
     CreateAutomation, UpdateAutomation, DeleteAutomation, EnableAutomation, DisableAutomation,
 )  # fmt: skip
