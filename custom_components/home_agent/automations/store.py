@@ -135,14 +135,24 @@ class AutomationStore:
         self._path = Path(hass.config.path(AUTOMATION_CONFIG_PATH))
         self._lock = asyncio.Lock()
         self._secrets = SecretNames(self._config_dir)
+        self._last: dict[str, AutomationItem] = {}
+
+    def cached(self, automation_id: str) -> AutomationItem | None:
+        """Return an automation as it stood in the file when that was read or written last; None if it was not in it."""
+        return self._last.get(automation_id)
 
     async def async_items(self) -> list[AutomationItem]:
         """Return the automations of the file. Raises `ToolError` if it cannot be read."""
-        return list((await self._hass.async_add_executor_job(self._read)).items)
+        return list((await self._async_read()).items)
 
     async def async_item(self, automation_id: str) -> AutomationItem | None:
         """Return an automation of the file; None if it is not in it. Raises `ToolError` if the file cannot be read, or has it twice."""
-        return (await self._hass.async_add_executor_job(self._read)).item(automation_id)
+        return (await self._async_read()).item(automation_id)
+
+    async def _async_read(self) -> AutomationFile:
+        file = await self._hass.async_add_executor_job(self._read)
+        self._last = {item.id: item for item in file.items if item.id is not None}
+        return file
 
     async def async_automations(self) -> list[Known]:
         """Return all automations, wherever they are written, without secrets. Never raises."""
@@ -207,6 +217,9 @@ class AutomationStore:
                 change.now is None and entity_id is not None
             ):  # last: what its entity is called, and where, cannot be put back
                 er.async_get(self._hass).async_remove(entity_id)
+        self._last.pop(order.id, None)
+        if change.now is not None:
+            self._last[order.id] = change.now
         return WrittenAutomation(id=order.id, before=change.was, after=change.now, entity_id=entity_id)
 
     @asynccontextmanager

@@ -42,7 +42,8 @@ async def async_facts(
         said += await async_difference(hass, language, earlier, draft, knows=knows)
     if earlier is None or not said:
         told = await async_words(hass, language, draft, knows=knows)
-        said.append(await told.async_sentence(hass, language, is_short=is_short))
+        sentence = told.short() if is_short else told.sentence()
+        said.append(f"{sentence[:1].upper()}{sentence[1:]}.")
     if not is_short:
         said += await _async_now(hass, language, draft, knows)
     said += await _async_past(hass, language, draft, is_short=is_short)

@@ -14,7 +14,7 @@ import probatio
 
 from ..automations.check import async_problems
 from ..automations.draft import Draft, async_draft, ordered
-from ..automations.file import Item
+from ..automations.file import AutomationItem
 from ..automations.records import records_of
 from ..automations.store import automation_store
 from ..home.exposure import is_exposed
@@ -84,7 +84,7 @@ async def async_check_name(hass: HomeAssistant, name: str, but: str | None = Non
             raise ToolRefusal(f"An automation is called '{name}' already. Choose another name, or update that one.")
 
 
-async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> Item:
+async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
     """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or is read by nobody."""
     store = automation_store(hass)
     await store.async_check_writable()

@@ -10,6 +10,7 @@ from ..automations.draft import async_draft
 from ..automations.records import AutomationRecord, records_of
 from ..automations.told import async_facts
 from ..home.exposure import is_shared_at_all
+from ..home.wording import MAX_NAME, cut
 from ..settings.profile import Profile
 from ..support import issues
 from ..support.errors import ToolError
@@ -18,7 +19,6 @@ from ..turn.proposal import ProposalStatus
 from ..turn.turn import Turn
 from .automating import ChangeAutomation, Creation, Deletion, Switch
 from .effects.automation_change import ENABLE
-from .effects.wording import MAX_NAME, cut
 from .policy import Policy
 from .proposals import ProposalKind
 

@@ -20,6 +20,7 @@ from ...automations.store import automation_store
 from ...automations.told import async_facts
 from ...home.exposure import is_exposed
 from ...home.judgement import Judgement, judge_sequence
+from ...home.wording import MAX_NAME, cut, quoted
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
@@ -28,7 +29,6 @@ from ...turn.plan import AUTOMATING, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effe
 from ...turn.proposal import ProposalStatus
 from ...turn.turn import Turn
 from .effect import Before, EffectKind, Moment
-from .wording import MAX_NAME, cut, quoted
 
 CREATE = "create_automation"
 UPDATE = "update_automation"
@@ -117,12 +117,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service in (CREATE, UPDATE):
             await self._async_write(hass, effect, context)
         elif effect.service == DELETE:
-            await automation_store(hass).async_put(
-                effect.id, None, expected=effect.data.get("expected"), context=context
-            )
+            await automation_store(hass).async_put(effect.id, None, expected=effect.data.get("expected"))
             records.forget(effect.id)
         elif effect.service == RESTORE:
-            await self._async_restore(hass, effect, context)
+            await self._async_restore(hass, effect)
         elif effect.service == ENABLE:
             await self._async_enable(hass, effect, known, context)
         elif effect.service == DISABLE:
@@ -133,7 +131,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             records.forget(effect.id)
         await records.async_flush()
 
-    async def _async_restore(self, hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
+    async def _async_restore(self, hass: HomeAssistant, effect: AutomationChange) -> None:
         """Put an item back as it was written, where it stood."""
         data, records = effect.data, records_of(hass)
         await automation_store(hass).async_put(
@@ -143,7 +141,6 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             text=str(data["text"]),
             place=int(data["place"]),
             enabled=bool(data.get("enabled", True)),
-            context=context,
         )
         if row := data.get("record"):
             records.put(from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest))
@@ -160,7 +157,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             draft = draft or await async_draft(hass, known.config, effect.id)
             item = automation_store(hass).cached(effect.id)
             expected = None if item is None else item.fingerprint
-            await automation_store(hass).async_put(effect.id, known.config, expected=expected, context=context)
+            await automation_store(hass).async_put(effect.id, known.config, expected=expected)
         else:
             await _async_switch(hass, effect, context)
         depends = known.depends if draft is None else await async_depends(hass, draft)
@@ -172,9 +169,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
         draft = effect.draft or await async_draft(hass, config, effect.id)
         written = noted_only(config) if days else config
-        await automation_store(hass).async_put(
-            effect.id, written, expected=effect.data.get("expected"), context=context
-        )
+        await automation_store(hass).async_put(effect.id, written, expected=effect.data.get("expected"))
         records = records_of(hass)
         record = _record_of(effect, context, ProposalStatus.APPROVED)
         if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
@@ -197,6 +192,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return state is None
         if state is None:
             return False
+        if effect.service == ENABLE and known is not None and known.is_on_probation:
+            return False  # it is on, and does nothing
         if effect.service in (ENABLE, DISABLE):
             return (state.state == STATE_ON) == (effect.service == ENABLE)
         item = automation_store(hass).cached(effect.id)
@@ -251,6 +248,11 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             "record": before.get("record"),
         }
         return (AutomationChange(service=RESTORE, data=back),)
+
+    @override
+    def acts_now(self, effect: AutomationChange) -> bool:
+        """Return whether an automation is deleted or switched now; in one that is made or rewritten, times belong to it."""
+        return effect.service not in (CREATE, UPDATE, PROPOSE)
 
     @override
     def kept(self, effect: AutomationChange, entity_ids: Collection[str]) -> AutomationChange:

@@ -176,6 +176,10 @@ class EffectKind[E: Effect](ABC):
         """Return whether the home shows that the subject is, or is about to be, as requested since a point in time."""
         return outcome is Outcome.REACHED
 
+    def acts_now(self, effect: E) -> bool:
+        """Return whether something is done at once by the effect, which words such as "at ten" may put off."""
+        return True
+
     def repeats(self, effect: E) -> bool:
         """Return whether the same words may do the same again without a model."""
         return False

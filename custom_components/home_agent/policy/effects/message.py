@@ -12,6 +12,7 @@ from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 
 from ...home.judgement import Judgement
+from ...home.wording import MAX_NAME
 from ...languages.data import data_of
 from ...support.const import DOMAIN
 from ...support.encoding import as_markdown
@@ -21,7 +22,6 @@ from ...support.quoting import one_line, short_name
 from ...turn.plan import DESTRUCTIVE, Effect, Reach
 from ..phones import async_notify, phones_of
 from .effect import Before, EffectKind, Moment
-from .wording import MAX_NAME
 
 SEND_MESSAGE = "send_message"
 PREFIX = "home_agent_message_"
