@@ -1,0 +1,250 @@
+"""States, events and gaps that Home Assistant's recorder has kept, read in its executor, newest first, within bounds."""
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+import logging
+from typing import Any
+
+from homeassistant.components.recorder import history
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers.recorder import get_instance, session_scope
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
+
+from ..support.errors import ToolRefusal
+
+MAX_CHANGES = 100_000
+MAX_EVENTS = 5_000
+MAX_SECONDS = 20
+_FIRST_PIECE = timedelta(hours=1)
+_LONGEST_PIECE = timedelta(days=1)
+_FEW = 5_000  # changes of one piece; after fewer, the next one is twice as long
+_LOOKED_BACK = timedelta(days=10)
+_STARTED = "homeassistant_started"
+_KEPT_FROM_NOW = {"input_datetime": ("has_date", "has_time"), "calendar": ("description",)}
+"""Attributes that the recorder leaves out and that only its owner changes: they count as they are now."""
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of an entity."""
+
+    at: datetime
+    """In UTC."""
+    entity_id: str
+    state: State | None
+    """What it became; None if it was removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastEvent:
+    """One event of the bus."""
+
+    at: datetime
+    event_type: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Home Assistant did not run, or was not ready."""
+
+    since: datetime
+    until: datetime
+    """When its automations listened again."""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What was read."""
+
+    since: datetime
+    start: dict[str, State] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    events: list[PastEvent] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+
+
+async def async_read(
+    hass: HomeAssistant, entity_ids: Collection[str], event_types: Collection[str], since: datetime, until: datetime
+) -> Recorded:
+    """Return what is known of a period; it begins later if more was recorded than fits.
+
+    Raises `ToolRefusal` without a recorder, and if it does not answer in time.
+    """
+    if "recorder" not in hass.config.components:
+        raise ToolRefusal("There is no history: the recorder of Home Assistant is not set up.")
+    found = Recorded(since=until)
+    ask = get_instance(hass).async_add_executor_job
+    live = {entity_id: state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None}
+    try:
+        async with asyncio.timeout(MAX_SECONDS):
+            piece = _FIRST_PIECE
+            newest_first: list[list[Change]] = []
+            while found.since > since and entity_ids:
+                begin = max(found.since - piece, since)
+                read = await ask(partial(_changes, hass, sorted(entity_ids), begin, found.since, live))
+                if sum(map(len, newest_first)) + len(read) > MAX_CHANGES and newest_first:
+                    break
+                newest_first.append(read[-MAX_CHANGES:])
+                found.since = begin if len(read) <= MAX_CHANGES else newest_first[-1][0].at
+                piece = min(piece * 2, _LONGEST_PIECE) if len(read) < _FEW else piece
+            found.since = found.since if entity_ids else since
+            found.changes = [change for read in reversed(newest_first) for change in read]
+            found.start = await ask(partial(_start, hass, sorted(entity_ids), found.since, live))
+            found.events = await ask(partial(_events, hass, {*event_types, _STARTED}, found.since, until))
+            found.gaps = await ask(partial(_gaps, hass, found.since, until, found.events))
+    except TimeoutError as err:
+        raise ToolRefusal("The recorder takes too long. Ask about fewer hours or entities.") from err
+    found.events = [event for event in found.events if event.event_type in event_types]
+    _add_newest(found, live, until)
+    return found
+
+
+def _add_newest(found: Recorded, live: Mapping[str, State], until: datetime) -> None:
+    """Add the states of now that are not written yet: the recorder is a few seconds late."""
+    newest = {entity_id: state.last_updated for entity_id, state in found.start.items()}
+    newest |= {change.entity_id: change.at for change in found.changes}
+    late = [
+        Change(at=state.last_updated, entity_id=entity_id, state=copied(state, live))
+        for entity_id, state in live.items()
+        if found.since < state.last_updated <= until
+        and (entity_id not in newest or newest[entity_id] < state.last_updated)
+    ]
+    if late:
+        found.changes = sorted([*found.changes, *late], key=lambda change: change.at)
+
+
+def copied(state: State, live: Mapping[str, State]) -> State:
+    """Return a state of its own: Home Assistant keeps what templates made of one by the state itself."""
+    attributes = dict(state.attributes)
+    domain = state.entity_id.partition(".")[0]
+    if (now := live.get(state.entity_id)) is not None:
+        for name in _KEPT_FROM_NOW.get(domain, ()):
+            if name not in attributes and name in now.attributes:
+                attributes[name] = now.attributes[name]
+    return State(
+        state.entity_id,
+        state.state,
+        attributes,
+        last_changed=state.last_changed,
+        last_updated=state.last_updated,
+        validate_entity_id=False,
+    )
+
+
+def _rows(
+    hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, until: datetime, *, with_start: bool
+) -> Mapping[str, Sequence[Any]]:
+    return history.get_significant_states(
+        hass,
+        since,
+        until,
+        list(entity_ids),
+        include_start_time_state=with_start,
+        significant_changes_only=False,
+    )
+
+
+def _changes(
+    hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, until: datetime, live: Mapping[str, State]
+) -> list[Change]:
+    """Return the changes after `since`, up to `until`, oldest first."""
+    found = [
+        Change(at=row.last_updated, entity_id=entity_id, state=copied(row, live) if row.state else None)
+        for entity_id, rows in _rows(hass, entity_ids, since, until, with_start=False).items()
+        for row in rows
+        if since < row.last_updated <= until
+    ]
+    return sorted(found, key=lambda change: change.at)
+
+
+def _start(
+    hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, live: Mapping[str, State]
+) -> dict[str, State]:
+    """Return the states at a moment, each with the time of its last change."""
+    if not entity_ids:
+        return {}
+    found: dict[str, State] = {}
+    just_after = since + timedelta(microseconds=1)
+    for entity_id, rows in _rows(hass, entity_ids, since, just_after, with_start=True).items():
+        if not rows or not rows[-1].state:
+            continue
+        state = rows[-1]
+        earlier = history.state_changes_during_period(
+            hass, since - _LOOKED_BACK, just_after, entity_id, True, True, 1, False
+        ).get(entity_id, [])
+        changed = [row for row in earlier if row.state == state.state and row.last_changed <= since]
+        state.last_changed = changed[-1].last_changed if changed else min(state.last_changed, since)
+        state.last_updated = min(state.last_updated, since)
+        found[entity_id] = copied(state, live)
+    return found
+
+
+def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, until: datetime) -> list[PastEvent]:
+    """Return recorded events, oldest first; none where the database is laid out in another way."""
+    try:
+        from homeassistant.components.recorder.db_schema import EventData, Events, EventTypes
+        from sqlalchemy import select
+
+        query = (
+            select(Events.time_fired_ts, EventTypes.event_type, EventData.shared_data)
+            .join(EventTypes, Events.event_type_id == EventTypes.event_type_id)
+            .outerjoin(EventData, Events.data_id == EventData.data_id)
+            .where(EventTypes.event_type.in_(sorted(event_types)))
+            .where(Events.time_fired_ts > since.timestamp(), Events.time_fired_ts <= until.timestamp())
+            .order_by(Events.time_fired_ts.desc())
+            .limit(MAX_EVENTS)
+        )
+        with session_scope(hass=hass, read_only=True) as session:
+            rows = session.execute(query).all()
+    except ImportError, AttributeError:
+        _LOGGER.debug("Events cannot be read from this recorder")
+        return []
+    return [
+        PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
+        for at, event_type, shared in reversed(rows)
+    ]
+
+
+def _data(shared: str | None) -> Mapping[str, Any]:
+    try:
+        found = json_loads(shared or "{}")
+    except JSON_DECODE_EXCEPTIONS:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _gaps(hass: HomeAssistant, since: datetime, until: datetime, events: Sequence[PastEvent]) -> list[Gap]:
+    """Return when Home Assistant did not run; none where the database is laid out in another way."""
+    try:
+        from homeassistant.components.recorder.db_schema import RecorderRuns
+        from sqlalchemy import select
+
+        query = select(RecorderRuns.start, RecorderRuns.end).where(RecorderRuns.start <= until)
+        with session_scope(hass=hass, read_only=True) as session:
+            runs = sorted(session.execute(query.order_by(RecorderRuns.start.desc()).limit(500)).all())
+    except ImportError, AttributeError:
+        _LOGGER.debug("Runs cannot be read from this recorder")
+        return []
+    return list(_between(runs, since, [event.at for event in events if event.event_type == _STARTED]))
+
+
+def _between(runs: Sequence[Any], since: datetime, started: Sequence[datetime]) -> Iterator[Gap]:
+    """Yield the time between two runs, up to the moment when the second was ready."""
+    for number, (begin, end) in enumerate(runs):
+        follower = runs[number + 1][0] if number + 1 < len(runs) else None
+        if follower is None:
+            return
+        stopped = _aware(end) if end is not None else _aware(begin)
+        ready = _aware(follower)
+        ready = next((at for at in started if at >= ready), ready)
+        if ready > since and ready > stopped:
+            yield Gap(since=max(stopped, since), until=ready)
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

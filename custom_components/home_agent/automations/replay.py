@@ -1,0 +1,289 @@
+"""An automation on a piece of the past: when Home Assistant would have run it, and when not and why."""
+
+from collections.abc import Iterator, Mapping
+from contextvars import Context
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from heapq import merge
+import time
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.script_variables import ScriptVariables
+import probatio
+
+from ..support.bounds import in_slices
+from .draft import Draft
+from .near import Misses, Near
+from .past import NotReplayable, PastHome, past_home, quiet
+from .past_actions import Runs, async_steps
+from .past_answers import PastCondition
+from .past_clock_triggers import PastTrigger
+from .past_conditions import async_past_condition
+from .past_triggers import async_attach
+from .recorded import Change, Gap, PastEvent
+from .timeline import Timeline
+
+MAX_SECONDS = 20
+MAX_HAPPENED = 20_000  # triggers of one replay
+_JUST_BEFORE = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """It would have run."""
+
+    at: datetime
+    """In UTC."""
+    trigger: str
+    """Path of the trigger: `triggers[0]`."""
+    because: str
+    """What the trigger says of itself, for a model."""
+    variables: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What its actions would know: `trigger` and its variables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A trigger came, and it would not have run."""
+
+    at: datetime
+    trigger: str
+    condition: str
+    """Path of the condition that held it back; empty if another run or an error did."""
+    because: str
+    """What was so instead, for a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What became of a replay."""
+
+    since: datetime
+    until: datetime
+    runs: tuple[Run, ...]
+    held: tuple[Held, ...]
+    not_replayed: tuple[tuple[str, str], ...]
+    """Paths of what cannot be looked up in the past, each with the reason."""
+    near: tuple[Near, ...] = ()
+    """Changes that came near a trigger and were not what it waits for, the most frequent first."""
+
+
+async def async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
+    """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long."""
+    # A context of its own: what is traced here belongs to no automation that may be running.
+    task = hass.loop.create_task(_async_replay(hass, draft, timeline), context=Context())
+    try:
+        return await task
+    finally:
+        task.cancel()
+
+
+async def _async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
+    with past_home(hass) as home, quiet():
+        play = _Play(home, draft, timeline)
+        await play.async_prepare()
+        await play.async_play()
+        return play.result()
+
+
+class _Play:
+    """One replay."""
+
+    def __init__(self, home: PastHome, draft: Draft, timeline: Timeline) -> None:
+        """Take what is replayed."""
+        self._home = home
+        self._draft = draft
+        self._timeline = timeline
+        self._until = timeline.until
+        self._conditions: list[PastCondition] = []
+        self._triggers: tuple[PastTrigger, ...] = ()
+        self._variables = _variables_of_run(home, draft)
+        self._runs_now = Runs(home, None, "parallel", 1)
+        self._runs: list[Run] = []
+        self._held: list[Held] = []
+        self._refused: dict[str, str] = {}
+        self._fired: set[str] = set()
+        self._misses = Misses()
+        self._ends = time.monotonic() + MAX_SECONDS
+
+    async def async_prepare(self) -> None:
+        """Look up what conditions and actions need."""
+        self._home.states.known = self._timeline.entity_ids
+        self._home.clock.set(self._timeline.since)
+        self._home.states.current = dict(self._timeline.start)
+        for number, config in enumerate(self._draft.conditions):
+            try:
+                self._conditions.append(await async_past_condition(self._home, config, f"conditions[{number}]"))
+            except NotReplayable as err:
+                self._refused[f"conditions[{number}]"] = str(err)
+        normalized = self._draft.normalized
+        try:
+            steps = await async_steps(self._home, self._draft.actions)
+        except HomeAssistantError, probatio.Invalid, KeyError, TypeError:
+            steps = None
+        self._runs_now = Runs(self._home, steps, str(normalized.get("mode", "single")), int(normalized.get("max", 10)))
+
+    async def async_play(self) -> None:
+        """Play the timeline, piece by piece between the gaps."""
+        begin = self._timeline.since
+        waiting: Iterator[tuple[datetime, int, Change | PastEvent]] = merge(
+            ((change.at, 0, change) for change in self._timeline.changes),
+            ((event.at, 1, event) for event in self._timeline.events),
+            key=lambda row: row[:2],
+        )
+        rows = _Ahead(waiting)
+        for gap in self._timeline.gaps:
+            if gap.since > begin:
+                await self._async_piece(begin, gap.since, rows)
+            self._pass(gap, rows)
+            begin = max(begin, gap.until)
+        await self._async_piece(begin, self._timeline.until, rows, is_start=bool(self._timeline.gaps))
+
+    async def _async_piece(self, begin: datetime, end: datetime, rows: _Ahead, *, is_start: bool = False) -> None:
+        """Play a time in which Home Assistant was running."""
+        if self._is_over():
+            return
+        self._home.clock.set(begin)
+        for condition in self._conditions:
+            condition.begin()
+        await self._async_attach()
+        if is_start:
+            self._home.play("homeassistant_started", {})
+        async for _ in in_slices(self._steps(end, rows)):
+            if self._is_over():
+                self._until = self._home.clock.moment
+                self._refused.setdefault("", "It triggers too often: only the beginning was replayed.")
+                return
+
+    def _is_over(self) -> bool:
+        return len(self._runs) + len(self._held) >= MAX_HAPPENED or time.monotonic() > self._ends
+
+    async def _async_attach(self) -> None:
+        normalized = self._draft.normalized
+        variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")))
+        listening = await async_attach(
+            self._home, self._draft.triggers, variables, self._fire, event_types=self._timeline.event_types
+        )
+        self._triggers = listening.attached
+        self._refused |= dict(listening.refused)
+        self._misses.watch(self._triggers)
+
+    def _steps(self, end: datetime, rows: _Ahead) -> Iterator[None]:
+        """Let happen what happened, one thing per step."""
+        while (row := rows.next_until(end)) is not None:
+            for _ in self._home.clock.run_until(row.at - _JUST_BEFORE):
+                yield
+            self._home.clock.set(row.at)
+            self._fired.clear()
+            if isinstance(row, Change):
+                for condition in self._conditions:
+                    condition.changed(row.entity_id, row.state)
+                old = self._home.change(row.entity_id, row.state)
+                self._misses.note(row.entity_id, old, row.state, self._fired)
+            else:
+                self._home.play(row.event_type, row.data)
+                self._misses.note_event(row, self._fired)
+            yield
+        for _ in self._home.clock.run_until(end):
+            yield
+
+    def _pass(self, gap: Gap, rows: _Ahead) -> None:
+        """Let a gap pass: nothing waits any more, and what changes then is seen by nobody."""
+        self._home.clock.clear()
+        self._home.bus.listening.clear()
+        self._home.forget_trackers()
+        self._runs_now.clear()
+        while (row := rows.next_until(gap.until)) is not None:
+            if isinstance(row, Change):
+                self._home.become(row.entity_id, row.state)
+
+    def _fire(self, path: str, payload: dict[str, Any]) -> None:
+        """Decide what a trigger comes to."""
+        self._fired.add(path)
+        at = self._home.clock.moment
+        try:
+            variables = {"this": {"entity_id": "", "state": "on", "attributes": {}}, **payload}
+            if self._variables is not None:
+                variables = self._variables.async_render(self._home, variables)
+        except HomeAssistantError:
+            self._held.append(Held(at=at, trigger=path, condition="", because="its variables could not be rendered"))
+            return
+        condition, because = self._held_by(variables)
+        if because:
+            self._held.append(Held(at=at, trigger=path, condition=condition, because=because))
+            return
+        if busy := self._runs_now.refuses():
+            self._held.append(Held(at=at, trigger=path, condition="", because=busy))
+            return
+        told = str(payload.get("trigger", {}).get("description") or "")
+        self._runs.append(Run(at=at, trigger=path, because=told, variables=variables))
+        self._runs_now.start(dict(variables))
+
+    def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the condition that holds it back, with what was so; empty texts if none does."""
+        failed = ("", "")
+        for condition in self._conditions:
+            answer = condition.check(variables)
+            if answer.result is False and not answer.has_failed:
+                return condition.path, answer.because
+            if answer.has_failed and not failed[1]:
+                failed = (condition.path, answer.because)
+        return failed
+
+    def result(self) -> Replay:
+        """Return what became of it."""
+        refused = dict(self._refused)
+        missed = [one for one in self._home.states.missed if one not in self._timeline.entity_ids and "." in one]
+        if missed:
+            refused["entities"] = f"not known here: {', '.join(sorted(missed)[:10])}"
+        for entity_id, names in self._timeline.unrecorded.items():
+            if not names:
+                refused[entity_id] = "it is not recorded"
+        refused |= dict(self._misses.unrecorded(self._timeline.unrecorded))
+        return Replay(
+            since=self._timeline.since,
+            until=self._until,
+            runs=tuple(self._runs),
+            held=tuple(self._held),
+            not_replayed=tuple(refused.items()),
+            near=self._misses.result(),
+        )
+
+
+class _Ahead:
+    """Rows in the order of time, of which the next one is known."""
+
+    def __init__(self, rows: Iterator[tuple[datetime, int, Change | PastEvent]]) -> None:
+        """Take the rows."""
+        self._rows = rows
+        self._next = next(rows, None)
+
+    def next_until(self, moment: datetime) -> Change | PastEvent | None:
+        """Return the next row that is not later than a moment."""
+        if self._next is None or self._next[0] > moment:
+            return None
+        row = self._next[2]
+        self._next = next(self._rows, None)
+        return row
+
+
+def _script_variables(home: PastHome, found: object) -> ScriptVariables | None:
+    return ScriptVariables(home.rebound(found.variables)) if isinstance(found, ScriptVariables) else None
+
+
+def _variables_of_run(home: PastHome, draft: Draft) -> ScriptVariables | None:
+    """Return the variables of a run: those of the triggers, too."""
+    listed = [draft.normalized.get(key) for key in ("trigger_variables", "variables")]
+    found: dict[str, Any] = {}
+    for one in listed:
+        found |= one.variables if isinstance(one, ScriptVariables) else {}
+    return ScriptVariables(home.rebound(found)) if found else None
+
+
+def _rendered(home: PastHome, variables: ScriptVariables | None) -> Mapping[str, Any]:
+    try:
+        return variables.async_render(home, None, limited=True) if variables is not None else {}
+    except HomeAssistantError:
+        return {}
