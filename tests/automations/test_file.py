@@ -415,6 +415,16 @@ def test_any_value_comes_back_exactly(value: object) -> None:
     assert texts(one)[2:] == texts(read(HOUSE))[2:]
 
 
+@given(value=VALUES, name=st.sampled_from(["alias", "triggers", "mode", "new"]))
+@settings(max_examples=150, deadline=None)
+def test_any_value_of_one_key_leaves_the_others(value: object, name: str) -> None:
+    one = read(EDITED).with_config("a", {**PARTS, name: value})
+    assert one.items[0].config == {**PARTS, name: value}
+    assert (
+        "  # what it does\n  actions:\n    - action: test.tell\n      data: {message: !secret greeting}\n" in one.text
+    )
+
+
 def test_a_value_that_is_there_twice_is_written_twice() -> None:
     shared = ["x"]
     assert "&" not in read("").with_config("a", {"x": shared, "y": shared}).text
@@ -484,6 +494,12 @@ def test_a_broken_file_is_told_with_its_line_and_without_its_text() -> None:
     detail = (caught.value.translation_placeholders or {})["detail"]
     assert "line" in detail
     assert "hunter2" not in detail
+
+
+def test_a_broken_value_is_not_told() -> None:
+    with pytest.raises(ToolError) as caught:
+        read("- id: a\n  code: !!int hunter2\n")
+    assert caught.value.translation_placeholders == {"detail": "YAML"}
 
 
 def test_two_with_one_id_are_refused_and_the_others_are_not() -> None:

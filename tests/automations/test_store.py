@@ -382,6 +382,27 @@ async def test_a_change_that_cannot_run_leaves_the_one_that_runs(
     assert (state.state, state.name) == ("on", "Hall lamp")
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+@pytest.mark.parametrize("config", [GARAGE, {"alias": "x", "triggers": []}], ids=["runs", "does not"])
+async def test_what_is_put_back_is_on_or_off_as_it_was(
+    hass: HomeAssistant, store: AutomationStore, config: Mapping[str, Any], is_on: bool
+) -> None:
+    service = "turn_on" if is_on else "turn_off"
+    await hass.services.async_call("automation", service, {"entity_id": "automation.hall_lamp"}, blocking=True)
+    with patch.object(store, "_check_kept", side_effect=ToolError("automation_file_changed")):
+        await refusal(put(store, config, "hall", expected=await mark(store, "hall"), enabled=not is_on))
+    state = hass.states.get("automation.hall_lamp")
+    assert state is not None
+    assert (state.state, state.name) == ("on" if is_on else "off", "Hall lamp")
+
+
+async def test_a_file_that_was_not_there_is_gone_again(hass: HomeAssistant, store: AutomationStore, file: Path) -> None:
+    file.unlink()
+    hass.services.async_register("automation", "reload", lambda call: None)
+    assert (await refusal(put(store))).translation_key == "automation_file_not_seen"
+    assert not file.exists()
+
+
 @pytest.mark.parametrize("error", [HomeAssistantError("no"), ValueError("no"), TimeoutError()])
 async def test_a_reload_that_fails(hass: HomeAssistant, store: AutomationStore, file: Path, error: Exception) -> None:
     async def fail(call: ServiceCall) -> None:
@@ -391,6 +412,15 @@ async def test_a_reload_that_fails(hass: HomeAssistant, store: AutomationStore, 
     key = (await refusal(put(store))).translation_key
     assert key == ("automation_file_slow" if isinstance(error, TimeoutError) else "automation_file_reload_failed")
     assert file.read_text() == FILE
+
+
+async def test_a_secret_in_the_reason_is_hidden(hass: HomeAssistant, store: AutomationStore) -> None:
+    async def fail(call: ServiceCall) -> None:
+        raise HomeAssistantError("Welcome home is no number")
+
+    hass.services.async_register("automation", "reload", fail)
+    error = await refusal(put(store))
+    assert error.translation_placeholders == {"detail": "!secret greeting is no number"}
 
 
 async def test_a_reload_that_does_not_end(

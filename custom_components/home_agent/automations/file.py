@@ -346,6 +346,6 @@ def _name(config: Mapping[str, Any]) -> str:
 def _detail(err: Exception) -> str:
     """Return what a parser says, with the line, and without the text of the file."""
     mark = getattr(err, "problem_mark", None) or getattr(err, "context_mark", None)
-    said = getattr(err, "problem", None) or (str(err) if mark is None else "")
+    said = getattr(err, "problem", None) or (str(err) if mark is None and not isinstance(err, ValueError) else "")
     where = f" (line {mark.line + 1})" if mark is not None else ""
-    return one_line(f"{said}{where}", MAX_DETAIL)
+    return one_line(f"{said}{where}".strip() or "YAML", MAX_DETAIL)

@@ -38,6 +38,7 @@ from .known import Known, SecretNames, Seen, known_automations
 
 PATIENCE = 60  # seconds that a reload may take; a thousand automations take two
 TOO_BIG = f"{MAX_BYTES // 1_000_000} MB"
+_SERVICES = {STATE_ON: SERVICE_TURN_ON, STATE_OFF: SERVICE_TURN_OFF}
 _NEW_MODE = 0o644  # as Home Assistant makes it
 _EDITOR = f"/api/config/{AUTOMATION}/config/"
 _STORE: HassKey[AutomationStore] = HassKey(f"{DOMAIN}_automation_store")
@@ -116,6 +117,24 @@ class _Change:
         if (was := self.was) is None:
             return file.without(self.id)
         return file.with_text(self.id, was.text, was.place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    """The entity of an automation at one moment."""
+
+    entity_id: str | None
+    """In the registry, where it stays without the automation."""
+    state: str | None
+    """None if Home Assistant does not have the automation."""
+
+    @classmethod
+    def of(cls, hass: HomeAssistant, automation_id: str) -> _Earlier:
+        """Return what it is now."""
+        entity_id = er.async_get(hass).async_get_entity_id(AUTOMATION, AUTOMATION, automation_id)
+        entity = _entity(hass, automation_id)
+        state = hass.states.get(entity.entity_id) if entity is not None else None
+        return cls(entity_id=entity_id, state=state.state if state is not None else None)
 
 
 def automation_store(hass: HomeAssistant) -> AutomationStore:
@@ -203,14 +222,14 @@ class AutomationStore:
             change = await self._hass.async_add_executor_job(
                 self._change, order, _entity(self._hass, order.id) is not None
             )
-            registered = self._registered(order.id) is not None
+            earlier = _Earlier.of(self._hass, order.id)
             writing = self._hass.async_add_executor_job(_replace, self._path, change.before, change.new.data)
             try:
                 await asyncio.shield(writing)
                 entity_id = await self._async_seen(change.now, order) if change.now else await self._async_gone(order)
                 await self._hass.async_add_executor_job(self._check_kept, change)
             except BaseException:
-                back = self._async_put_back(change, writing, was_registered=registered)
+                back = self._async_put_back(change, writing, earlier)
                 await asyncio.shield(self._hass.async_create_task(back, f"{DOMAIN} automation {order.id} put back"))
                 raise
             if (
@@ -267,15 +286,15 @@ class AutomationStore:
         if entity is None or state is None:
             raise ToolError("automation_file_not_seen")
         if state.state == STATE_UNAVAILABLE:
-            raise ToolError(
-                "automation_file_invalid", detail=await self._async_detail(_reason(self._hass, entity.entity_id))
-            )
+            if reason := _reason(self._hass, entity.entity_id):
+                raise ToolError("automation_file_invalid", detail=await self._async_detail(reason))
+            raise ToolError("automation_file_not_seen")
         raw = getattr(entity, "raw_config", None)
         if item.is_plain and "use_blueprint" not in item.config and raw is not None and raw != item.config:
             raise ToolError("automation_file_not_seen")
-        wanted, service = (STATE_ON, SERVICE_TURN_ON) if order.enabled else (STATE_OFF, SERVICE_TURN_OFF)
+        wanted = STATE_ON if order.enabled else STATE_OFF
         if state.state != wanted:
-            await self._async_call(service, {ATTR_ENTITY_ID: entity.entity_id}, order.context)
+            await self._async_call(_SERVICES[wanted], {ATTR_ENTITY_ID: entity.entity_id}, order.context)
         if not self._hass.states.is_state(entity.entity_id, wanted):
             raise ToolError("automation_file_not_switched")
         return entity.entity_id
@@ -285,11 +304,7 @@ class AutomationStore:
         await self._async_reload(order)
         if _entity(self._hass, order.id) is not None:
             raise ToolError("automation_file_still_there")
-        return self._registered(order.id)
-
-    def _registered(self, automation_id: str) -> str | None:
-        """Return the entity of an automation in the registry; there it stays without the automation."""
-        return er.async_get(self._hass).async_get_entity_id(AUTOMATION, AUTOMATION, automation_id)
+        return _Earlier.of(self._hass, order.id).entity_id
 
     async def _async_reload(self, order: _Order) -> None:
         await self._async_call(SERVICE_RELOAD, {CONF_ID: order.id}, order.context)
@@ -301,14 +316,16 @@ class AutomationStore:
         except TimeoutError:
             raise ToolError("automation_file_slow", seconds=str(PATIENCE)) from None
         except Exception as err:
-            raise ToolError("automation_file_reload_failed", detail=await self._async_detail(str(err))) from err
+            raise ToolError(
+                "automation_file_reload_failed", detail=await self._async_detail(str(err) or type(err).__name__)
+            ) from err
 
     async def _async_detail(self, said: str) -> str:
         """Return what Home Assistant says on one line, without secrets."""
         hide = await self._hass.async_add_executor_job(self._secrets.hiding)
         return one_line(str(hide(said)), MAX_DETAIL)
 
-    async def _async_put_back(self, change: _Change, writing: asyncio.Future[None], *, was_registered: bool) -> None:
+    async def _async_put_back(self, change: _Change, writing: asyncio.Future[None], earlier: _Earlier) -> None:
         """Make the file what it was, or where others changed it meanwhile, the automation. Raises `ToolError` if that fails."""
         if not await _is_done(writing):
             return
@@ -320,9 +337,15 @@ class AutomationStore:
         finally:
             with suppress(ToolError):
                 await self._async_call(SERVICE_RELOAD, {CONF_ID: change.id}, None)
-            left = self._registered(change.id)
-            if left is not None and not was_registered and _entity(self._hass, change.id) is None:
-                er.async_get(self._hass).async_remove(left)
+                await self._async_as_earlier(change.id, earlier)
+
+    async def _async_as_earlier(self, automation_id: str, earlier: _Earlier) -> None:
+        """Switch an automation that was put back as it was, and remove the entity of one that was not there."""
+        now = _Earlier.of(self._hass, automation_id)
+        if now.entity_id is not None and earlier.entity_id is None and now.state is None:
+            er.async_get(self._hass).async_remove(now.entity_id)
+        elif now.entity_id is not None and earlier.state in _SERVICES and now.state != earlier.state:
+            await self._async_call(_SERVICES[earlier.state], {ATTR_ENTITY_ID: now.entity_id}, None)
 
     def _put_back(self, change: _Change) -> None:
         if (now := _bytes_of(self._path)) == change.new.data:
