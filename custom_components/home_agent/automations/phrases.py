@@ -96,7 +96,7 @@ def options_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phrasing:
+class Narrator:
     """Says the parts of phrases in one language, to a person who may know some entities."""
 
     hass: HomeAssistant
