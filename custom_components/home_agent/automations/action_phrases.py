@@ -6,7 +6,7 @@ from typing import Any
 from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
-from ..home.calls_in_words import async_call_in_words
+from ..home.calls_in_words import async_call_in_words, verb_of
 from ..languages.digits import MASK
 from ..support.const import DOMAIN
 from ..support.masking import SECRET
@@ -80,7 +80,13 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     call = ServiceCall(
         domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_discreet(phrases, data)
     )
-    return await async_call_in_words(phrases.hass, phrases.language, call, names=names)
+    told = await async_call_in_words(phrases.hass, phrases.language, call, names=names)
+    return told if verb_of(call.action) or phrases.language.startswith("de") else _in_a_sentence(told)
+
+
+def _in_a_sentence(name: str) -> str:
+    """Return a name of an action with a small letter in front, unless it begins with an abbreviation or a mark."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def _discreet(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ..languages.data import ENGLISH
 from ..support.encoding import dump, plain_text
 from ..support.errors import ToolRefusal
 from ..support.localize import async_own_text
-from ..support.nearness import likeness
+from ..support.nearness import grams, overlap
 from .fields import FieldDescription, example_value, field_in_short, flat_fields, suits
 from .phrases import listed
 from .raw_forms import async_meanings, of_entity, states_of, usual
@@ -350,8 +350,9 @@ async def _async_one(wanted: _Wanted, name: str, kinds: Sequence[str]) -> JsonOb
             result[kind] = cast(JsonValueType, _that_fit(names, MAX_CHARACTERS // len(kinds)))
     if result:
         return _shortened(result)
-    near = sorted(set(known), key=lambda one: -likeness(one, name))[:SUGGESTIONS]
-    near = [one for one in near if likeness(one, name) >= _LIKE]
+    wanted_grams = grams(name)
+    likely = sorted((-overlap(wanted_grams, grams(one)), one) for one in set(known))
+    near = [one for less, one in likely[:SUGGESTIONS] if -less >= _LIKE]
     hint = f" Did you mean {', '.join(near)}?" if near else " Ask without a name for a list."
     raise ToolRefusal(f"There is no trigger, condition or action '{plain_text(name)[:80]}'.{hint}")
 

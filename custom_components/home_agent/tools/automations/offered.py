@@ -63,6 +63,10 @@ def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in tidied.items() if key in known}
 
 
+def _given(value: object) -> list[str]:
+    return entity_ids(value) if value else []
+
+
 def _kinds(value: object) -> list[str]:
     found = [_KINDS.get(one.casefold()) for one in text_list(value)]
     if None in found:
@@ -83,8 +87,8 @@ class AutomationVocabulary(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = LenientSchema(
         {
-            probatio.Optional("entity_id", default=list): entity_ids,
-            **{probatio.Optional(key, default=list): entity_ids for key in _PLACES},
+            probatio.Optional("entity_id", default=list): _given,
+            **{probatio.Optional(key, default=list): _given for key in _PLACES},
             probatio.Optional("kinds", default=lambda: [*KINDS]): _kinds,
             probatio.Optional("name", default=""): probatio.All(
                 probatio.Coerce(str), probatio.Length(max=MAX_NAME), str.strip
