@@ -9,6 +9,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 
 from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.automations.phrases import Narrator
 from custom_components.home_agent.automations.words import AutomationWords, async_difference, async_words
 
 HIDDEN = "lock.secret"
@@ -202,7 +203,7 @@ async def test_a_trigger_in_words(hass: HomeAssistant, trigger: Mapping[str, Any
     ),
     pytest.param(
         {"not": [{"condition": "state", "entity_id": "binary_sensor.garage", "state": "on"}]},
-        "not if Garage Door is open", "nicht wenn Garage Door geöffnet ist", id="not",
+        "except if Garage Door is open", "außer wenn Garage Door geöffnet ist", id="not",
     ),
     pytest.param(
         {"or": ["{{ now().hour >= 21 }}", {"condition": "sun", "after": "sunset"}]},
@@ -277,6 +278,14 @@ LIGHT_OFF = {"action": "light.turn_off", **HALL}
         {"condition": "state", "entity_id": "light.hall", "state": "on"},
         "go on only if Hallway Light is on", "nur weitermachen: wenn Hallway Light an ist", id="a condition on the way",
     ),
+    pytest.param(
+        {"condition": "template", "value_template": "{{ 1 == 1 }}"}, "go on only if this is true: {{ 1 == 1 }}", "nur weitermachen, wenn das wahr ist: {{ 1 == 1 }}",
+        id="a template on the way",
+    ),
+    pytest.param(
+        {"action": "homeassistant.turn_off", "target": {"area_id": "kitchen"}},
+        "turn off everything in Kitchen", "alles im Bereich Kitchen ausschalten", id="everything in an area",
+    ),
     pytest.param({"event": "bell"}, "fire the event “bell”", "das Ereignis „bell“ auslösen", id="an event"),
     pytest.param(
         {"action": "shell_command.open", "data": {"api_key": "hunter2"}}, "open (api key: ••••)", "open (api key: ••••)", id="a secret",
@@ -326,6 +335,12 @@ async def test_what_may_not_be_known_is_not_told(hass: HomeAssistant, parts: Map
     assert "secret" not in said.casefold()
 
 
+async def test_what_a_target_leaves_out_is_told(hass: HomeAssistant) -> None:
+    narrator = Narrator(hass=hass, language="en", knows=knows)
+    target = {"area_id": ["kitchen"], "exclude": {"entity_id": ["light.kitchen", HIDDEN]}}
+    assert await narrator.target(target, "light") == "all lights in Kitchen except Kitchen Light and …"
+
+
 async def test_an_area_without_anything_known_is_not_told(hass: HomeAssistant) -> None:
     ar.async_get(hass).async_create("Panic Room")
     said = await told(hass, actions=[{"action": "light.turn_on", "target": {"area_id": "panic_room"}}])
@@ -338,6 +353,14 @@ async def test_a_message_is_cut_and_neither_asks_nor_quotes(hass: HomeAssistant)
     assert len(said) < 250
     assert "?" not in said
     assert said.count("“") == said.count("”") == 1
+
+
+async def test_a_phrase_is_bounded(hass: HomeAssistant) -> None:
+    message = {"action": "notify.phone", "data": {"message": "x" * 500}}
+    choose = {"choose": [{"conditions": "{{ 1 }}", "sequence": [message] * 8}] * 8}
+    [said] = (await told(hass, actions=[{"parallel": [choose] * 8}])).actions
+    assert len(said) < 700
+    assert said.count("“") == said.count("”")
 
 
 async def test_variables_are_not_told(hass: HomeAssistant) -> None:

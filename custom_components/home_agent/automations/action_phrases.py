@@ -25,9 +25,7 @@ _MOBILE_APP = "mobile_app_"
 
 async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str:
     """Return one action in words; "" for one that does nothing."""
-    if not isinstance(action, Mapping):
-        return await async_condition(phrases, action, 1)
-    if depth > MAX_DEPTH:
+    if not isinstance(action, Mapping) or depth > MAX_DEPTH:
         return HIDDEN
     reader = next((reader for key, reader in _READERS.items() if key in action), None)
     told = await reader(phrases, action, depth) if reader else phrases.quoted(", ".join(map(str, action)))
@@ -74,7 +72,7 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
         return f"{told} ({names})" if names else told
     if special := await _async_special(phrases, domain, name, target, data):
         return special
-    names = await phrases.target(target, domain if domain != "homeassistant" else "")
+    names = await phrases.target(target, domain)
     ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
     known = tuple(one for one in ids if phrases.knows(one)) or ((f"{domain}.{name}",) if names else ())
     call = ServiceCall(
@@ -267,6 +265,8 @@ async def _async_respond(phrases: Narrator, action: AutomationPart, _depth: int)
 
 
 async def _async_go_on(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
+    if action.get("condition") == "template" and friendly(text := str(plain(action.get("value_template")))) is None:
+        return await phrases.text("automation_word_go_on_if_true", template=phrases.cut(text))
     return await phrases.text("automation_word_go_on", condition=await async_condition(phrases, action))
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, ENTITY_MATCH_ALL, Platform
-from homeassistant.core import HomeAssistant, State, split_entity_id, valid_entity_id
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id, valid_entity_id
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -36,7 +36,7 @@ type AutomationPart = Mapping[str, Any]
 HIDDEN = "…"
 MAX_NAMES = 4
 MAX_TEXT = 80  # characters of a text in an automation
-MAX_PHRASE = 400  # characters of one phrase
+MAX_PHRASE = 600  # characters of one phrase
 _ENTITY_ID = re.compile(r"(?<![\w.])(states\.)?([a-z0-9_]{1,64}\.[a-z0-9_]{1,190})(?![\w(])", re.IGNORECASE)
 _ALL_OF: Mapping[str, str] = {
     "climate": "automation_word_all_climate",
@@ -108,7 +108,14 @@ class Narrator:
     async def text(self, key: str, **placeholders: str) -> str:
         """Return a sentence or a part of one, cut where a placeholder makes it too long."""
         told = await async_text(self.hass, self.language, key, **placeholders)
-        return told if len(told) <= MAX_PHRASE else f"{told[: MAX_PHRASE - 1]}…"
+        return self.whole(told)
+
+    def whole(self, told: str) -> str:
+        """Return a phrase that is not too long; quotation marks that are open where it is cut are closed."""
+        if len(told) <= MAX_PHRASE:
+            return told
+        cut, (begin, end) = told[:MAX_PHRASE].rstrip(), (mark.strip() for mark in data_of(self.language).quotes)
+        return f"{cut}…{end}" if cut.rfind(begin) > cut.rfind(end) else f"{cut}…"
 
     async def joined(self, parts: Sequence[str], *, any_of: bool = False, most: int = MAX_NAMES) -> str:
         """Return parts in a row, with "and" or "or" before the last and a number for those that are too many."""
@@ -209,10 +216,15 @@ class Narrator:
             if places := listed(plain(target.get(kind))):
                 where = await self.text(key, name=await self.joined([self.place(kind, one) for one in places]))
                 said.append(f"{await self.all_of(domain)} {where}" if domain else where)
-        return await self.joined(said, any_of=any_of)
+        told = await self.joined(said, any_of=any_of)
+        if told and (others := await self.target(target.get("exclude"))):
+            return await self.text("automation_word_except", what=told, names=others)
+        return told
 
     async def all_of(self, domain: str) -> str:
         """Return what everything of a kind is called: "all lights"."""
+        if domain == HOMEASSISTANT_DOMAIN:
+            return await self.text("automation_word_all")
         if key := _ALL_OF.get(domain):
             return await self.text(key)
         kind = await async_own_text(self.hass, self.language, "title", domain, "title")

@@ -197,9 +197,13 @@ async def _async_sun(phrases: Narrator, part: AutomationPart) -> str:
 
 async def _async_sun_event(phrases: Narrator, part: AutomationPart) -> str:
     """Return a sunset or sunrise of the purpose-specific form, whose offset has a side of its own."""
-    event = str(part.get(CONF_PLATFORM)).partition(".")[2]
+    return await async_sun_moment(phrases, str(part.get(CONF_PLATFORM)).partition(".")[2], _signed(part))
+
+
+def _signed(part: AutomationPart) -> float:
+    """Return the offset of a purpose-specific trigger in seconds, below 0 if it is before; newer releases write its sign."""
     seconds = seconds_of(part.get("offset")) or 0
-    return await async_sun_moment(phrases, event, seconds if part.get("offset_type") == "after" else -seconds)
+    return -seconds if part.get("offset_type") == "before" else seconds
 
 
 async def _async_pattern(phrases: Narrator, part: AutomationPart) -> str:
@@ -350,9 +354,8 @@ async def _async_named(phrases: Narrator, kind: str, trigger: AutomationPart) ->
     behavior = {"first": "automation_word_first", "all": "automation_word_last"}.get(str(part.get("behavior")))
     if behavior and not (isinstance(target, Mapping) and len(ids) == 1):
         told = await phrases.text(behavior, what=told)
-    if seconds := seconds_of(part.get("offset")):
-        sign = 1 if part.get("offset_type") == "after" else -1
-        told = await async_moved(phrases, told, sign * seconds)
+    if seconds := _signed(part):
+        told = await async_moved(phrases, told, seconds)
     return await _async_stays(phrases, told, part, has_verb=has_verb)
 
 

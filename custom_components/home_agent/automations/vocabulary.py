@@ -21,6 +21,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..home.states import Knows
+from ..home.tolerance import number_of
 from ..languages.data import ENGLISH
 from ..support.encoding import dump, plain_text
 from ..support.errors import ToolRefusal
@@ -85,6 +86,11 @@ async def async_vocabulary(
     if not wanted.target:
         return await _async_names(wanted, kinds)
     return await _async_for_target(wanted, kinds)
+
+
+def entities_in(hass: HomeAssistant, target: Mapping[str, Any], knows: Knows) -> Sequence[str]:
+    """Return the entities of a target that may be known. Raises `ToolRefusal` if there are none."""
+    return _wanted(hass, target, knows).entity_ids
 
 
 def _wanted(hass: HomeAssistant, target: Mapping[str, Any], knows: Knows) -> _Wanted:
@@ -218,7 +224,7 @@ async def _async_states(wanted: _Wanted) -> JsonObjectType:
                 JsonValueType, {one: meanings.get(one, one) for one in states} if meanings else states
             )
         else:
-            found[state.entity_id] = f"now {plain_text(state.state)[:60]}"
+            found[state.entity_id] = "a number" if number_of(state.state) is not None else "any text"
     return found
 
 

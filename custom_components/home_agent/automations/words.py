@@ -15,12 +15,14 @@ from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
 from .draft import Draft
-from .phrases import Narrator, listed, plain
+from .phrases import HIDDEN, Narrator, listed, plain
 from .trigger_phrases import async_trigger
 
 MAX_PARTS = 20
 """Triggers, conditions or actions that are told; the others are a number."""
 MAX_DIFFERENCES = 20
+MAX_COMPARED = 300
+"""Parts of one kind that are compared one by one."""
 SHORT_WORDS = 40
 _SHORT_PHRASE = 14  # words of one phrase, where it is told briefly
 _MODES: Mapping[str, str] = {
@@ -151,7 +153,8 @@ async def _async_rows(phrases: Narrator, draft: Draft) -> dict[str, list[_ToldPa
     async def rows(parts: Sequence[Any], tell: Callable[[Narrator, Any], Awaitable[str]]) -> list[_ToldPart]:
         found: list[_ToldPart] = []
         async for part in in_slices(parts):
-            found.append((await tell(phrases, part) if len(found) < 2 * MAX_PARTS else "…", plain(part)))
+            told = phrases.whole(await tell(phrases, part)) if len(found) < 2 * MAX_PARTS else HIDDEN
+            found.append((told, plain(part)))
         return found
 
     return {
@@ -205,10 +208,13 @@ async def _async_changes(phrases: Narrator, kind: str, old: Sequence[_ToldPart],
     said: list[str] = []
 
     async def tell(key: str, **placeholders: str) -> None:
-        said.append(await phrases.text(key, **{name: text or "…" for name, text in placeholders.items()}))
+        said.append(await phrases.text(key, **{name: text or HIDDEN for name, text in placeholders.items()}))
 
     if kind != "actions":  # their order means nothing
         old, new = _without(old, new), _without(new, old)
+    if old[MAX_COMPARED:] != new[MAX_COMPARED:]:
+        await tell(key_inside, what="")
+    old, new = old[:MAX_COMPARED], new[:MAX_COMPARED]
     identical = [repr(part) for _, part in old], [repr(part) for _, part in new]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, *identical, autojunk=False).get_opcodes():
         if tag == "equal":

@@ -15,11 +15,14 @@ from homeassistant.helpers import (
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ...automations.vocabulary import KINDS, async_vocabulary
+from ...automations.fields import LISTED_IN
+from ...automations.vocabulary import KINDS, async_vocabulary, entities_in
 from ...home.exposure import is_exposed
+from ...home.foreign import async_reader
 from ...home.snapshot import Home
 from ...home.targets import Targets
 from ...policy.tool import HomeAgentTool
+from ...support.bounds import in_slices
 from ...support.errors import ToolRefusal
 from ...support.text import phrase
 from ...turn.plan import ActionClass, Plan
@@ -28,6 +31,8 @@ from ..arguments import LenientSchema, entity_ids, text_list
 
 MAX_NAME = 120  # characters
 MAX_PLACES = 10
+_LISTS = tuple(LISTED_IN.values())
+"""Attributes whose values are told: what an entity can be."""
 _PLACES = ("device_id", "area_id", "floor_id", "label_id")
 _OLD_NAMES: Mapping[str, str] = {
     "area": "area_id", "device": "device_id", "entity": "entity_id", "floor": "floor_id", "kind": "kinds", "label": "label_id",
@@ -122,6 +127,10 @@ class AutomationVocabulary(HomeAgentTool):
         def knows(entity_id: str) -> bool:
             return is_exposed(hass, entity_id, turn.user)
 
+        reader = await async_reader(hass, turn.user)
+        async for entity_id in in_slices(entities_in(hass, target, knows)):
+            if (state := hass.states.get(entity_id)) is not None:
+                turn.record.taints |= reader.taints_of(state, _LISTS)
         return await async_vocabulary(hass, target, kinds=args["kinds"], name=args["name"], knows=knows)
 
 
