@@ -335,6 +335,25 @@ async def test_what_may_not_be_known_is_not_told(hass: HomeAssistant, parts: Map
     assert "secret" not in said.casefold()
 
 
+async def test_that_somebody_is_home_is_told_although_the_zone_is_not_exposed(hass: HomeAssistant) -> None:
+    condition = {"condition": "numeric_state", "entity_id": "zone.home", "above": 0}
+    draft = await async_draft(hass, {"alias": "Test", "triggers": [], "conditions": [condition], "actions": []})
+    said = await async_words(hass, "en", draft, knows=lambda _entity_id: False)
+    assert said.conditions == ("if somebody is home",)
+
+
+async def test_a_wait_that_ends_everything_is_told(hass: HomeAssistant) -> None:
+    wait = {"wait_template": "{{ is_state('light.hall', 'off') }}", "timeout": 60, "continue_on_timeout": False}
+    assert (await told(hass, actions=[wait])).actions == (
+        "wait until this holds: if Hallway Light is off (at most 1 minute, otherwise stop there)",
+    )
+
+
+async def test_a_secret_of_an_event_is_not_told(hass: HomeAssistant) -> None:
+    said = await told(hass, triggers=[{"trigger": "event", "event_type": "bell", "event_data": {"token": "hunter2"}}])
+    assert said.triggers == ("when the event “bell” occurs (token: ••••)",)
+
+
 async def test_what_a_target_leaves_out_is_told(hass: HomeAssistant) -> None:
     narrator = Narrator(hass=hass, language="en", knows=knows)
     target = {"area_id": ["kitchen"], "exclude": {"entity_id": ["light.kitchen", HIDDEN]}}

@@ -74,7 +74,7 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
         return special
     names = await phrases.target(target, domain)
     ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
-    known = tuple(one for one in ids if phrases.knows(one)) or ((f"{domain}.{name}",) if names else ())
+    known = tuple(one for one in ids if phrases.may_tell(one)) or ((f"{domain}.{name}",) if names else ())
     call = ServiceCall(
         domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_discreet(phrases, data)
     )
@@ -172,7 +172,8 @@ async def _async_delay(phrases: Narrator, action: AutomationPart, _depth: int) -
 async def _async_at_most(phrases: Narrator, told: str, action: AutomationPart) -> str:
     if action.get("timeout") is None:
         return told
-    return await phrases.text("automation_word_at_most", what=told, duration=await phrases.length(action["timeout"]))
+    key = "automation_word_or_stop" if action.get("continue_on_timeout") is False else "automation_word_at_most"
+    return await phrases.text(key, what=told, duration=await phrases.length(action["timeout"]))
 
 
 async def _async_wait_for(phrases: Narrator, action: AutomationPart, _depth: int) -> str:

@@ -7,10 +7,9 @@ from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_TAR
 from homeassistant.core import valid_entity_id
 
 from ..support.localize import async_own_text
-from .phrases import HIDDEN, AutomationPart, Narrator, listed, options_of, plain, seconds_of
+from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
 from .template_phrases import friendly
 from .trigger_phrases import (
-    HOME,
     async_days,
     async_device_part,
     async_fields,
@@ -81,7 +80,7 @@ async def _async_is(phrases: Narrator, entity_ids: Sequence[Any], states: object
 
 async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     ids, states, is_any = listed(part.get(ATTR_ENTITY_ID)), listed(part.get("state")), part.get("match") == "any"
-    if ids == [HOME] and list(map(str, states)) == ["0"] and phrases.knows(HOME):
+    if ids == [HOME] and list(map(str, states)) == ["0"]:
         told = await phrases.text("automation_word_if_nobody_home")
     elif part.get("attribute"):
         state = await phrases.states([], states)
@@ -95,7 +94,7 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
 
 async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
-    if ids == [HOME] and phrases.knows(HOME):
+    if ids == [HOME]:
         if above in (0, 0.0) and below is None:
             return await phrases.text("automation_word_if_somebody_home")
         if below in (1, 1.0) and above is None:

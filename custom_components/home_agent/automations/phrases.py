@@ -34,6 +34,8 @@ type AutomationPart = Mapping[str, Any]
 """A trigger, a condition or an action."""
 
 HIDDEN = "…"
+HOME = "zone.home"
+_EVERYWHERE = frozenset({HOME, "sun.sun"})
 MAX_NAMES = 4
 MAX_TEXT = 80  # characters of a text in an automation
 MAX_PHRASE = 600  # characters of one phrase
@@ -127,6 +129,10 @@ class Narrator:
         key = "automation_word_or" if any_of else "automation_word_and"
         return await self.text(key, first=", ".join(parts[:-1]), last=parts[-1])
 
+    def may_tell(self, entity_id: str) -> bool:
+        """Return whether an entity may be named; the sun and the home itself are everywhere."""
+        return entity_id in _EVERYWHERE or self.knows(entity_id)
+
     # Texts.
 
     def cut(self, value: object, most: int = MAX_TEXT) -> str:
@@ -143,7 +149,7 @@ class Narrator:
 
         def told(found: re.Match[str]) -> str:
             entity_id = found[2].casefold()
-            return HIDDEN if self._is_entity(entity_id) and not self.knows(entity_id) else found[0]
+            return HIDDEN if self._is_entity(entity_id) and not self.may_tell(entity_id) else found[0]
 
         return _ENTITY_ID.sub(told, text)
 
@@ -162,7 +168,7 @@ class Narrator:
             if entry is None:
                 return self.quoted(text) if text != ENTITY_MATCH_ALL else ""
             text = entry.entity_id
-        if not self.knows(text):
+        if not self.may_tell(text):
             return HIDDEN
         if (state := self.hass.states.get(text)) is not None:
             return name_of(state)
@@ -185,7 +191,7 @@ class Narrator:
         if "{" in target:
             return self.quoted(target)
         extracted = async_extract_referenced_entity_ids(self.hass, TargetSelection({kind: [target]}))
-        if not any(map(self.knows, (*extracted.referenced, *extracted.indirectly_referenced))):
+        if not any(map(self.may_tell, (*extracted.referenced, *extracted.indirectly_referenced))):
             return HIDDEN
         name: str | None = None
         match kind:
@@ -235,7 +241,7 @@ class Narrator:
     def state_of(self, entity_id: object) -> State | None:
         """Return the state of an entity that may be known."""
         text = str(plain(entity_id))
-        return self.hass.states.get(text) if valid_entity_id(text) and self.knows(text) else None
+        return self.hass.states.get(text) if valid_entity_id(text) and self.may_tell(text) else None
 
     async def state(self, entity_ids: object, value: object) -> str:
         """Return a state as Home Assistant's pages show it: "open"; in quotation marks if they have no word for it."""

@@ -6,11 +6,12 @@ from typing import Any
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_PLATFORM, CONF_TARGET
 from homeassistant.core import split_entity_id
 
+from ..languages.digits import MASK
 from ..support.localize import async_own_text
-from .phrases import HIDDEN, AutomationPart, Narrator, listed, options_of, plain, seconds_of
+from ..support.masking import SECRET
+from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
 from .template_phrases import friendly
 
-HOME = "zone.home"
 _OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
 """Device classes of binary sensors that are on while something is open."""
 _WORDS: Mapping[str, str] = {
@@ -95,7 +96,7 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
     to, before = listed(part.get("to")), listed(part.get("from"))
     about = [] if part.get("attribute") else ids
-    if ids == [HOME] and to == ["0"] and phrases.knows(HOME):
+    if ids == [HOME] and to == ["0"]:
         told = await phrases.text("automation_word_nobody_left")
     elif len(to) == 1 and not before and not part.get("attribute") and (key := _verb(phrases, ids, to[0])):
         told = await phrases.text(key, names=names)
@@ -122,7 +123,7 @@ async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
     names, has_unit = await async_names(phrases, part), not part.get("attribute") and not part.get("value_template")
     low, high = (phrases.measured(value, ids, has_unit=has_unit) for value in (above, below))
-    is_home = ids == [HOME] and phrases.knows(HOME)
+    is_home = ids == [HOME]
     if is_home and below is None and above in (0, 0.0):
         told = await phrases.text("automation_word_somebody_comes")
     elif is_home and above is None and below in (1, 1.0):
@@ -241,12 +242,12 @@ async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> st
 async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     kinds = [phrases.quoted(one) for one in listed(part.get("event_type"))]
     data = part.get("event_data")
-    details = (
-        f" ({', '.join(f'{phrases.cut(key, 30)}: {phrases.cut(value, 40)}' for key, value in [*data.items()][:3])})"
-        if isinstance(data, Mapping) and data
-        else ""
-    )
-    return await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True)) + details
+    details = [
+        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(value, 40)}"
+        for key, value in ([*data.items()][:3] if isinstance(data, Mapping) else ())
+    ]
+    told = await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True))
+    return f"{told} ({', '.join(details)})" if details else told
 
 
 async def _async_webhook(phrases: Narrator, _part: AutomationPart) -> str:
