@@ -9,6 +9,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 
 from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.automations.phrases import Narrator
 from custom_components.home_agent.automations.words import AutomationWords, async_difference, async_words
 
 HIDDEN = "lock.secret"
@@ -202,7 +203,7 @@ async def test_a_trigger_in_words(hass: HomeAssistant, trigger: Mapping[str, Any
     ),
     pytest.param(
         {"not": [{"condition": "state", "entity_id": "binary_sensor.garage", "state": "on"}]},
-        "not if Garage Door is open", "nicht wenn Garage Door geöffnet ist", id="not",
+        "except if Garage Door is open", "außer wenn Garage Door geöffnet ist", id="not",
     ),
     pytest.param(
         {"or": ["{{ now().hour >= 21 }}", {"condition": "sun", "after": "sunset"}]},
@@ -277,6 +278,14 @@ LIGHT_OFF = {"action": "light.turn_off", **HALL}
         {"condition": "state", "entity_id": "light.hall", "state": "on"},
         "go on only if Hallway Light is on", "nur weitermachen: wenn Hallway Light an ist", id="a condition on the way",
     ),
+    pytest.param(
+        {"condition": "template", "value_template": "{{ 1 == 1 }}"}, "go on only if this is true: {{ 1 == 1 }}", "nur weitermachen, wenn das wahr ist: {{ 1 == 1 }}",
+        id="a template on the way",
+    ),
+    pytest.param(
+        {"action": "homeassistant.turn_off", "target": {"area_id": "kitchen"}},
+        "turn off everything in Kitchen", "alles im Bereich Kitchen ausschalten", id="everything in an area",
+    ),
     pytest.param({"event": "bell"}, "fire the event “bell”", "das Ereignis „bell“ auslösen", id="an event"),
     pytest.param(
         {"action": "shell_command.open", "data": {"api_key": "hunter2"}}, "open (api key: ••••)", "open (api key: ••••)", id="a secret",
@@ -326,6 +335,31 @@ async def test_what_may_not_be_known_is_not_told(hass: HomeAssistant, parts: Map
     assert "secret" not in said.casefold()
 
 
+async def test_that_somebody_is_home_is_told_although_the_zone_is_not_exposed(hass: HomeAssistant) -> None:
+    condition = {"condition": "numeric_state", "entity_id": "zone.home", "above": 0}
+    draft = await async_draft(hass, {"alias": "Test", "triggers": [], "conditions": [condition], "actions": []})
+    said = await async_words(hass, "en", draft, knows=lambda _entity_id: False)
+    assert said.conditions == ("if somebody is home",)
+
+
+async def test_a_wait_that_ends_everything_is_told(hass: HomeAssistant) -> None:
+    wait = {"wait_template": "{{ is_state('light.hall', 'off') }}", "timeout": 60, "continue_on_timeout": False}
+    assert (await told(hass, actions=[wait])).actions == (
+        "wait until this holds: if Hallway Light is off (at most 1 minute, otherwise stop there)",
+    )
+
+
+async def test_a_secret_of_an_event_is_not_told(hass: HomeAssistant) -> None:
+    said = await told(hass, triggers=[{"trigger": "event", "event_type": "bell", "event_data": {"token": "hunter2"}}])
+    assert said.triggers == ("when the event “bell” occurs (token: ••••)",)
+
+
+async def test_what_a_target_leaves_out_is_told(hass: HomeAssistant) -> None:
+    narrator = Narrator(hass=hass, language="en", knows=knows)
+    target = {"area_id": ["kitchen"], "exclude": {"entity_id": ["light.kitchen", HIDDEN]}}
+    assert await narrator.target(target, "light") == "all lights in Kitchen except Kitchen Light and …"
+
+
 async def test_an_area_without_anything_known_is_not_told(hass: HomeAssistant) -> None:
     ar.async_get(hass).async_create("Panic Room")
     said = await told(hass, actions=[{"action": "light.turn_on", "target": {"area_id": "panic_room"}}])
@@ -338,6 +372,14 @@ async def test_a_message_is_cut_and_neither_asks_nor_quotes(hass: HomeAssistant)
     assert len(said) < 250
     assert "?" not in said
     assert said.count("“") == said.count("”") == 1
+
+
+async def test_a_phrase_is_bounded(hass: HomeAssistant) -> None:
+    message = {"action": "notify.phone", "data": {"message": "x" * 500}}
+    choose = {"choose": [{"conditions": "{{ 1 }}", "sequence": [message] * 8}] * 8}
+    [said] = (await told(hass, actions=[{"parallel": [choose] * 8}])).actions
+    assert len(said) < 700
+    assert said.count("“") == said.count("”")
 
 
 async def test_variables_are_not_told(hass: HomeAssistant) -> None:

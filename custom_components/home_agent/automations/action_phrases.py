@@ -6,13 +6,13 @@ from typing import Any
 from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
-from ..home.calls_in_words import async_call_in_words
+from ..home.calls_in_words import async_call_in_words, verb_of
 from ..languages.digits import MASK
 from ..support.const import DOMAIN
 from ..support.masking import SECRET
 from ..turn.plan import ServiceCall
 from .condition_phrases import async_condition, async_conditions
-from .phrases import HIDDEN, TARGETS, AutomationPart, Phrasing, listed, plain
+from .phrases import HIDDEN, TARGETS, AutomationPart, Narrator, listed, plain
 from .template_phrases import friendly
 from .trigger_phrases import async_device_part, async_trigger
 
@@ -23,11 +23,9 @@ MAX_DATA = 10  # values of a call that are looked at
 _MOBILE_APP = "mobile_app_"
 
 
-async def async_action(phrases: Phrasing, action: object, depth: int = 0) -> str:
+async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str:
     """Return one action in words; "" for one that does nothing."""
-    if not isinstance(action, Mapping):
-        return await async_condition(phrases, action, 1)
-    if depth > MAX_DEPTH:
+    if not isinstance(action, Mapping) or depth > MAX_DEPTH:
         return HIDDEN
     reader = next((reader for key, reader in _READERS.items() if key in action), None)
     told = await reader(phrases, action, depth) if reader else phrases.quoted(", ".join(map(str, action)))
@@ -36,7 +34,7 @@ async def async_action(phrases: Phrasing, action: object, depth: int = 0) -> str
     return told
 
 
-async def async_actions(phrases: Phrasing, actions: object, depth: int = 0) -> str:
+async def async_actions(phrases: Narrator, actions: object, depth: int = 0) -> str:
     """Return actions in a row, one after the other."""
     said = [await async_action(phrases, one, depth) for one in listed(actions)[: 2 * MAX_ACTIONS]]
     told = await phrases.joined(said, most=MAX_ACTIONS)
@@ -64,7 +62,7 @@ def _split(action: AutomationPart) -> tuple[dict[str, Any], dict[str, Any]]:
     return found, data
 
 
-async def _async_call(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     service = plain(action.get("action") or action.get("service") or action.get("service_template"))
     target, data = _split(action)
     domain, _, name = str(service).partition(".")
@@ -74,16 +72,22 @@ async def _async_call(phrases: Phrasing, action: AutomationPart, _depth: int) ->
         return f"{told} ({names})" if names else told
     if special := await _async_special(phrases, domain, name, target, data):
         return special
-    names = await phrases.target(target, domain if domain != "homeassistant" else "")
+    names = await phrases.target(target, domain)
     ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
-    known = tuple(one for one in ids if phrases.knows(one)) or ((f"{domain}.{name}",) if names else ())
+    known = tuple(one for one in ids if phrases.may_tell(one)) or ((f"{domain}.{name}",) if names else ())
     call = ServiceCall(
         domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_discreet(phrases, data)
     )
-    return await async_call_in_words(phrases.hass, phrases.language, call, names=names)
+    told = await async_call_in_words(phrases.hass, phrases.language, call, names=names)
+    return told if verb_of(call.action) or phrases.language.startswith("de") else _in_a_sentence(told)
 
 
-def _discreet(phrases: Phrasing, data: Mapping[str, Any]) -> dict[str, Any]:
+def _in_a_sentence(name: str) -> str:
+    """Return a name of an action with a small letter in front, unless it begins with an abbreviation or a mark."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
+
+
+def _discreet(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of a call without secrets, and without ids of entities that may not be known."""
 
     def told(key: object, value: Any) -> Any:
@@ -103,7 +107,7 @@ def _discreet(phrases: Phrasing, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _async_special(
-    phrases: Phrasing, domain: str, name: str, target: AutomationPart, data: AutomationPart
+    phrases: Narrator, domain: str, name: str, target: AutomationPart, data: AutomationPart
 ) -> str:
     """Return what people have words of their own for: messages, questions, scenes, scripts; "" for other calls."""
     message = phrases.quoted(data.get("message"), MAX_MESSAGE) if data.get("message") else ""
@@ -134,7 +138,7 @@ async def _async_special(
     return ""
 
 
-async def _async_recipient(phrases: Phrasing, name: str, target: AutomationPart) -> str:
+async def _async_recipient(phrases: Narrator, name: str, target: AutomationPart) -> str:
     if name == "send_message":
         return await phrases.target(target) or HIDDEN
     if name in ("notify", "persistent_notification"):
@@ -142,7 +146,7 @@ async def _async_recipient(phrases: Phrasing, name: str, target: AutomationPart)
     return phrases.cut(name.removeprefix(_MOBILE_APP).replace("_", " ").title())
 
 
-async def _async_ask(phrases: Phrasing, domain: str, data: AutomationPart) -> str:
+async def _async_ask(phrases: Narrator, domain: str, data: AutomationPart) -> str:
     agent = data.get("profile") or data.get("agent_id")
     name = phrases.name(agent) if isinstance(agent, str) and valid_entity_id(agent) else ""
     if not name:
@@ -150,47 +154,48 @@ async def _async_ask(phrases: Phrasing, domain: str, data: AutomationPart) -> st
     return await phrases.text("automation_word_ask", names=name, text=phrases.quoted(data.get("text"), MAX_MESSAGE))
 
 
-async def _async_scene(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_scene(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     return await phrases.text("automation_word_scene", names=await phrases.names(action.get("scene")))
 
 
-async def _async_device(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_device(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     return await async_device_part(phrases, action, "action_type")
 
 
 # What holds actions together.
 
 
-async def _async_delay(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_delay(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     return await phrases.text("automation_word_wait", duration=await phrases.length(action["delay"]))
 
 
-async def _async_at_most(phrases: Phrasing, told: str, action: AutomationPart) -> str:
+async def _async_at_most(phrases: Narrator, told: str, action: AutomationPart) -> str:
     if action.get("timeout") is None:
         return told
-    return await phrases.text("automation_word_at_most", what=told, duration=await phrases.length(action["timeout"]))
+    key = "automation_word_or_stop" if action.get("continue_on_timeout") is False else "automation_word_at_most"
+    return await phrases.text(key, what=told, duration=await phrases.length(action["timeout"]))
 
 
-async def _async_wait_for(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_wait_for(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     said = [await async_trigger(phrases, one) for one in listed(action["wait_for_trigger"])[:MAX_ACTIONS]]
     told = await phrases.text("automation_word_wait_for", what=await phrases.joined(said, any_of=True))
     return await _async_at_most(phrases, told, action)
 
 
-async def _async_wait_template(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_wait_template(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     text = str(plain(action["wait_template"]))
     what = await async_condition(phrases, text, 1) if friendly(text) is not None else phrases.cut(text)
     told = await phrases.text("automation_word_wait_until", what=what)
     return await _async_at_most(phrases, told, action)
 
 
-async def _async_branch(phrases: Phrasing, conditions: object, actions: object, depth: int) -> str:
+async def _async_branch(phrases: Narrator, conditions: object, actions: object, depth: int) -> str:
     if_so = await async_conditions(phrases, conditions, 1)
     then = await async_actions(phrases, actions, depth + 1)
     return f"{if_so}: {then}" if if_so else then
 
 
-async def _async_otherwise(phrases: Phrasing, said: Sequence[str], actions: object, depth: int) -> str:
+async def _async_otherwise(phrases: Narrator, said: Sequence[str], actions: object, depth: int) -> str:
     told = "; ".join(said)
     if not listed(actions):
         return told
@@ -198,12 +203,12 @@ async def _async_otherwise(phrases: Phrasing, said: Sequence[str], actions: obje
     return f"{told}; {await phrases.text('automation_word_otherwise', actions=otherwise)}" if told else otherwise
 
 
-async def _async_if(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+async def _async_if(phrases: Narrator, action: AutomationPart, depth: int) -> str:
     said = await _async_branch(phrases, action["if"], action.get("then"), depth)
     return await _async_otherwise(phrases, [said], action.get("else"), depth)
 
 
-async def _async_choose(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+async def _async_choose(phrases: Narrator, action: AutomationPart, depth: int) -> str:
     options = [one for one in listed(action["choose"]) if isinstance(one, Mapping)]
     said = [
         await _async_branch(phrases, one.get("conditions"), one.get("sequence"), depth) for one in options[:MAX_ACTIONS]
@@ -211,7 +216,7 @@ async def _async_choose(phrases: Phrasing, action: AutomationPart, depth: int) -
     return await _async_otherwise(phrases, said, action.get("default"), depth)
 
 
-async def _async_repeat(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+async def _async_repeat(phrases: Narrator, action: AutomationPart, depth: int) -> str:
     repeat = action["repeat"] if isinstance(action["repeat"], Mapping) else {}
     actions = await async_actions(phrases, repeat.get("sequence"), depth + 1)
     if "count" in repeat:
@@ -230,28 +235,28 @@ async def _async_repeat(phrases: Phrasing, action: AutomationPart, depth: int) -
     return await phrases.text(key, conditions=conditions, actions=actions)
 
 
-async def _async_parallel(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+async def _async_parallel(phrases: Narrator, action: AutomationPart, depth: int) -> str:
     return await phrases.text(
         "automation_word_parallel", actions=await async_actions(phrases, action["parallel"], depth + 1)
     )
 
 
-async def _async_sequence(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+async def _async_sequence(phrases: Narrator, action: AutomationPart, depth: int) -> str:
     told = await async_actions(phrases, action["sequence"], depth + 1)
     return f"({told})" if len(listed(action["sequence"])) > 1 else told
 
 
-async def _async_event(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_event(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     return await phrases.text("automation_word_fire", event=phrases.quoted(action["event"]))
 
 
-async def _async_stop(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_stop(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     why = phrases.quoted(action["stop"]) if action["stop"] else ""
     told = await phrases.text("automation_word_stop")
     return f"{told} ({why})" if why else told
 
 
-async def _async_respond(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_respond(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     said = action["set_conversation_response"]
     return (
         await phrases.text("automation_word_respond", text=phrases.quoted(said, MAX_MESSAGE))
@@ -260,11 +265,13 @@ async def _async_respond(phrases: Phrasing, action: AutomationPart, _depth: int)
     )
 
 
-async def _async_go_on(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_go_on(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
+    if action.get("condition") == "template" and friendly(text := str(plain(action.get("value_template")))) is None:
+        return await phrases.text("automation_word_go_on_if_true", template=phrases.cut(text))
     return await phrases.text("automation_word_go_on", condition=await async_condition(phrases, action))
 
 
-async def _async_all_met(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_all_met(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     """Return a condition in the short form: the conditions stand under the word that joins them."""
     for kind in ("and", "or", "not"):
         if kind in action:
@@ -272,13 +279,13 @@ async def _async_all_met(phrases: Phrasing, action: AutomationPart, _depth: int)
     return ""
 
 
-async def _async_variables(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+async def _async_variables(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     given = plain(action["variables"])
     names = ", ".join(phrases.cut(name, 30) for name in [*given][:MAX_DATA]) if isinstance(given, dict) else ""
     return await phrases.text("automation_word_variables", names=names or HIDDEN)
 
 
-_READERS: Mapping[str, Callable[[Phrasing, AutomationPart, int], Awaitable[str]]] = {
+_READERS: Mapping[str, Callable[[Narrator, AutomationPart, int], Awaitable[str]]] = {
     "action": _async_call,
     "service": _async_call,
     "service_template": _async_call,

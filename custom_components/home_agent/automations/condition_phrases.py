@@ -7,10 +7,9 @@ from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_TAR
 from homeassistant.core import valid_entity_id
 
 from ..support.localize import async_own_text
-from .phrases import HIDDEN, AutomationPart, Phrasing, listed, options_of, plain, seconds_of
+from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
 from .template_phrases import friendly
 from .trigger_phrases import (
-    HOME,
     async_days,
     async_device_part,
     async_fields,
@@ -27,7 +26,7 @@ _STATE_OF: Mapping[str, str] = {
 _BINARY: Mapping[str, str] = {"open": "on", "closed": "off"}
 
 
-async def async_condition(phrases: Phrasing, condition: object, depth: int = 0) -> str:
+async def async_condition(phrases: Narrator, condition: object, depth: int = 0) -> str:
     """Return one condition in words."""
     if not isinstance(condition, Mapping):
         return await _async_template(phrases, {"value_template": condition})
@@ -45,7 +44,7 @@ async def async_condition(phrases: Phrasing, condition: object, depth: int = 0) 
     return told
 
 
-async def async_conditions(phrases: Phrasing, conditions: object, depth: int = 0, *, any_of: bool = False) -> str:
+async def async_conditions(phrases: Narrator, conditions: object, depth: int = 0, *, any_of: bool = False) -> str:
     """Return conditions in a row, that all have to be met or one of them."""
     said = [await async_condition(phrases, one, depth) for one in listed(conditions)[: 2 * MAX_CONDITIONS]]
     return await phrases.joined(said, any_of=any_of, most=MAX_CONDITIONS)
@@ -54,7 +53,7 @@ async def async_conditions(phrases: Phrasing, conditions: object, depth: int = 0
 _GROUPS = frozenset({"and", "or", "not"})
 
 
-async def _async_group(phrases: Phrasing, condition: AutomationPart, kind: str, depth: int) -> str:
+async def _async_group(phrases: Narrator, condition: AutomationPart, kind: str, depth: int) -> str:
     inner = condition.get("conditions")
     told = await async_conditions(phrases, inner, depth + 1, any_of=kind != "and")
     if kind == "not":
@@ -62,14 +61,14 @@ async def _async_group(phrases: Phrasing, condition: AutomationPart, kind: str, 
     return f"({told})" if depth and len(listed(inner)) > 1 else told
 
 
-async def _async_for(phrases: Phrasing, told: str, part: AutomationPart) -> str:
+async def _async_for(phrases: Narrator, told: str, part: AutomationPart) -> str:
     length = part.get(CONF_FOR)
     if length in (None, "") or seconds_of(length) == 0:
         return told
     return await phrases.text("automation_word_since", what=told, duration=await phrases.length(length))
 
 
-async def _async_is(phrases: Phrasing, entity_ids: Sequence[Any], states: object, *, any_of: bool) -> str:
+async def _async_is(phrases: Narrator, entity_ids: Sequence[Any], states: object, *, any_of: bool) -> str:
     said = [
         await phrases.text(
             "automation_word_if_state", name=phrases.name(one), state=await phrases.states([one], states)
@@ -79,9 +78,9 @@ async def _async_is(phrases: Phrasing, entity_ids: Sequence[Any], states: object
     return await phrases.joined(said, any_of=any_of)
 
 
-async def _async_state(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     ids, states, is_any = listed(part.get(ATTR_ENTITY_ID)), listed(part.get("state")), part.get("match") == "any"
-    if ids == [HOME] and list(map(str, states)) == ["0"] and phrases.knows(HOME):
+    if ids == [HOME] and list(map(str, states)) == ["0"]:
         told = await phrases.text("automation_word_if_nobody_home")
     elif part.get("attribute"):
         state = await phrases.states([], states)
@@ -93,9 +92,9 @@ async def _async_state(phrases: Phrasing, part: AutomationPart) -> str:
     return await _async_for(phrases, told, part)
 
 
-async def _async_numeric(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
-    if ids == [HOME] and phrases.knows(HOME):
+    if ids == [HOME]:
         if above in (0, 0.0) and below is None:
             return await phrases.text("automation_word_if_somebody_home")
         if below in (1, 1.0) and above is None:
@@ -110,7 +109,7 @@ async def _async_numeric(phrases: Phrasing, part: AutomationPart) -> str:
     return await phrases.text("automation_word_if_below", names=names, value=high)
 
 
-async def _async_time(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_time(phrases: Narrator, part: AutomationPart) -> str:
     said: list[str] = []
     given = {side: part[side] for side in ("after", "before") if part.get(side) is not None}
     told = {side: phrases.name(at) if _is_entity(at) else phrases.clock(at) for side, at in given.items()}
@@ -141,7 +140,7 @@ _SUN: Mapping[tuple[str, str], str] = {
 }
 
 
-async def _async_sun(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_sun(phrases: Narrator, part: AutomationPart) -> str:
     said: list[str] = []
     for side in ("after", "before"):
         if (event := part.get(side)) is None:
@@ -156,35 +155,35 @@ async def _async_sun(phrases: Phrasing, part: AutomationPart) -> str:
     return await phrases.joined(said)
 
 
-async def _async_zone(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_zone(phrases: Narrator, part: AutomationPart) -> str:
     zone, names = await phrases.names(part.get("zone"), any_of=True), await async_names(phrases, part, any_of=False)
     return await phrases.text("automation_word_if_in_zone", names=names, zone=zone)
 
 
-async def _async_template(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_template(phrases: Narrator, part: AutomationPart) -> str:
     text = str(plain(part.get("value_template")))
     if (found := friendly(text)) is not None:
         return await async_condition(phrases, found, 1)
     return await phrases.text("automation_word_if_template", template=phrases.cut(text))
 
 
-async def _async_trigger(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_trigger(phrases: Narrator, part: AutomationPart) -> str:
     ids = [str(one) for one in listed(part.get("id"))]
     said = [phrases.triggers.get(one) or phrases.quoted(one) for one in ids]
     return await phrases.text("automation_word_if_trigger", what=await phrases.joined(said, any_of=True))
 
 
-async def _async_device(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_device(phrases: Narrator, part: AutomationPart) -> str:
     return await _async_for(phrases, await async_device_part(phrases, part, "condition_type"), part)
 
 
-def _state_of(phrases: Phrasing, name: str, entity_id: object) -> str:
+def _state_of(phrases: Narrator, name: str, entity_id: object) -> str:
     """Return the state that a purpose-specific condition means for an entity: a door that is a sensor is on while it is open."""
     state = _STATE_OF[name]
     return _BINARY.get(state, state) if str(plain(entity_id)).startswith("binary_sensor.") else state
 
 
-async def _async_named(phrases: Phrasing, kind: str, condition: AutomationPart) -> str:
+async def _async_named(phrases: Narrator, kind: str, condition: AutomationPart) -> str:
     """Return a purpose-specific condition: by the state that it asks for, else by Home Assistant's name."""
     options, target = condition.get("options"), condition.get(CONF_TARGET)
     part: AutomationPart = options if isinstance(options, Mapping) else {}
@@ -204,7 +203,7 @@ async def _async_named(phrases: Phrasing, kind: str, condition: AutomationPart) 
     return await _async_for(phrases, await phrases.text("automation_word_if_named", what=told), part)
 
 
-_READERS: Mapping[str, Callable[[Phrasing, AutomationPart], Awaitable[str]]] = {
+_READERS: Mapping[str, Callable[[Narrator, AutomationPart], Awaitable[str]]] = {
     "device": _async_device,
     "numeric_state": _async_numeric,
     "state": _async_state,

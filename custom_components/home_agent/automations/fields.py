@@ -11,9 +11,8 @@ from ..support.encoding import dump, plain_text
 MAX_OPTIONS = 12
 MAX_TEXT = 240  # characters of one field
 _BEHAVIORS: Mapping[str, tuple[str, ...]] = {"trigger": ("each", "first", "all"), "condition": ("any", "all")}
-_LENGTH: Mapping[str, int] = {"minutes": 5}
 _ZERO = ("00:00:00", {"days": 0, "hours": 0, "minutes": 0, "seconds": 0})
-_BY_ATTRIBUTE: Mapping[str, str] = {
+LISTED_IN: Mapping[str, str] = {
     "effect": "effect_list", "fan_mode": "fan_modes", "hvac_mode": "hvac_modes", "mode": "available_modes", "operation_mode": "operation_list",
     "option": "options", "preset_mode": "preset_modes", "sound_mode": "sound_mode_list", "source": "source_list",
     "swing_horizontal_mode": "swing_horizontal_modes", "swing_mode": "swing_modes",
@@ -83,7 +82,8 @@ def _type_of(name: str, field: FieldDescription, states: Sequence[State]) -> str
         case "color_temp":
             return f"number {config.get('min', 2000)} to {config.get('max', 6500)} {config.get('unit', 'kelvin')}"
         case "duration":
-            return f"duration, e.g. {dump(_LENGTH).decode()}"
+            form = dump(_length(config)).decode()
+            return f"duration{', negative: before' if _is_signed(config) else ''}, e.g. {form}"
         case "entity":
             domains = _domains(config)
             return f"entity id{' of ' + ' or '.join(domains) if domains else ''}{_listed(config)}"
@@ -98,6 +98,14 @@ def _type_of(name: str, field: FieldDescription, states: Sequence[State]) -> str
         case "":
             return "any"
     return kind.replace("_", " ")
+
+
+def _is_signed(config: Mapping[str, Any]) -> bool:
+    return config.get("mode") in ("offset", "signed") or bool(config.get("allow_negative"))
+
+
+def _length(config: Mapping[str, Any]) -> JsonObjectType:
+    return {"minutes": -30 if _is_signed(config) else 5}
 
 
 def _domains(config: Mapping[str, Any]) -> list[str]:
@@ -142,7 +150,7 @@ def _known_options(name: str, config: Mapping[str, Any], states: Sequence[State]
     """Return what the entities can be, as they list it themselves."""
     found: dict[str, None] = {}
     for state in states:
-        listed = state.attributes.get(_BY_ATTRIBUTE.get(str(config.get("attribute") or name), ""))
+        listed = state.attributes.get(LISTED_IN.get(str(config.get("attribute") or name), ""))
         found |= dict.fromkeys(map(str, listed)) if isinstance(listed, list | tuple) else {}
     return [*found]
 
@@ -174,7 +182,7 @@ def example_value(name: str, field: FieldDescription, states: Sequence[State]) -
         case "boolean":
             return True
         case "duration":
-            return {"minutes": 5}
+            return _length(config)
         case "number":
             low, high = config.get("min", 0), config.get("max", 100)
             middle = (low + high) / 2

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, ENTITY_MATCH_ALL, Platform
-from homeassistant.core import HomeAssistant, State, split_entity_id, valid_entity_id
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id, valid_entity_id
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -34,9 +34,11 @@ type AutomationPart = Mapping[str, Any]
 """A trigger, a condition or an action."""
 
 HIDDEN = "…"
+HOME = "zone.home"
+_EVERYWHERE = frozenset({HOME, "sun.sun"})
 MAX_NAMES = 4
 MAX_TEXT = 80  # characters of a text in an automation
-MAX_PHRASE = 400  # characters of one phrase
+MAX_PHRASE = 600  # characters of one phrase
 _ENTITY_ID = re.compile(r"(?<![\w.])(states\.)?([a-z0-9_]{1,64}\.[a-z0-9_]{1,190})(?![\w(])", re.IGNORECASE)
 _ALL_OF: Mapping[str, str] = {
     "climate": "automation_word_all_climate",
@@ -96,7 +98,7 @@ def options_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phrasing:
+class Narrator:
     """Says the parts of phrases in one language, to a person who may know some entities."""
 
     hass: HomeAssistant
@@ -108,7 +110,14 @@ class Phrasing:
     async def text(self, key: str, **placeholders: str) -> str:
         """Return a sentence or a part of one, cut where a placeholder makes it too long."""
         told = await async_text(self.hass, self.language, key, **placeholders)
-        return told if len(told) <= MAX_PHRASE else f"{told[: MAX_PHRASE - 1]}…"
+        return self.whole(told)
+
+    def whole(self, told: str) -> str:
+        """Return a phrase that is not too long; quotation marks that are open where it is cut are closed."""
+        if len(told) <= MAX_PHRASE:
+            return told
+        cut, (begin, end) = told[:MAX_PHRASE].rstrip(), (mark.strip() for mark in data_of(self.language).quotes)
+        return f"{cut}…{end}" if cut.rfind(begin) > cut.rfind(end) else f"{cut}…"
 
     async def joined(self, parts: Sequence[str], *, any_of: bool = False, most: int = MAX_NAMES) -> str:
         """Return parts in a row, with "and" or "or" before the last and a number for those that are too many."""
@@ -119,6 +128,10 @@ class Phrasing:
             return "".join(parts)
         key = "automation_word_or" if any_of else "automation_word_and"
         return await self.text(key, first=", ".join(parts[:-1]), last=parts[-1])
+
+    def may_tell(self, entity_id: str) -> bool:
+        """Return whether an entity may be named; the sun and the home itself are everywhere."""
+        return entity_id in _EVERYWHERE or self.knows(entity_id)
 
     # Texts.
 
@@ -136,7 +149,7 @@ class Phrasing:
 
         def told(found: re.Match[str]) -> str:
             entity_id = found[2].casefold()
-            return HIDDEN if self._is_entity(entity_id) and not self.knows(entity_id) else found[0]
+            return HIDDEN if self._is_entity(entity_id) and not self.may_tell(entity_id) else found[0]
 
         return _ENTITY_ID.sub(told, text)
 
@@ -155,7 +168,7 @@ class Phrasing:
             if entry is None:
                 return self.quoted(text) if text != ENTITY_MATCH_ALL else ""
             text = entry.entity_id
-        if not self.knows(text):
+        if not self.may_tell(text):
             return HIDDEN
         if (state := self.hass.states.get(text)) is not None:
             return name_of(state)
@@ -178,7 +191,7 @@ class Phrasing:
         if "{" in target:
             return self.quoted(target)
         extracted = async_extract_referenced_entity_ids(self.hass, TargetSelection({kind: [target]}))
-        if not any(map(self.knows, (*extracted.referenced, *extracted.indirectly_referenced))):
+        if not any(map(self.may_tell, (*extracted.referenced, *extracted.indirectly_referenced))):
             return HIDDEN
         name: str | None = None
         match kind:
@@ -209,10 +222,15 @@ class Phrasing:
             if places := listed(plain(target.get(kind))):
                 where = await self.text(key, name=await self.joined([self.place(kind, one) for one in places]))
                 said.append(f"{await self.all_of(domain)} {where}" if domain else where)
-        return await self.joined(said, any_of=any_of)
+        told = await self.joined(said, any_of=any_of)
+        if told and (others := await self.target(target.get("exclude"))):
+            return await self.text("automation_word_except", what=told, names=others)
+        return told
 
     async def all_of(self, domain: str) -> str:
         """Return what everything of a kind is called: "all lights"."""
+        if domain == HOMEASSISTANT_DOMAIN:
+            return await self.text("automation_word_all")
         if key := _ALL_OF.get(domain):
             return await self.text(key)
         kind = await async_own_text(self.hass, self.language, "title", domain, "title")
@@ -223,7 +241,7 @@ class Phrasing:
     def state_of(self, entity_id: object) -> State | None:
         """Return the state of an entity that may be known."""
         text = str(plain(entity_id))
-        return self.hass.states.get(text) if valid_entity_id(text) and self.knows(text) else None
+        return self.hass.states.get(text) if valid_entity_id(text) and self.may_tell(text) else None
 
     async def state(self, entity_ids: object, value: object) -> str:
         """Return a state as Home Assistant's pages show it: "open"; in quotation marks if they have no word for it."""

@@ -15,6 +15,7 @@ from ..support.localize import async_own_text
 type RawForms = Mapping[str, JsonObjectType]
 
 MAX_STATES = 20
+OPTIONS = "options"
 
 TRIGGERS: RawForms = {
     "state": {"trigger": "state", "entity_id": "binary_sensor.x", "to": "on", "for": {"minutes": 5}},
@@ -113,14 +114,14 @@ def of_entity(kind: str, state: State) -> dict[str, JsonObjectType]:
     known = states_of(state)
     for key in ("to", "state"):
         if key in found["state"]:
-            found["state"][key] = known[0] if known else plain_text(state.state)[:40]
+            found["state"][key] = known[0] if known else "…"
     found["state"].pop("for", None)
     return found
 
 
 def states_of(state: State) -> list[str]:
     """Return the states that an entity can have, as far as it tells them."""
-    options = state.attributes.get("hvac_modes" if state.domain == CLIMATE_DOMAIN else "options")
+    options = state.attributes.get("hvac_modes" if state.domain == CLIMATE_DOMAIN else OPTIONS)
     if isinstance(options, list | tuple):
         return [plain_text(str(option))[:40] for option in options[:MAX_STATES]]
     return [*_KNOWN_STATES.get(state.domain, ())]

@@ -6,11 +6,12 @@ from typing import Any
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_PLATFORM, CONF_TARGET
 from homeassistant.core import split_entity_id
 
+from ..languages.digits import MASK
 from ..support.localize import async_own_text
-from .phrases import HIDDEN, AutomationPart, Phrasing, listed, options_of, plain, seconds_of
+from ..support.masking import SECRET
+from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
 from .template_phrases import friendly
 
-HOME = "zone.home"
 _OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
 """Device classes of binary sensors that are on while something is open."""
 _WORDS: Mapping[str, str] = {
@@ -45,7 +46,7 @@ _SUN: Mapping[tuple[str, str], str] = {
 _COUNTED = ("hours", "minutes", "seconds")
 
 
-async def async_trigger(phrases: Phrasing, trigger: AutomationPart) -> str:
+async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
     """Return one trigger in words."""
     kind = str(trigger.get(CONF_PLATFORM) or trigger.get("trigger") or "")
     reader = _READERS.get(kind)
@@ -55,7 +56,7 @@ async def async_trigger(phrases: Phrasing, trigger: AutomationPart) -> str:
     return told
 
 
-async def _async_stays(phrases: Phrasing, told: str, part: AutomationPart, *, has_verb: bool = True) -> str:
+async def _async_stays(phrases: Narrator, told: str, part: AutomationPart, *, has_verb: bool = True) -> str:
     """Add how long it has to stay so."""
     if (length := part.get(CONF_FOR)) in (None, "") or seconds_of(length) == 0:
         return told
@@ -63,7 +64,7 @@ async def _async_stays(phrases: Phrasing, told: str, part: AutomationPart, *, ha
     return await phrases.text(key, what=told, duration=await phrases.length(length))
 
 
-async def async_names(phrases: Phrasing, part: AutomationPart, *, any_of: bool = True) -> str:
+async def async_names(phrases: Narrator, part: AutomationPart, *, any_of: bool = True) -> str:
     """Return the names of the entities of a trigger or a condition, with the attribute that it is about."""
     names = await phrases.names(part.get(ATTR_ENTITY_ID), any_of=any_of) or HIDDEN
     if attribute := part.get("attribute"):
@@ -78,7 +79,7 @@ async def async_names(phrases: Phrasing, part: AutomationPart, *, any_of: bool =
     return names
 
 
-def _verb(phrases: Phrasing, entity_ids: list[Any], state: object) -> str:
+def _verb(phrases: Narrator, entity_ids: list[Any], state: object) -> str:
     """Return the key of what people say of entities that get into a state; "" if they have no word for all of them."""
     found: set[str] = set()
     for entity_id in map(str, entity_ids):
@@ -91,11 +92,11 @@ def _verb(phrases: Phrasing, entity_ids: list[Any], state: object) -> str:
     return _WORDS.get(found.pop(), "") if len(found) == 1 else ""
 
 
-async def _async_state(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
     to, before = listed(part.get("to")), listed(part.get("from"))
     about = [] if part.get("attribute") else ids
-    if ids == [HOME] and to == ["0"] and phrases.knows(HOME):
+    if ids == [HOME] and to == ["0"]:
         told = await phrases.text("automation_word_nobody_left")
     elif len(to) == 1 and not before and not part.get("attribute") and (key := _verb(phrases, ids, to[0])):
         told = await phrases.text(key, names=names)
@@ -118,11 +119,11 @@ async def _async_state(phrases: Phrasing, part: AutomationPart) -> str:
     return await _async_stays(phrases, told, part)
 
 
-async def _async_numeric(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
     names, has_unit = await async_names(phrases, part), not part.get("attribute") and not part.get("value_template")
     low, high = (phrases.measured(value, ids, has_unit=has_unit) for value in (above, below))
-    is_home = ids == [HOME] and phrases.knows(HOME)
+    is_home = ids == [HOME]
     if is_home and below is None and above in (0, 0.0):
         told = await phrases.text("automation_word_somebody_comes")
     elif is_home and above is None and below in (1, 1.0):
@@ -136,7 +137,7 @@ async def _async_numeric(phrases: Phrasing, part: AutomationPart) -> str:
     return await _async_stays(phrases, told, part, has_verb=False)
 
 
-async def async_moved(phrases: Phrasing, told: str, offset: object) -> str:
+async def async_moved(phrases: Narrator, told: str, offset: object) -> str:
     """Add by how much something is earlier or later than what it is told by."""
     seconds = seconds_of(offset)
     if seconds == 0 or offset is None:
@@ -145,7 +146,7 @@ async def async_moved(phrases: Phrasing, told: str, offset: object) -> str:
     return await phrases.text(key, what=told, duration=await phrases.length(offset))
 
 
-async def _async_time(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_time(phrases: Narrator, part: AutomationPart) -> str:
     said: list[str] = []
     for at in listed(part.get("at")):
         entity = at.get(ATTR_ENTITY_ID) if isinstance(at, Mapping) else at if "." in str(plain(at)) else None
@@ -171,7 +172,7 @@ _DAYS: Mapping[str, str] = {
 _WEEK = (*_DAYS,)
 
 
-async def async_days(phrases: Phrasing, days: object) -> str:
+async def async_days(phrases: Narrator, days: object) -> str:
     """Return days of the week: "on weekdays", "on Mondays and on Fridays"."""
     given = [day for day in _WEEK if day in listed(days)]
     if given == [*_WEEK]:
@@ -183,7 +184,7 @@ async def async_days(phrases: Phrasing, days: object) -> str:
     return await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
 
 
-async def async_sun_moment(phrases: Phrasing, event: str, offset: object) -> str:
+async def async_sun_moment(phrases: Narrator, event: str, offset: object) -> str:
     """Return a moment of the sun: "at sunset", "30 minutes before sunset"."""
     seconds = seconds_of(offset)
     side = "" if not seconds else "before" if seconds < 0 else "after"
@@ -191,18 +192,22 @@ async def async_sun_moment(phrases: Phrasing, event: str, offset: object) -> str
     return await phrases.text(_SUN.get((event, side), "automation_word_at_sunset"), duration=duration)
 
 
-async def _async_sun(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_sun(phrases: Narrator, part: AutomationPart) -> str:
     return await async_sun_moment(phrases, str(part.get("event")), part.get("offset"))
 
 
-async def _async_sun_event(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_sun_event(phrases: Narrator, part: AutomationPart) -> str:
     """Return a sunset or sunrise of the purpose-specific form, whose offset has a side of its own."""
-    event = str(part.get(CONF_PLATFORM)).partition(".")[2]
+    return await async_sun_moment(phrases, str(part.get(CONF_PLATFORM)).partition(".")[2], _signed(part))
+
+
+def _signed(part: AutomationPart) -> float:
+    """Return the offset of a purpose-specific trigger in seconds, below 0 if it is before; newer releases write its sign."""
     seconds = seconds_of(part.get("offset")) or 0
-    return await async_sun_moment(phrases, event, seconds if part.get("offset_type") == "after" else -seconds)
+    return -seconds if part.get("offset_type") == "before" else seconds
 
 
-async def _async_pattern(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_pattern(phrases: Narrator, part: AutomationPart) -> str:
     given = {unit: str(part[unit]) for unit in _COUNTED if part.get(unit) is not None}
     [first, *rest] = given or {"seconds": ""}
     value = given.get(first, "")
@@ -222,7 +227,7 @@ async def _async_pattern(phrases: Phrasing, part: AutomationPart) -> str:
     return await phrases.text("automation_word_pattern", pattern=phrases.cut(pattern))
 
 
-async def _async_template_trigger(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> str:
     text = str(plain(part.get("value_template")))
     if (found := friendly(text)) is not None and found.get("condition") == "state":
         return await _async_state(
@@ -234,55 +239,55 @@ async def _async_template_trigger(phrases: Phrasing, part: AutomationPart) -> st
     return await _async_stays(phrases, told, part, has_verb=False)
 
 
-async def _async_event(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     kinds = [phrases.quoted(one) for one in listed(part.get("event_type"))]
     data = part.get("event_data")
-    details = (
-        f" ({', '.join(f'{phrases.cut(key, 30)}: {phrases.cut(value, 40)}' for key, value in [*data.items()][:3])})"
-        if isinstance(data, Mapping) and data
-        else ""
-    )
-    return await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True)) + details
+    details = [
+        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(value, 40)}"
+        for key, value in ([*data.items()][:3] if isinstance(data, Mapping) else ())
+    ]
+    told = await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True))
+    return f"{told} ({', '.join(details)})" if details else told
 
 
-async def _async_webhook(phrases: Phrasing, _part: AutomationPart) -> str:
+async def _async_webhook(phrases: Narrator, _part: AutomationPart) -> str:
     return await phrases.text("automation_word_webhook")  # its id is a secret
 
 
-async def _async_mqtt(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_mqtt(phrases: Narrator, part: AutomationPart) -> str:
     return await phrases.text("automation_word_mqtt", topic=phrases.quoted(part.get("topic")))
 
 
-async def _async_said(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_said(phrases: Narrator, part: AutomationPart) -> str:
     said = [phrases.quoted(one) for one in listed(part.get("command"))]
     return await phrases.text("automation_word_said", texts=await phrases.joined(said, any_of=True))
 
 
-async def _async_home_assistant(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_home_assistant(phrases: Narrator, part: AutomationPart) -> str:
     return await phrases.text(
         "automation_word_ha_starts" if "start" in listed(part.get("event")) else "automation_word_ha_stops"
     )
 
 
-async def _async_calendar(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_calendar(phrases: Narrator, part: AutomationPart) -> str:
     key = "automation_word_calendar_ends" if part.get("event") == "end" else "automation_word_calendar_starts"
     told = await phrases.text(key, names=await phrases.names(part.get(ATTR_ENTITY_ID), any_of=True))
     return await async_moved(phrases, told, part.get("offset"))
 
 
-async def _async_zone(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_zone(phrases: Narrator, part: AutomationPart) -> str:
     key = "automation_word_leaves" if part.get("event") == "leave" else "automation_word_enters"
     return await phrases.text(key, names=await async_names(phrases, part), zone=await phrases.names(part.get("zone")))
 
 
-async def _async_tag(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_tag(phrases: Narrator, part: AutomationPart) -> str:
     return await phrases.text(
         "automation_word_tag",
         tag=await phrases.joined([phrases.quoted(one) for one in listed(part.get("tag_id"))], any_of=True),
     )
 
 
-async def async_device_part(phrases: Phrasing, part: AutomationPart, category: str) -> str:
+async def async_device_part(phrases: Narrator, part: AutomationPart, category: str) -> str:
     """Return a trigger, a condition or an action of a device, in the words of the integration that offers it."""
     kind, domain = str(part.get("type") or ""), str(part.get("domain") or "")
     entity = part.get(ATTR_ENTITY_ID)
@@ -302,11 +307,11 @@ async def async_device_part(phrases: Phrasing, part: AutomationPart, category: s
     return f"{name}: {phrases.quoted(kind.replace('_', ' '))}"
 
 
-async def _async_device(phrases: Phrasing, part: AutomationPart) -> str:
+async def _async_device(phrases: Narrator, part: AutomationPart) -> str:
     return await _async_stays(phrases, await async_device_part(phrases, part, "trigger_type"), part, has_verb=False)
 
 
-async def async_kind(phrases: Phrasing, kind: str, category: str) -> str:
+async def async_kind(phrases: Narrator, kind: str, category: str) -> str:
     """Return the name of a purpose-specific trigger or condition in Home Assistant's words; "" if it has none."""
     domain, _, name = kind.partition(".")
     return (
@@ -314,7 +319,7 @@ async def async_kind(phrases: Phrasing, kind: str, category: str) -> str:
     )
 
 
-async def async_fields(phrases: Phrasing, part: AutomationPart, entity_ids: object) -> list[str]:
+async def async_fields(phrases: Narrator, part: AutomationPart, entity_ids: object) -> list[str]:
     """Return what the other options of a purpose-specific trigger or condition say."""
     said = [await phrases.threshold(part.get("threshold"), entity_ids)]
     for key, value in [*part.items()][:8]:
@@ -328,7 +333,7 @@ async def async_fields(phrases: Phrasing, part: AutomationPart, entity_ids: obje
     return [one for one in said if one]
 
 
-async def _async_named(phrases: Phrasing, kind: str, trigger: AutomationPart) -> str:
+async def _async_named(phrases: Narrator, kind: str, trigger: AutomationPart) -> str:
     """Return a purpose-specific trigger: by the verb that people have for it, else by Home Assistant's name."""
     options, target = trigger.get("options"), trigger.get(CONF_TARGET)
     part: AutomationPart = options if isinstance(options, Mapping) else {}
@@ -350,13 +355,12 @@ async def _async_named(phrases: Phrasing, kind: str, trigger: AutomationPart) ->
     behavior = {"first": "automation_word_first", "all": "automation_word_last"}.get(str(part.get("behavior")))
     if behavior and not (isinstance(target, Mapping) and len(ids) == 1):
         told = await phrases.text(behavior, what=told)
-    if seconds := seconds_of(part.get("offset")):
-        sign = 1 if part.get("offset_type") == "after" else -1
-        told = await async_moved(phrases, told, sign * seconds)
+    if seconds := _signed(part):
+        told = await async_moved(phrases, told, seconds)
     return await _async_stays(phrases, told, part, has_verb=has_verb)
 
 
-_READERS: Mapping[str, Callable[[Phrasing, AutomationPart], Awaitable[str]]] = {
+_READERS: Mapping[str, Callable[[Narrator, AutomationPart], Awaitable[str]]] = {
     "calendar": _async_calendar,
     "conversation": _async_said,
     "device": _async_device,

@@ -21,11 +21,12 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..home.states import Knows
+from ..home.tolerance import number_of
 from ..languages.data import ENGLISH
 from ..support.encoding import dump, plain_text
 from ..support.errors import ToolRefusal
 from ..support.localize import async_own_text
-from ..support.nearness import likeness
+from ..support.nearness import grams, overlap
 from .fields import FieldDescription, example_value, field_in_short, flat_fields, suits
 from .phrases import listed
 from .raw_forms import async_meanings, of_entity, states_of, usual
@@ -85,6 +86,11 @@ async def async_vocabulary(
     if not wanted.target:
         return await _async_names(wanted, kinds)
     return await _async_for_target(wanted, kinds)
+
+
+def entities_in(hass: HomeAssistant, target: Mapping[str, Any], knows: Knows) -> Sequence[str]:
+    """Return the entities of a target that may be known. Raises `ToolRefusal` if there are none."""
+    return _wanted(hass, target, knows).entity_ids
 
 
 def _wanted(hass: HomeAssistant, target: Mapping[str, Any], knows: Knows) -> _Wanted:
@@ -218,7 +224,7 @@ async def _async_states(wanted: _Wanted) -> JsonObjectType:
                 JsonValueType, {one: meanings.get(one, one) for one in states} if meanings else states
             )
         else:
-            found[state.entity_id] = f"now {plain_text(state.state)[:60]}"
+            found[state.entity_id] = "a number" if number_of(state.state) is not None else "any text"
     return found
 
 
@@ -350,8 +356,9 @@ async def _async_one(wanted: _Wanted, name: str, kinds: Sequence[str]) -> JsonOb
             result[kind] = cast(JsonValueType, _that_fit(names, MAX_CHARACTERS // len(kinds)))
     if result:
         return _shortened(result)
-    near = sorted(set(known), key=lambda one: -likeness(one, name))[:SUGGESTIONS]
-    near = [one for one in near if likeness(one, name) >= _LIKE]
+    wanted_grams = grams(name)
+    likely = sorted((-overlap(wanted_grams, grams(one)), one) for one in set(known))
+    near = [one for less, one in likely[:SUGGESTIONS] if -less >= _LIKE]
     hint = f" Did you mean {', '.join(near)}?" if near else " Ask without a name for a list."
     raise ToolRefusal(f"There is no trigger, condition or action '{plain_text(name)[:80]}'.{hint}")
 

@@ -15,12 +15,14 @@ from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
 from .draft import Draft
-from .phrases import Phrasing, listed, plain
+from .phrases import HIDDEN, Narrator, listed, plain
 from .trigger_phrases import async_trigger
 
 MAX_PARTS = 20
 """Triggers, conditions or actions that are told; the others are a number."""
 MAX_DIFFERENCES = 20
+MAX_COMPARED = 300
+"""Parts of one kind that are compared one by one."""
 SHORT_WORDS = 40
 _SHORT_PHRASE = 14  # words of one phrase, where it is told briefly
 _MODES: Mapping[str, str] = {
@@ -137,21 +139,22 @@ def _is_inner(part: object) -> bool:
     return isinstance(part, Mapping) and part.keys() <= _INNER and "variables" in part
 
 
-async def _async_phrases(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> Phrasing:
-    phrases = Phrasing(hass=hass, language=await async_spoken(hass, language), knows=knows)
+async def _async_phrases(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> Narrator:
+    phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
     for trigger in draft.triggers[: 2 * MAX_PARTS]:
         if (trigger_id := trigger.get("id")) is not None:
             phrases.triggers.setdefault(str(trigger_id), await async_trigger(phrases, trigger))
     return phrases
 
 
-async def _async_rows(phrases: Phrasing, draft: Draft) -> dict[str, list[_ToldPart]]:
+async def _async_rows(phrases: Narrator, draft: Draft) -> dict[str, list[_ToldPart]]:
     """Return every part of an automation with its phrase; parts beyond the bound have none."""
 
-    async def rows(parts: Sequence[Any], tell: Callable[[Phrasing, Any], Awaitable[str]]) -> list[_ToldPart]:
+    async def rows(parts: Sequence[Any], tell: Callable[[Narrator, Any], Awaitable[str]]) -> list[_ToldPart]:
         found: list[_ToldPart] = []
         async for part in in_slices(parts):
-            found.append((await tell(phrases, part) if len(found) < 2 * MAX_PARTS else "…", plain(part)))
+            told = phrases.whole(await tell(phrases, part)) if len(found) < 2 * MAX_PARTS else HIDDEN
+            found.append((told, plain(part)))
         return found
 
     return {
@@ -199,16 +202,19 @@ def _other_keys(before: Draft, after: Draft) -> list[str]:
     return [str(key) for key in keys if plain(old.get(key)) != plain(new.get(key))]
 
 
-async def _async_changes(phrases: Phrasing, kind: str, old: Sequence[_ToldPart], new: Sequence[_ToldPart]) -> list[str]:
+async def _async_changes(phrases: Narrator, kind: str, old: Sequence[_ToldPart], new: Sequence[_ToldPart]) -> list[str]:
     """Return what is new, gone and other among parts of one kind."""
     key_new, key_gone, key_other, key_inside = _CHANGES[kind]
     said: list[str] = []
 
     async def tell(key: str, **placeholders: str) -> None:
-        said.append(await phrases.text(key, **{name: text or "…" for name, text in placeholders.items()}))
+        said.append(await phrases.text(key, **{name: text or HIDDEN for name, text in placeholders.items()}))
 
     if kind != "actions":  # their order means nothing
         old, new = _without(old, new), _without(new, old)
+    if old[MAX_COMPARED:] != new[MAX_COMPARED:]:
+        await tell(key_inside, what="")
+    old, new = old[:MAX_COMPARED], new[:MAX_COMPARED]
     identical = [repr(part) for _, part in old], [repr(part) for _, part in new]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, *identical, autojunk=False).get_opcodes():
         if tag == "equal":

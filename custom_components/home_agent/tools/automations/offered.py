@@ -15,11 +15,14 @@ from homeassistant.helpers import (
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ...automations.vocabulary import KINDS, async_vocabulary
+from ...automations.fields import LISTED_IN
+from ...automations.vocabulary import KINDS, async_vocabulary, entities_in
 from ...home.exposure import is_exposed
+from ...home.foreign import async_reader
 from ...home.snapshot import Home
 from ...home.targets import Targets
 from ...policy.tool import HomeAgentTool
+from ...support.bounds import in_slices
 from ...support.errors import ToolRefusal
 from ...support.text import phrase
 from ...turn.plan import ActionClass, Plan
@@ -28,6 +31,8 @@ from ..arguments import LenientSchema, entity_ids, text_list
 
 MAX_NAME = 120  # characters
 MAX_PLACES = 10
+_LISTS = tuple(LISTED_IN.values())
+"""Attributes whose values are told: what an entity can be."""
 _PLACES = ("device_id", "area_id", "floor_id", "label_id")
 _OLD_NAMES: Mapping[str, str] = {
     "area": "area_id", "device": "device_id", "entity": "entity_id", "floor": "floor_id", "kind": "kinds", "label": "label_id",
@@ -63,6 +68,10 @@ def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in tidied.items() if key in known}
 
 
+def _given(value: object) -> list[str]:
+    return entity_ids(value) if value else []
+
+
 def _kinds(value: object) -> list[str]:
     found = [_KINDS.get(one.casefold()) for one in text_list(value)]
     if None in found:
@@ -83,8 +92,8 @@ class AutomationVocabulary(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = LenientSchema(
         {
-            probatio.Optional("entity_id", default=list): entity_ids,
-            **{probatio.Optional(key, default=list): entity_ids for key in _PLACES},
+            probatio.Optional("entity_id", default=list): _given,
+            **{probatio.Optional(key, default=list): _given for key in _PLACES},
             probatio.Optional("kinds", default=lambda: [*KINDS]): _kinds,
             probatio.Optional("name", default=""): probatio.All(
                 probatio.Coerce(str), probatio.Length(max=MAX_NAME), str.strip
@@ -118,6 +127,10 @@ class AutomationVocabulary(HomeAgentTool):
         def knows(entity_id: str) -> bool:
             return is_exposed(hass, entity_id, turn.user)
 
+        reader = await async_reader(hass, turn.user)
+        async for entity_id in in_slices(entities_in(hass, target, knows)):
+            if (state := hass.states.get(entity_id)) is not None:
+                turn.record.taints |= reader.taints_of(state, _LISTS)
         return await async_vocabulary(hass, target, kinds=args["kinds"], name=args["name"], knows=knows)
 
 
