@@ -156,7 +156,7 @@ async def test_the_journal_keeps_no_words(
 
 
 @pytest.mark.usefixtures("agent")
-@pytest.mark.parametrize("arguments", [{"message": " "}, {"message": "x" * 1001}, {}])
+@pytest.mark.parametrize("arguments", [{"message": " "}, {"message": "x" * 1001}, {"message": None}, {}])
 async def test_a_message_has_words_and_an_end(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context, arguments: dict[str, Any]
 ) -> None:
@@ -164,6 +164,24 @@ async def test_a_message_has_words_and_an_end(
     await send(hass, llm_server, alice, **arguments)
     assert result(llm_server)["success"] is False
     assert sent == []
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("command", ["request_location_update", "command_screen_on", "TTS", " clear_notification "])
+async def test_a_command_of_the_companion_app_is_no_message(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, command: str
+) -> None:
+    sent = phone(hass, str(alice.user_id), "Pixel")
+    await send(hass, llm_server, alice, message=command)
+    assert "take this for a command" in result(llm_server)["error"]
+    assert sent == []
+
+
+@pytest.mark.usefixtures("agent")
+async def test_a_template_stays_a_text(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+    sent = phone(hass, str(alice.user_id), "Pixel")
+    await send(hass, llm_server, alice, message="{{ states('lock.front_door') }}")
+    assert [call.data["message"] for call in sent] == ["{{ states('lock.front_door') }}"]
 
 
 @pytest.mark.usefixtures("agent")

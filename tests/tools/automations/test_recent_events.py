@@ -245,6 +245,24 @@ async def test_who_did_it_is_not_named_to_others(
     assert (await recent(turn_of(user), entity_id=door))["events"][0]["by"] == "a person"
 
 
+async def test_events_of_this_integration_are_told_where_they_are_asked_for(
+    hass: HomeAssistant, door: str, recent: Call
+) -> None:
+    hass.bus.async_fire("home_agent.conversation.finished", {"profile_name": "Anna"})
+    assert (await recent())["events"] == []
+    [row] = (await recent(event_type="home_agent.*"))["events"]
+    assert row["event"] == "home_agent.conversation.finished"
+
+
+async def test_changes_alone_may_be_asked_for(
+    hass: HomeAssistant, door: str, recent: Call, freezer: FrozenDateTimeFactory
+) -> None:
+    await change(hass, freezer, "on")
+    hass.bus.async_fire("told", {"entity_id": door})
+    rows = (await recent(entity_id=door, event_type="state_changed"))["events"]
+    assert [row["to"] for row in rows] == ["on", "off"]
+
+
 async def test_calls_of_actions_are_not_told(hass: HomeAssistant, door: str, recent: Call) -> None:
     with pytest.raises(ToolRefusal, match="call_service is not told"):
         await recent(event_type="call_service")

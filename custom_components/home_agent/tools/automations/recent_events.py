@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, override
 
+from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
 from homeassistant.helpers.recorder import get_instance
@@ -61,7 +62,7 @@ WIRE: JsonObjectType = {
         },
         "event_type": {
             "type": "string",
-            "description": "Events of these types only, e.g. automation_triggered, zha_event; several with commas",
+            "description": "Events of these types only, e.g. automation_triggered, zha_event, home_agent.*; several with commas",
         },
         "hours": {"type": "integer", "description": "How far back, 1 to 48 (default 24)"},
         "limit": {"type": "integer", "description": "How many, 1 to 20 (default 20), newest first"},
@@ -127,7 +128,8 @@ class QueryRecentEvents(HomeAgentTool):
         """Return the entities to read. Raises `ToolRefusal` for an unknown one, with near names, and for too many."""
         if "recorder" not in hass.config.components:
             raise ToolRefusal("Nothing is recorded: the recorder of Home Assistant is not set up.")
-        if dull := [name for name in args["event_type"] if is_dull(name)]:
+        named = {EVENT_STATE_CHANGED} if args.get("entity_id") else set()
+        if dull := [name for name in args["event_type"] if is_dull(name) and name not in named]:
             raise ToolRefusal(f"{dull[0]} is not told. Name the entity whose changes you want (entity_id).")
         found = await async_entities(hass, self._home, turn, args.get("entity_id") or ())
         if len(found) > MAX_ENTITIES:
@@ -146,10 +148,11 @@ class QueryRecentEvents(HomeAgentTool):
         names = await _async_people(hass, turn)
         recorder, types = get_instance(hass), args["event_type"]
         found: list[Caused] = []
-        if plan.targets and (not types or "state_changed" in types):
+        if plan.targets and (not types or EVENT_STATE_CHANGED in types):
             found += await recorder.async_add_executor_job(changes, hass, plan.targets, since)
-        events = await recorder.async_add_executor_job(happenings, hass, types, since)
-        found += _tellable(hass, turn, events, plan.targets, knows)
+        if types != [EVENT_STATE_CHANGED]:
+            events = await recorder.async_add_executor_job(happenings, hass, types, since)
+            found += _tellable(hass, turn, events, plan.targets, knows)
         newest = sorted(found, key=lambda one: -one.at)[: since.most]
         contexts = {one.context for one in newest if one.context is not None}
         started = await recorder.async_add_executor_job(starters, hass, contexts)
