@@ -121,6 +121,17 @@ async def test_without_entities_automations_that_ran_are_told(hass: HomeAssistan
     ]
 
 
+async def test_what_started_an_automation_is_not_named_if_it_is_hidden(
+    hass: HomeAssistant, door: str, recent: Call, put: Put
+) -> None:
+    await put("lock.safe", "locked", exposed=False)
+    await automation(hass, exposed=True)
+    data = {"name": "Evening", "entity_id": "automation.evening", "source": "state of lock.safe"}
+    hass.bus.async_fire("automation_triggered", data)
+    [row] = (await recent(event_type="automation_triggered"))["events"]
+    assert row["data"] == {"name": "Evening", "entity_id": "automation.evening"}
+
+
 async def test_a_change_of_an_attribute_alone_is_none(
     hass: HomeAssistant, door: str, recent: Call, freezer: FrozenDateTimeFactory
 ) -> None:

@@ -1,7 +1,7 @@
 """`query_recent_events`: what happened lately in the home, and who did it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 import math
 import re
@@ -50,6 +50,8 @@ MAX_DATA = 600  # characters of an event's data in the answer
 COMMON_DAYS = 7
 COMMON_STATES = 5
 COMMON_ENTITIES = 5
+_OF_STARTS = ("name", "entity_id")
+"""What is told of an automation or a script that was started by something hidden."""
 _ID = re.compile(r"[a-z0-9_]{1,64}\.[a-z0-9_]{1,190}")
 _NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[a-z]*\s*", re.IGNORECASE)
 
@@ -200,6 +202,8 @@ def _tellable(
     for event in events:
         if event.is_cut or not (is_admin or event.event_type in STARTS):
             continue
+        if event.event_type in STARTS and _named(hass, event.data, knows) is None:  # its cause is hidden
+            event = replace(event, data={key: event.data[key] for key in _OF_STARTS if key in event.data})
         if (named := _named(hass, event.data, knows)) is None:
             continue
         if not entity_ids or not named.isdisjoint(entity_ids):
@@ -267,7 +271,8 @@ class _Teller:
         if isinstance(one, StateChange):
             state = self.hass.states.get(one.entity_id)
             row |= {"entity_id": one.entity_id, "name": json_safe(state.name) if state else one.entity_id}
-            row |= {"from": json_safe(one.before), "to": "(removed)" if one.after is None else json_safe(one.after)}
+            after = "(removed)" if one.after is None else json_safe(one.after, knows=self.knows)
+            row |= {"from": json_safe(one.before, knows=self.knows), "to": after}
         elif isinstance(one, Happening):
             row |= {"event": one.event_type, "data": self._data(one.data)}
         return row | {"by": self._by(one)}
