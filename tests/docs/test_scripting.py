@@ -3,6 +3,8 @@
 import re
 
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import TemplateError
+from homeassistant.helpers.template import Template
 from homeassistant.setup import async_setup_component
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -60,7 +62,10 @@ async def test_an_rrule_is_no_trigger(hass: HomeAssistant) -> None:
     ("{{ reply.answer | default('') }}", ""),
 ])  # fmt: skip
 def test_what_it_says_of_templates(hass: HomeAssistant, template: str, rendered: str) -> None:
-    from homeassistant.helpers.template import Template
-
     variables = {"trigger": {"to_state": None}, "reply": {}}
-    assert Template(template, hass).async_render(variables, parse_result=False).strip() in (rendered, f"{rendered}.0")
+    assert Template(template, hass).async_render(variables, parse_result=False) == rendered
+
+
+def test_a_float_without_a_default_fails(hass: HomeAssistant) -> None:
+    with pytest.raises(TemplateError):
+        Template("{{ states('sensor.missing') | float }}", hass).async_render()

@@ -281,7 +281,10 @@ async def offered(world: World) -> object:
     names = await world.tools()
     return {
         tool
-        for tool in ("ha_query", "weather", "HassTurnOn", "query_external_llm", "get_user_documentation_content")
+        for tool in (
+            *("ha_query", "weather", "HassTurnOn", "query_external_llm"),
+            *("get_user_documentation_content", "query_recent_events"),
+        )
         if any(tool in n for n in names)
     }
 
@@ -409,6 +412,9 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "documentation_tool": Effect(
         value=True, see=offered, before={"ha_query", "weather"},
         after={"ha_query", "weather", "get_user_documentation_content"},
+    ),
+    "automation_tools": Effect(
+        value=True, see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_recent_events"},
     ),
     "external_llm": Effect(
         value="llm-1", see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_external_llm"},

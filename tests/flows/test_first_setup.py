@@ -100,8 +100,8 @@ async def test_without_an_agent_for_automations(
 
 async def test_the_agent_for_automations_has_a_name_of_its_own(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = ["qwen3:8b"]
-    form = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
-    form = await send(hass, form, name="automations", preset="custom")
+    named = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    form = await send(hass, named, name="automations", preset="custom")
     form = await send(hass, form, base_url=llm_server.base_url)
     result = await send(hass, form, model="qwen3:8b", automations=True)
     assert [subentry.title for subentry in result["result"].subentries.values()][1:] == ["automations", "Automations 2"]

@@ -10,6 +10,8 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_mock_service
 
+from custom_components.home_agent.policy.effects import effect_from_dict
+from custom_components.home_agent.policy.effects.message import MessageSent
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import expert_llm, person, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
@@ -156,7 +158,7 @@ async def test_the_journal_keeps_no_words(
 
 
 @pytest.mark.usefixtures("agent")
-@pytest.mark.parametrize("arguments", [{"message": " "}, {"message": "x" * 1001}, {}])
+@pytest.mark.parametrize("arguments", [{"message": " "}, {"message": "x" * 1001}, {"message": None}, {}])
 async def test_a_message_has_words_and_an_end(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context, arguments: dict[str, Any]
 ) -> None:
@@ -167,12 +169,50 @@ async def test_a_message_has_words_and_an_end(
 
 
 @pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("command", ["request_location_update", "command_screen_on", "TTS", " clear_notification "])
+async def test_a_command_of_the_companion_app_is_no_message(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, command: str
+) -> None:
+    sent = phone(hass, str(alice.user_id), "Pixel")
+    await send(hass, llm_server, alice, message=command)
+    assert "take this for a command" in result(llm_server)["error"]
+    assert sent == []
+
+
+@pytest.mark.usefixtures("agent")
+async def test_a_template_stays_a_text(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+    sent = phone(hass, str(alice.user_id), "Pixel")
+    await send(hass, llm_server, alice, message="{{ states('lock.front_door') }}")
+    assert [call.data["message"] for call in sent] == ["{{ states('lock.front_door') }}"]
+
+
+@pytest.mark.usefixtures("agent")
 async def test_a_text_under_another_key_is_understood(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context
 ) -> None:
     sent = phone(hass, str(alice.user_id), "Pixel")
     await send(hass, llm_server, alice, text="Milk", to="me")
     assert [call.data["message"] for call in sent] == ["Milk"]
+
+
+@pytest.mark.usefixtures("agent")
+async def test_a_message_cannot_be_taken_back(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+    sent = phone(hass, str(alice.user_id), "Pixel")
+    await send(hass, llm_server, alice, message="Milk")
+    assert speech(await say(hass, "undo that", context=alice)) == "I can't undo this: send it."
+    assert len(sent) == 1
+
+
+def test_a_message_is_read_from_the_disk_as_it_was_written() -> None:
+    data = {"user_id": "1", "name": "Carl", "message": "Dinner", "title": "T", "way": "phone", "to_other": True}
+    written = MessageSent(data=data)
+    assert effect_from_dict(written.as_dict()) == written
+
+
+def test_a_message_by_an_unknown_way_is_not_read() -> None:
+    data = {"user_id": "1", "name": "Carl", "message": "Dinner", "way": "pigeon"}
+    with pytest.raises(ValueError, match="pigeon"):
+        effect_from_dict(MessageSent(data=data).as_dict())
 
 
 async def test_an_agent_without_the_tools_for_automations_has_none(

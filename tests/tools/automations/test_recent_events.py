@@ -121,6 +121,17 @@ async def test_without_entities_automations_that_ran_are_told(hass: HomeAssistan
     ]
 
 
+async def test_what_started_an_automation_is_not_named_if_it_is_hidden(
+    hass: HomeAssistant, door: str, recent: Call, put: Put
+) -> None:
+    await put("lock.safe", "locked", exposed=False)
+    await automation(hass, exposed=True)
+    data = {"name": "Evening", "entity_id": "automation.evening", "source": "state of lock.safe"}
+    hass.bus.async_fire("automation_triggered", data)
+    [row] = (await recent(event_type="automation_triggered"))["events"]
+    assert row["data"] == {"name": "Evening", "entity_id": "automation.evening"}
+
+
 async def test_a_change_of_an_attribute_alone_is_none(
     hass: HomeAssistant, door: str, recent: Call, freezer: FrozenDateTimeFactory
 ) -> None:
@@ -243,6 +254,24 @@ async def test_who_did_it_is_not_named_to_others(
     user.mock_policy({"entities": True})
     await change(hass, freezer, "on", Context(user_id=boss.id))
     assert (await recent(turn_of(user), entity_id=door))["events"][0]["by"] == "a person"
+
+
+async def test_events_of_this_integration_are_told_where_they_are_asked_for(
+    hass: HomeAssistant, door: str, recent: Call
+) -> None:
+    hass.bus.async_fire("home_agent.conversation.finished", {"profile_name": "Anna"})
+    assert (await recent())["events"] == []
+    [row] = (await recent(event_type="home_agent.*"))["events"]
+    assert row["event"] == "home_agent.conversation.finished"
+
+
+async def test_changes_alone_may_be_asked_for(
+    hass: HomeAssistant, door: str, recent: Call, freezer: FrozenDateTimeFactory
+) -> None:
+    await change(hass, freezer, "on")
+    hass.bus.async_fire("told", {"entity_id": door})
+    rows = (await recent(entity_id=door, event_type="state_changed"))["events"]
+    assert [row["to"] for row in rows] == ["on", "off"]
 
 
 async def test_calls_of_actions_are_not_told(hass: HomeAssistant, door: str, recent: Call) -> None:

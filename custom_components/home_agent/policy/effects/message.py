@@ -21,7 +21,7 @@ from ...support.localize import async_text
 from ...support.quoting import one_line, short_name
 from ...turn.plan import DESTRUCTIVE, Effect, Reach
 from ..phones import async_notify, phones_of
-from .effect import Before, EffectKind, Moment
+from .effect import EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
 
 SEND_MESSAGE = "send_message"
 PREFIX = "home_agent_message_"
@@ -87,8 +87,9 @@ class MessageKind(EffectKind[MessageSent]):
             raise ToolError("message_failed", name=str(effect.data["name"]))
 
     @override
-    def reverse(self, hass: HomeAssistant, effect: MessageSent, before: Before | None) -> Sequence[Effect] | None:
-        return None
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
+        """Return that it cannot be taken back; the words by which it was sent name it."""
+        return WayBack(fate=Fate.IMPOSSIBLE)
 
     @override
     def kept(self, effect: MessageSent, entity_ids: Collection[str]) -> MessageSent:

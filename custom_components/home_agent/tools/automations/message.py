@@ -1,6 +1,7 @@
 """`send_message_to_user`: a text to a person of the home, on their phones or as a notification."""
 
 from collections.abc import Mapping
+import re
 from typing import Any, override
 
 from homeassistant.auth.models import User
@@ -34,6 +35,9 @@ _ALSO = {
     "recipient": "user",
 }
 
+_COMMAND = re.compile(r"[a-z]+(?:_[a-z]+)+|tts", re.IGNORECASE)
+"""What the companion app does not show but does: `request_location_update`, `command_...`, `clear_notification`."""
+
 WIRE: JsonObjectType = {
     "type": "object",
     "properties": {
@@ -42,6 +46,16 @@ WIRE: JsonObjectType = {
     },
     "required": ["message"],
 }
+
+
+def _words(value: object) -> str:
+    """Read a message. Raises `probatio.Invalid` for an empty one, and for one that a phone takes for a command."""
+    text = str(value).strip()
+    if not text or len(text) > LONGEST:
+        raise probatio.Invalid(f"expected 1 to {LONGEST} characters")
+    if _COMMAND.fullmatch(text):
+        raise probatio.Invalid("a phone would take this for a command: write a sentence")
+    return text
 
 
 def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,9 +81,7 @@ class SendMessage(EffectTool):
     fails_in_own_words = True
     parameters = LenientSchema(
         {
-            probatio.Required("message"): probatio.All(
-                probatio.Coerce(str), probatio.Strip, probatio.Length(min=1, max=LONGEST)
-            ),
+            probatio.Required("message"): _words,
             probatio.Optional("user", default=""): probatio.All(probatio.Coerce(str), probatio.Length(max=MAX_NAME)),
         },
         _tidy,

@@ -1,12 +1,13 @@
 """`query_recent_events`: what happened lately in the home, and who did it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 import math
 import re
 from typing import Any, override
 
+from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
 from homeassistant.helpers.recorder import get_instance
@@ -49,6 +50,8 @@ MAX_DATA = 600  # characters of an event's data in the answer
 COMMON_DAYS = 7
 COMMON_STATES = 5
 COMMON_ENTITIES = 5
+_OF_STARTS = ("name", "entity_id")
+"""What is told of an automation or a script that was started by something hidden."""
 _ID = re.compile(r"[a-z0-9_]{1,64}\.[a-z0-9_]{1,190}")
 _NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[a-z]*\s*", re.IGNORECASE)
 
@@ -61,7 +64,7 @@ WIRE: JsonObjectType = {
         },
         "event_type": {
             "type": "string",
-            "description": "Events of these types only, e.g. automation_triggered, zha_event; several with commas",
+            "description": "Events of these types only, e.g. automation_triggered, zha_event, home_agent.*; several with commas",
         },
         "hours": {"type": "integer", "description": "How far back, 1 to 48 (default 24)"},
         "limit": {"type": "integer", "description": "How many, 1 to 20 (default 20), newest first"},
@@ -127,7 +130,8 @@ class QueryRecentEvents(HomeAgentTool):
         """Return the entities to read. Raises `ToolRefusal` for an unknown one, with near names, and for too many."""
         if "recorder" not in hass.config.components:
             raise ToolRefusal("Nothing is recorded: the recorder of Home Assistant is not set up.")
-        if dull := [name for name in args["event_type"] if is_dull(name)]:
+        named = {EVENT_STATE_CHANGED} if args.get("entity_id") else set()
+        if dull := [name for name in args["event_type"] if is_dull(name) and name not in named]:
             raise ToolRefusal(f"{dull[0]} is not told. Name the entity whose changes you want (entity_id).")
         found = await async_entities(hass, self._home, turn, args.get("entity_id") or ())
         if len(found) > MAX_ENTITIES:
@@ -146,10 +150,11 @@ class QueryRecentEvents(HomeAgentTool):
         names = await _async_people(hass, turn)
         recorder, types = get_instance(hass), args["event_type"]
         found: list[Caused] = []
-        if plan.targets and (not types or "state_changed" in types):
+        if plan.targets and (not types or EVENT_STATE_CHANGED in types):
             found += await recorder.async_add_executor_job(changes, hass, plan.targets, since)
-        events = await recorder.async_add_executor_job(happenings, hass, types, since)
-        found += _tellable(hass, turn, events, plan.targets, knows)
+        if types != [EVENT_STATE_CHANGED]:
+            events = await recorder.async_add_executor_job(happenings, hass, types, since)
+            found += _tellable(hass, turn, events, plan.targets, knows)
         newest = sorted(found, key=lambda one: -one.at)[: since.most]
         contexts = {one.context for one in newest if one.context is not None}
         started = await recorder.async_add_executor_job(starters, hass, contexts)
@@ -197,6 +202,8 @@ def _tellable(
     for event in events:
         if event.is_cut or not (is_admin or event.event_type in STARTS):
             continue
+        if event.event_type in STARTS and _named(hass, event.data, knows) is None:  # its cause is hidden
+            event = replace(event, data={key: event.data[key] for key in _OF_STARTS if key in event.data})
         if (named := _named(hass, event.data, knows)) is None:
             continue
         if not entity_ids or not named.isdisjoint(entity_ids):
@@ -264,7 +271,8 @@ class _Teller:
         if isinstance(one, StateChange):
             state = self.hass.states.get(one.entity_id)
             row |= {"entity_id": one.entity_id, "name": json_safe(state.name) if state else one.entity_id}
-            row |= {"from": json_safe(one.before), "to": "(removed)" if one.after is None else json_safe(one.after)}
+            after = "(removed)" if one.after is None else json_safe(one.after, knows=self.knows)
+            row |= {"from": json_safe(one.before, knows=self.knows), "to": after}
         elif isinstance(one, Happening):
             row |= {"event": one.event_type, "data": self._data(one.data)}
         return row | {"by": self._by(one)}

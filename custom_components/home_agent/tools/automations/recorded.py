@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+import fnmatch
 from typing import Any
 
 from homeassistant.components.recorder.db_schema import EventData, Events, EventTypes, States, StatesMeta
@@ -11,6 +12,8 @@ from homeassistant.helpers.recorder import session_scope
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, aliased
+
+from ...support.const import DOMAIN
 
 AUTOMATION_TRIGGERED = "automation_triggered"
 SCRIPT_STARTED = "script_started"
@@ -133,13 +136,11 @@ def common_states(hass: HomeAssistant, entity_ids: Sequence[str], start: float, 
 
 
 def happenings(hass: HomeAssistant, event_types: Collection[str], since: Since) -> list[Happening]:
-    """Return the newest events of these types; of none: of all that are no work of Home Assistant's own."""
+    """Return the newest events of these types, also with `*`; of none: of all but Home Assistant's own work and ours."""
     with session_scope(hass=hass, read_only=True) as session:
         types = session.execute(select(EventTypes.event_type, EventTypes.event_type_id))
-        known = {str(row.event_type): row.event_type_id for row in types}
-        wanted = {number: name for name, number in known.items() if not is_dull(name)}
-        if event_types:
-            wanted = {number: name for number, name in wanted.items() if name in event_types}
+        known = {row.event_type_id: str(row.event_type) for row in types}
+        wanted = {number: name for number, name in known.items() if _is_wanted(name, event_types)}
         rows = (
             select(
                 Events.event_type_id,
@@ -155,6 +156,14 @@ def happenings(hass: HomeAssistant, event_types: Collection[str], since: Since) 
             .limit(MAX_SCANNED)
         )
         return [_happening(wanted[row.event_type_id], row) for row in session.execute(rows)]
+
+
+def _is_wanted(name: str, event_types: Collection[str]) -> bool:
+    if is_dull(name):
+        return False
+    if not event_types:
+        return not name.startswith(f"{DOMAIN}.")
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in event_types)
 
 
 def _happening(event_type: str, row: Any) -> Happening:
