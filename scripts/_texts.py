@@ -43,7 +43,7 @@ SENTENCES = re.compile(r"\.(?:description|message)$|\.data_description\.\w+$|\.(
 """Paths of what is read as text, and therefore ends like text."""
 FRAGMENTS = re.compile(
     r"^exceptions\.(?:done_\w+|source_\w+|spoken_quote|confirm_(?!question|more$|only|tainted|pin|rejected|expired|not_yours|changed|is$|done|partly|failed|via)\w+"
-    r"|kept_\w+|tool_(?!failed|not_found|refused)\w+|undo_more|activity_\w+|setting_\w+|origin_\w+|value_\w+|phrase_row\w*|wish_when_\w+|wish_as_\w+|planned_paused_item)\.message$"
+    r"|automation_word_\w+|kept_\w+|tool_(?!failed|not_found|refused)\w+|undo_more|activity_\w+|setting_\w+|origin_\w+|value_\w+|phrase_row\w*|wish_when_\w+|wish_as_\w+|planned_paused_item)\.message$"
 )
 """Messages that become a part of another one."""
 ENDS = re.compile(r"(?:[.?!:…)*]|\}|\]\.name)$")

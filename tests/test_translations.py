@@ -242,7 +242,7 @@ async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
     for preset in PRESETS:
         form = EndpointForm(hass, {"preset": preset})
         connection["cloud" if form.preset.needs_key else "endpoint"] |= names_of(form.connection_schema())
-        parameters |= names_of(form.model_schema(name="" if flow == "llm" else None))
+        parameters |= names_of(form.model_schema(name="" if flow == "llm" else None, is_first=flow == "config"))
         advanced |= names_of(form.model_schema().schema["advanced"].schema)
     for step, asked in connection.items():
         check_step(texts["step"][step], asked | {"use_anyway"})

@@ -9,11 +9,13 @@ from homeassistant.config_entries import (
     ConfigFlow,
     ConfigFlowResult,
     ConfigSubentryData,
+    ConfigSubentryDataWithId,
     ConfigSubentryFlow,
     FlowType,
 )
 from homeassistant.const import CONF_NAME
 from homeassistant.core import callback
+from homeassistant.util.ulid import ulid_now
 import probatio
 
 from .flows.check import FROM_SETUP
@@ -23,6 +25,7 @@ from .flows.mcp_server import McpServerFlow
 from .flows.model_server import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
+from .settings.portable import AUTOMATION_CREATION, async_preset
 from .support.const import (
     DOMAIN,
     ENTRY_VERSION,
@@ -82,15 +85,28 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
             if not self._form.tries:
                 return await self.async_step_save()
             return await self.async_step_try_model()
-        return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
+        return self.async_show_form(step_id="model", data_schema=self._form.model_schema(is_first=True), errors=errors)
 
     async def async_step_save(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Create the entry with the entered model."""
-        return self._create([_subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)])
+        """Create the entry with the entered model, and with an agent for automations if it is wanted."""
+        model = _subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)
+        if not self._form.with_automations:
+            return self._create([model])
+        name, settings = await async_preset(self.hass, AUTOMATION_CREATION, self.hass.config.language)
+        if name.casefold() == self._name.casefold():
+            name = f"{name} 2"
+        maker = ConfigSubentryDataWithId(
+            **_subentry(SUBENTRY_PROFILE, name, settings),
+            subentry_id=ulid_now(),  # named by the first agent
+        )
+        return self._create([model], maker)
 
-    def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
-        """Create the entry, named after the home, with a first agent that inherits all settings."""
-        subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
+    def _create(
+        self, endpoints: list[ConfigSubentryData], helper: ConfigSubentryDataWithId | None = None
+    ) -> ConfigFlowResult:
+        """Create the entry, named after the home, with a first agent that inherits all settings, and may delegate to a helper."""
+        own = {"delegate_to": [helper["subentry_id"]]} if helper is not None else {}
+        subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, own), *([helper] if helper else [])]
         home = self.hass.config.location_name
         title = f"{DEFAULT_NAME} ({home})" if home else DEFAULT_NAME  # Repairs says it where a key is refused
         return self.async_create_entry(title=title, data={}, subentries=subentries)

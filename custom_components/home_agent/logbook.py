@@ -7,9 +7,9 @@ from homeassistant.components.logbook.const import LOGBOOK_ENTRY_ENTITY_ID, LOGB
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, Event, HomeAssistant, callback
 from homeassistant.helpers.translation import LOCALE_EN, async_get_cached_translations
 
+from .home.calls_in_words import WORDS, verb_of
+from .home.wording import name_of
 from .policy.effects import KINDS
-from .policy.effects.service_call import WORDS, verb_of
-from .policy.effects.wording import name_of
 from .support.const import DOMAIN
 from .turn.events import ACTION_EXECUTED
 

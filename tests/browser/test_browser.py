@@ -99,7 +99,8 @@ async def test_add_through_the_dialogs_and_talk(hass: Hass, llm_server: LLMServe
     await expect(frontend.page.locator("ha-config-entry-row").first).to_contain_text("Home Agent")
     await frontend.shot("integration")
 
-    [agent] = await hass.agents()
+    maker, agent = await hass.agents()
+    assert (maker, agent) == ("conversation.automations", "conversation.home_agent")
     await hass.create_pipeline(agent)
     await expect(await frontend.more_info("light.kitchen_lights")).to_have_text("Off")
     await frontend.open_assist("Home Agent")

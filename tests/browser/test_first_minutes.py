@@ -131,7 +131,7 @@ async def test_from_dashboard_to_first_answer(tmp_path: Path, llm_server: LLMSer
 
         assert (await newcomer.send(language))["type"] == "create_entry"
         await newcomer.finish()
-        [agent] = await hass.agents()
+        _, agent = await hass.agents()  # the other one is for automations
         [assistant] = (await hass.command("assist_pipeline/pipeline/list"))["pipelines"]
         assert (assistant["conversation_engine"], assistant["prefer_local_intents"]) == (agent, False)
         llm_server.plan(text("Lamps shine on."))

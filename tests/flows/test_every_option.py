@@ -706,7 +706,7 @@ WRITTEN = {key for forms in TOOL_FORMS.values() for part in forms.values() for k
 """What tools and servers of the owner's are made of, by key."""
 BY_TYPE = {"fact_ttl", "preference_ttl", "context_ttl", "event_ttl"}
 """Read with a name that is put together from the type of a memory."""
-ASKED = {"behaviour", "try_model", "use_anyway", "more", "yaml", "sentence"}
+ASKED = {"automations", "behaviour", "try_model", "use_anyway", "more", "yaml", "sentence"}
 """What forms ask for besides, for themselves."""
 
 

@@ -23,6 +23,7 @@ from tests.llm_server import (
     server_error,
     silence,
     text,
+    tool_call,
     unauthorized,
 )
 
@@ -64,6 +65,46 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     assert isinstance(llm.data["max_tokens"], int)
     assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-mine"
     assert hass.states.get("conversation.jarvis")
+
+
+async def test_an_agent_for_automations_is_suggested_and_the_first_agent_reaches_it(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    llm_server.models = ["qwen3:8b"]
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    assert shown(form)["automations"] is True
+    result = await send(hass, form, model="qwen3:8b", automations=True)
+    _, first, maker = result["result"].subentries.values()
+    assert (first.title, dict(first.data)) == ("Jarvis", {"delegate_to": [maker.subentry_id]})
+    assert (maker.title, maker.data["slash_commands"]) == ("Automations", ["automate", "create-automation"])
+    assert hass.states.get("conversation.automations")
+    llm_server.plan(
+        tool_call("delegate_to_service", {"target_service_id": "automations", "user_request": "Garage at night"}),
+        text("Which door?"),
+        text("Which door?"),
+    )
+    await say(hass, "tell me when the garage opens at night", agent_id="conversation.jarvis")
+    assert any(request.last_user.endswith("Garage at night") for request in llm_server.requests)
+
+
+@pytest.mark.parametrize("wanted", [{"automations": False}, {}])
+async def test_without_an_agent_for_automations(
+    hass: HomeAssistant, llm_server: LLMServer, wanted: dict[str, bool]
+) -> None:
+    llm_server.models = ["qwen3:8b"]
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    result = await send(hass, form, model="qwen3:8b", **wanted)
+    _, only = result["result"].subentries.values()
+    assert (only.title, dict(only.data)) == ("Jarvis", {})
+
+
+async def test_the_agent_for_automations_has_a_name_of_its_own(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = ["qwen3:8b"]
+    form = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    form = await send(hass, form, name="automations", preset="custom")
+    form = await send(hass, form, base_url=llm_server.base_url)
+    result = await send(hass, form, model="qwen3:8b", automations=True)
+    assert [subentry.title for subentry in result["result"].subentries.values()][1:] == ["automations", "Automations 2"]
 
 
 async def test_no_model_yet_is_a_choice(hass: HomeAssistant) -> None:

@@ -79,6 +79,12 @@ def anna(hass: HomeAssistant) -> MockUser:
     return MockUser(name="Anna", is_owner=True).add_to_hass(hass)
 
 
+TOOLS_OF_AUTOMATIONS = (
+    "list_automations", "get_automation", "automation_vocabulary", "query_recent_events", "download_state_history",
+    "test_event_listener", "execute_script", "create_automation", "update_automation", "delete_automation",
+    "enable_automation", "disable_automation", "get_automation_stats", "why_did_it_not_run", "send_message_to_user",
+    "get_calendar_events",
+)  # fmt: skip
 OF_THE_HOME = {"ha_control", "ha_query", "ha_undo"}
 FOR_LATER = {"make_wish", "change_wish"}
 
@@ -226,6 +232,52 @@ async def test_an_assistant(hass: HomeAssistant, llm_server: LLMServer, entry: M
     assert OF_THE_HOME | {"weather", "query_external_llm"} <= tools(llm_server)
     done = await does(hass, llm_server, agent, anna, action="turn_on", entity_id="switch.decorative_lights")
     assert done["success"] is True
+
+
+async def test_an_agent_for_automations(
+    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
+) -> None:
+    agent = await add(hass, entry, "automation_creation")
+    await say(hass, "tell me when the garage door opens at night", agent_id=agent, context=Context(user_id=anna.id))
+    assert {"query_recent_events", "download_state_history", "get_calendar_events", "send_message_to_user"} <= tools(
+        llm_server
+    )
+    system = llm_server.request.body["messages"][0]["content"]
+    assert "## Documentation: scripting.md\n\n# Writing automations" in system
+    assert 'Say "created", "changed" or "deleted" only if the result says success.' in system
+    profile = next(item for item in entry.runtime_data.profiles.values() if item.name == "Automations")
+    assert (profile.max_iterations, profile.max_calls_per_turn, profile.tool_timeout) == (25, 25, 60)
+    assert (profile.delegation_level, profile.slash_commands) == ("unrestricted", ("automate", "create-automation"))
+    assert {"create_automation", "delete_automation"} <= {*profile.always_ask}
+
+
+async def test_other_agents_have_nothing_of_automations(
+    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser
+) -> None:
+    await add(hass, entry, "automation_creation")
+    await say(hass, "hello", context=Context(user_id=anna.id))
+    assert tools(llm_server).isdisjoint({"query_recent_events", "send_message_to_user"})
+    assert "scripting.md" not in llm_server.request.raw.decode()
+
+
+@pytest.mark.parametrize("command", ["automate", "create-automation"])
+async def test_a_command_reaches_the_agent_for_automations(
+    hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry, anna: MockUser, command: str
+) -> None:
+    await add(hass, entry, "automation_creation")
+    await say(hass, f"/{command} the garage door at night", context=Context(user_id=anna.id))
+    assert "query_recent_events" in tools(llm_server)
+    assert "the garage door at night" in llm_server.request.last_user
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_its_instructions_name_every_tool(hass: HomeAssistant, language: str) -> None:
+    _, settings = await async_preset(hass, "automation_creation", language)
+    text = settings["prompt_additions"]
+    missing = [name for name in TOOLS_OF_AUTOMATIONS if name not in text]
+    assert missing == []
+    assert [line[:2] for line in text.splitlines() if line[:1].isdigit()] == [f"{step}." for step in range(1, 10)]
+    assert "{" not in text  # it is a template
 
 
 async def test_in_the_language_of_the_home(hass: HomeAssistant, llm_server: LLMServer, entry: MockConfigEntry) -> None:

@@ -52,6 +52,31 @@ async def test_both_folders_are_listed_and_the_owners_has_precedence(hass: HomeA
     assert await documents.async_read("house/boiler.txt") == "Press twice."
 
 
+async def test_a_document_for_agents_alone_is_read_only_where_an_agent_names_it(hass: HomeAssistant) -> None:
+    documents = UserDocuments(hass)
+    await documents.async_load([profile("scripting.md"), Profile(subentry_id="other", name="Carl")])
+    assert documents.of_profile["p"].text.startswith("## Documentation: scripting.md\n\n# Writing automations")
+    assert documents.of_profile.keys() == {"p"}
+    assert documents.names == ("TALKING.md", "USER_GUIDE.md")
+    assert await key_of(documents, "scripting.md") == "knowledge_no_file"
+
+
+async def test_the_owner_may_replace_a_document_for_agents(hass: HomeAssistant, owned: Path) -> None:
+    (owned / "scripting.md").write_text("As Carl likes it.")
+    documents = UserDocuments(hass)
+    await documents.async_load([profile("scripting.md")])
+    assert documents.of_profile["p"].text == "## Documentation: scripting.md\n\nAs Carl likes it."
+
+
+async def test_a_document_for_agents_is_there_whatever_folder_documents_come_from(
+    hass: HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCS_USER_DIR", str(tmp_path))
+    documents = UserDocuments(hass)
+    await documents.async_load([profile("scripting.md")])
+    assert "# Writing automations" in documents.of_profile["p"].text
+
+
 @pytest.mark.parametrize("name", [
     "../secrets.md", "../private/diary.md", "house/../../../secrets.md", "../../secrets.yaml", "/etc/hostname",
     "/etc/passwd.md", "house\\..\\rules.md", "rules.md\x00.txt", "secrets.yaml", "rules.md/", ".hidden.md", "house",

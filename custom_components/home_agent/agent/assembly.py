@@ -13,6 +13,9 @@ from homeassistant.core import CoreState, HomeAssistant, callback
 from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.start import async_at_started
 
+from ..automations.health import AutomationHealth
+from ..automations.probation import Probation
+from ..automations.records import AutomationRecords
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
 from ..entity import CHANGED
@@ -32,6 +35,7 @@ from ..local.sentences import Means
 from ..memory.extraction import Extractor
 from ..memory.memories import Memories
 from ..policy import channels
+from ..policy.automation_proposals import automation_proposals
 from ..policy.journal import ActionJournal, Habits
 from ..policy.policy import Policy, Throttle, policy_from_options
 from ..policy.proposals import ProposalKind, Proposals
@@ -49,6 +53,7 @@ from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..support.kept import KeptThings, kept_things
+from ..tools.automations.provider import AutomationTools
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation
@@ -75,7 +80,7 @@ from .runtime import HomeAgentConfigEntry, RuntimeData
 
 KEPT = (
     ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,
-    Wishes,
+    Wishes, AutomationRecords,
 )  # fmt: skip
 
 
@@ -240,7 +245,7 @@ def _offered(ground: _Ground) -> _Offered:
     entry.async_on_unload(memories.async_listen(lambda _: memory_tools.look()))
     own = (NativeTools(home, HaUndo(kept.of(ActionJournal))), Documentation(ground.documents), custom)
     wishes = WishTools(home, lambda: entry.runtime_data.policy)
-    here = (*own, names, memory_tools, wishes, delegation, models)
+    here = (*own, names, memory_tools, wishes, AutomationTools(home), delegation, models)
     tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
     extensions = Extensions(
         hass,
@@ -285,6 +290,8 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     due.async_start(hass, entry)
     waiting = Waiting(hass, wishes_of(hass), partial(due.async_run_wish, hass, runtime), runtime.profiles)
     waiting.async_start(entry)
+    Probation(hass, entry).async_start()
+    AutomationHealth(hass, entry).async_start()
     entry.async_on_unload(async_dispatcher_connect(hass, CHANGED, waiting.async_look_at_agents))
     async_tell_what_is_missing(hass, entry)
     runtime.conversations.async_start(entry)
@@ -317,6 +324,7 @@ def async_offer_outside(hass: HomeAssistant, runtime: RuntimeData, until: ExitSt
     """Offer the agents' tools to other programs and ask administrators what is proposed, until the stack is closed."""
     names = proposed_names(hass, runtime.policy, runtime.means.names.tool, runtime.registry.default)
     kinds: list[ProposalKind[Any]] = [names, *(proposed_phrases(hass) if runtime.means.phrases.after else ())]
+    kinds += automation_proposals(hass, runtime.policy, runtime.registry.default)
     for kind in kinds:
         until.callback(runtime.proposals.async_add(kind))
     for stop in async_offer(hass, runtime.profiles.values(), runtime.own_tools, runtime.policy):

@@ -17,10 +17,10 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..home.exposure import is_exposed, is_shared
+from ..home.wording import quoted
 from ..languages.data import async_load
 from ..policy.channels import ALOUD, async_ask_aloud, async_put_outside, ways_to_ask
 from ..policy.confirmation import Confirmation, Resolution
-from ..policy.effects.wording import quoted
 from ..policy.questions import async_deeds, async_not_followed, async_states
 from ..settings.profile import Profile
 from ..speech import speakable_text

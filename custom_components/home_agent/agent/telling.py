@@ -8,7 +8,7 @@ from homeassistant.core import Context, HomeAssistant
 
 from ..languages.phrases import ReplyKind, read_answer
 from ..policy import satellites
-from ..policy.channels import async_notify, phones_of
+from ..policy.phones import async_notify, phones_of
 from ..policy.policy import Policy
 from ..support.encoding import as_markdown
 from ..wishes.wish import Wish

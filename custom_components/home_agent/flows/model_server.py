@@ -62,6 +62,7 @@ ADVANCED = "advanced"
 AZURE = "azure"
 QUICK = 0.5  # seconds that a trial may take without being shown
 LISTENS = 2.0  # seconds until a dialog that shows progress surely hears of its end
+AUTOMATIONS = "automations"
 NO_MODEL = "no_model"  # the choice besides the presets: no model
 
 _PARAMETERS: Fields = {
@@ -137,6 +138,8 @@ class EndpointForm:
         self._models: list[str] = []
         self._may_skip_check = False
         self.tries = False  # whether the model is to be tried before it is stored
+        self.with_automations = True
+        """Whether the first set-up adds an agent for automations; it is suggested, and off where no one was asked."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -179,8 +182,11 @@ class EndpointForm:
         """Return the form; after a failure, with a switch to skip the check."""
         return probatio.Schema(schema | ({probatio.Optional(CONF_USE_ANYWAY): SWITCH} if self._may_skip_check else {}))
 
-    def model_schema(self, *, name: str | None = None) -> probatio.Schema:
-        """Return the form of model and parameters; it asks for a name unless `name` is None."""
+    def model_schema(self, *, name: str | None = None, is_first: bool = False) -> probatio.Schema:
+        """Return the form of model and parameters; it asks for a name unless `name` is None.
+
+        `is_first`: it also asks whether to add an agent for automations.
+        """
         schema: dict[probatio.Marker, Any] = {}
         if name is not None:
             schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
@@ -192,6 +198,8 @@ class EndpointForm:
         field = shown(probatio.Optional, "model", {"model": names.get(chosen, chosen)})
         schema[field] = select([names[model] for model in self._models], typed=True)
         schema[shown(probatio.Optional, "try_model", {"try_model": self.tries})] = SWITCH
+        if is_first:
+            schema[shown(probatio.Optional, AUTOMATIONS, {AUTOMATIONS: self.with_automations})] = SWITCH
         keeps_alive = traits_for(self.preset.key, "").keep_alive
         advanced = {key: field for key, field in _ADVANCED.items() if key != "keep_alive" or keeps_alive}
         return probatio.Schema(schema | sectioned(self._hass, {"": _PARAMETERS, ADVANCED: advanced}, self._data))
@@ -240,7 +248,7 @@ class EndpointForm:
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters, and return errors by field. A section or switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
-        self.tries = bool(submitted.get("try_model"))
+        self.tries, self.with_automations = bool(submitted.get("try_model")), bool(submitted.get(AUTOMATIONS))
         by_name = self._models_by_name
         asked = self.model_schema().schema
         keys = [str(marker) for marker in asked if marker not in (ADVANCED, "try_model")]

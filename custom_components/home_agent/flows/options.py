@@ -248,7 +248,7 @@ _OF_ALL_AGENTS = {
     ),
     "history": AGENT_TOPICS["history"],
     "tools": (
-        *("native_tools", "custom_tools", "llm_apis", "mcp_servers", "documentation_tool"),
+        *("native_tools", "custom_tools", "llm_apis", "mcp_servers", "documentation_tool", "automation_tools"),
         *("external_llm", "external_llm_description", "delegate_to", "delegation_level"),
     ),
     "privacy": ("memory", "documents_for", "tell_events", "mask_personal_data", *AGENT_TOPICS["exposure"]),

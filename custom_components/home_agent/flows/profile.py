@@ -78,6 +78,7 @@ class ProfileFlow(SubentryForms):
     async_step_kids = partialmethod(_async_from, "kids")
     async_step_security = partialmethod(_async_from, "security")
     async_step_technician = partialmethod(_async_from, "technician")
+    async_step_automation_creation = partialmethod(_async_from, "automation_creation")
     async_step_storyteller = partialmethod(_async_from, "storyteller")
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:

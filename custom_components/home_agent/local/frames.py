@@ -18,9 +18,9 @@ from homeassistant.helpers import intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.actions import is_open, members
+from ..home.wording import NoWordsError, async_plain_state
 from ..languages.data import ENGLISH
 from ..policy.confirmation import AlreadySo, NeedsConfirmation
-from ..policy.effects.wording import NoWordsError, async_plain_state
 from ..policy.intents import Mismatch, Recognised, async_handle, is_able, mismatch_of, nothing_there, plan_of
 from ..support.errors import ToolError
 from ..support.localize import async_text

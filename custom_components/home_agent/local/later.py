@@ -16,12 +16,12 @@ from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
+from ..home.wording import quoted
 from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
 from ..languages.recasts import recast
 from ..languages.reminders import ReminderKind, asks_across, names_timer, reminder_in
-from ..policy.effects.wording import quoted
 from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.const import DOMAIN
 from ..support.localize import async_text

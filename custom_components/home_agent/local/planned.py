@@ -9,6 +9,7 @@ from dataclasses import replace
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from ..home.wording import async_more
 from ..languages.changes import asked_when, correction_in, is_from_now, time_in
 from ..languages.clause_cuts import orders_of
 from ..languages.data import data_of
@@ -29,7 +30,6 @@ from ..languages.reminders import says_wake
 from ..languages.spoken_numbers import words_in
 from ..languages.times import numbers_in
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.effects.wording import async_more
 from ..policy.intents import Recognised
 from ..policy.wishing import CancelWishes
 from ..support.errors import ToolError

@@ -6,7 +6,7 @@ Words of a person stand in quotation marks, or at the end behind a colon: they f
 from homeassistant.core import HomeAssistant
 
 from ..home.exposure import is_exposed
-from ..policy.effects.wording import quoted
+from ..home.wording import quoted
 from ..policy.questions import async_done
 from ..support.localize import async_text
 from ..turn.turn import Turn

@@ -12,6 +12,7 @@ from typing import Any
 from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
+from ..home.wording import async_more
 from ..languages.changes import without
 from ..languages.later import LaterKind, without_times
 from ..languages.planning import (
@@ -27,7 +28,6 @@ from ..languages.planning import (
 )
 from ..languages.reminders import ReminderKind, names_timer, reminder_in, timer_name
 from ..languages.said_moments import SaidMoment, moment_in
-from ..policy.effects.wording import async_more
 from ..policy.intents import COMMAND, TIMERS
 from ..support.localize import async_text
 from ..support.text import words_of

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..home.wording import MAX_NAMES, async_more
 from ..languages.data import data_of
 from ..languages.later import later_in
 from ..languages.phrases import begins_otherwise, is_remark, is_request
@@ -19,7 +20,6 @@ from ..languages.reminders import (
     without_then,
 )
 from ..languages.timing import Timed
-from ..policy.effects.wording import MAX_NAMES, async_more
 from ..support.text import words_of
 from ..wishes.wish import WishKind
 from .clauses import async_read_clause

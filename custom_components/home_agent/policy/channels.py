@@ -10,7 +10,6 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr
-from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
 from ..languages.data import data_of
@@ -21,18 +20,17 @@ from ..turn.turn import AnswerOrigin, Turn, current_turn
 from . import satellites
 from .confirmation import Confirmation, Resolution
 from .confirmed import async_answer_elsewhere
+from .phones import MOBILE_APP, NOTIFY, async_notify, is_of_several, phones_of, service_of_phone
 from .policy import Policy
 from .questions import async_question
 
 REPAIRS = "repairs"
-OWN_PHONES = MOBILE_APP = "mobile_app"
+OWN_PHONES = MOBILE_APP
 ALOUD = "aloud"
 """The satellite of the turn, which says the question and listens; only a wish that is due asks so."""
-NOTIFY = "notify"
 EVENT = "mobile_app_notification_action"
 CONFIRM = "HOME_AGENT_CONFIRM_"
 REJECT = "HOME_AGENT_REJECT_"
-NOTIFY_TIMEOUT = 10  # seconds; the user who asked waits for it
 
 
 @callback
@@ -85,7 +83,7 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn, because: st
         confirmation.deciders = frozenset(
             str(phone.data["user_id"])
             for phone in hass.config_entries.async_entries(MOBILE_APP)
-            if (service := _service_of_phone(hass, phone)) and service in named and "user_id" in phone.data
+            if (service := service_of_phone(hass, phone)) and service in named and "user_id" in phone.data
         )
     confirmations.put(confirmation, question)
     if REPAIRS in turn.confirm_via:
@@ -149,7 +147,7 @@ async def async_reaches_others(hass: HomeAssistant, channel: str, user: User | N
     if user is None or user.is_admin or (service := _service_of(hass, channel)) is None:
         return False
     for phone in hass.config_entries.async_entries(MOBILE_APP):
-        if _service_of_phone(hass, phone) == service:
+        if service_of_phone(hass, phone) == service:
             owner = await hass.auth.async_get_user(str(phone.data.get("user_id")))
             return owner is None or not (owner.is_admin or owner.id == user.id)
     return False
@@ -220,17 +218,6 @@ async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *
     }
 
 
-async def async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], context: Context) -> bool:
-    """Send a notification, and return whether it was; one that cannot be sent leaves the other ways to reach a person."""
-    try:
-        async with asyncio.timeout(NOTIFY_TIMEOUT):
-            await hass.services.async_call(NOTIFY, service, data, blocking=True, context=context)
-    except Exception as err:  # noqa: BLE001 - notify integrations raise anything
-        LOGGER.warning("%s.%s could not be used: %s", NOTIFY, service, type(err).__name__)
-        return False
-    return True
-
-
 def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
     """Return the notify actions that a turn's question goes to."""
     services: dict[str, None] = {}
@@ -242,39 +229,15 @@ def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
     return list(services)
 
 
-def phones_of(hass: HomeAssistant, user_id: str | None) -> dict[str, None]:
-    """Return the notify actions of a user's phones; none without a user."""
-    if user_id is None:
-        return {}
-    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.data.get("user_id") == user_id)
-    return dict.fromkeys(name for entry in phones if (name := _service_of_phone(hass, entry)))
-
-
 def _service_of(hass: HomeAssistant, channel: str) -> str | None:
     """Return the notify action that a channel names, by itself or by a phone's device id."""
     if channel.startswith(f"{NOTIFY}."):
         service = channel.partition(".")[2]
-        return service if hass.services.has_service(NOTIFY, service) and not _is_of_several(hass, service) else None
+        return service if hass.services.has_service(NOTIFY, service) and not is_of_several(hass, service) else None
     device = dr.async_get(hass).async_get(channel)
     if device is None:
         return None
     phones = (
         entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.entry_id in device.config_entries
     )
-    return next((name for entry in phones if (name := _service_of_phone(hass, entry))), None)
-
-
-def _service_of_phone(hass: HomeAssistant, entry: ConfigEntry) -> str | None:
-    """Return the notify action of a phone, which is named after the device; None if another user's phone has that name."""
-    service = _name_of_phone(entry)
-    return service if hass.services.has_service(NOTIFY, service) and not _is_of_several(hass, service) else None
-
-
-def _name_of_phone(entry: ConfigEntry) -> str:
-    return slugify(f"{MOBILE_APP}_{entry.data.get('device_name', '')}")
-
-
-def _is_of_several(hass: HomeAssistant, service: str) -> bool:
-    """Return whether phones of several users have a name: anyone may name a phone like another's."""
-    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if _name_of_phone(entry) == service)
-    return len({entry.data.get("user_id") for entry in phones}) > 1
+    return next((name for entry in phones if (name := service_of_phone(hass, entry))), None)

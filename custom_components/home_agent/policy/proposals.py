@@ -33,7 +33,7 @@ class ProposalKind[Row: Proposal]:
     """Returns what is proposed, for an administrator, in Home Assistant's language."""
     approve: Callable[[Sequence[Row]], Awaitable[str | None]]
     """Approves rows; returns why that failed for some of them, which wait on, or None."""
-    decline: Callable[[Sequence[Row]], None]  # declines rows, so that they are not proposed again
+    decline: Callable[[Sequence[Row]], Awaitable[None] | None]  # declines rows, so that they are not proposed again
 
     def waiting(self) -> list[Row]:
         """Return what waits, oldest first."""
@@ -97,8 +97,8 @@ class Proposals:
             if approved and (fault := await kind.approve(approved)):
                 return len(approved), fault
             declined = [row for row in kind.waiting() if row in decline]
-            if declined:
-                kind.decline(declined)
+            if declined and (declining := kind.decline(declined)) is not None:
+                await declining
             is_stored = await kind.kept.async_flush()
             fault = None if is_stored else await async_text(self._hass, self._hass.config.language, NOT_STORED)
             return len(approved) + len(declined), fault

@@ -12,14 +12,8 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonObjectType
 
 from ..home.foreign import PERSON
-from ..support.localize import async_has_text, async_own_text, async_text
-from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
-from ..turn.turn import Outcome, Turn
-from .confirmation import Call
-from .effects import KINDS
-from .effects.effect import Moment
-from .effects.set_values import async_set_to
-from .effects.wording import (
+from ..home.set_values import async_set_to
+from ..home.wording import (
     MAX_NAME,
     MAX_NAMES,
     TOLD_BY,
@@ -36,6 +30,12 @@ from .effects.wording import (
     cut,
     name_of,
 )
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
+from ..turn.turn import Outcome, Turn
+from .confirmation import Call
+from .effects import KINDS
+from .effects.effect import Moment
 from .tool import NOT_STORED, ON_DISK
 from .write import HAPPENED
 
@@ -94,12 +94,19 @@ async def async_question(
     is_tainted = any(TAINTED in call.why for call in calls)
     goes_on = is_tainted and not states
     question = await async_text(hass, language, "confirm_question", actions=text if goes_on else capitalised(text))
-    said = [*states, question]
+    told = [
+        one for call in calls for effect in _asked(call) for one in await _async_before(hass, turn, language, effect)
+    ]
+    said = [*states, *told, question]
     if is_tainted:
         said.insert(0, await _async_because(hass, language, turn, sources or {}))
     if with_pin:
         said.append(await async_text(hass, language, "confirm_pin"))
     return await _async_aloud(hass, language, " ".join(said)) if turn.spoken else " ".join(said)
+
+
+async def _async_before(hass: HomeAssistant, turn: Turn, language: str, effect: Effect) -> Sequence[str]:
+    return await KINDS[effect.kind].async_before(hass, turn, language, effect)
 
 
 async def _async_because(hass: HomeAssistant, language: str, turn: Turn, sources: Mapping[str, str]) -> str:

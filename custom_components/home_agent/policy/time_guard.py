@@ -48,7 +48,7 @@ _PREPOSITION = 4  # letters in front of a time that is the first thing said: "um
 LATER = "The user said this for later ({words}). Nothing was done. Call make_wish with the same action instead."
 VAGUE = "The user did not say a time that can be kept ({words}). Nothing was done. Ask the user when exactly."
 FOLLOWS = "This goes on from what the user said for later ({words}). Nothing was done. Call make_wish or change_wish instead. If it may be meant for now, ask the user."
-FOREVER = "The user wants this more than once ({words}): that is an automation, which you cannot make. Nothing was done. Tell the user."
+FOREVER = "The user wants this more than once ({words}): that is an automation. Nothing was done. Make one if you have a tool or an agent for it, else tell the user."
 HANDED_ON = (
     "The user said this for later ({words}). Nothing was done. You were handed this request and cannot keep it for later: "
     "answer that it is for later, so that the agent that asked you calls make_wish itself."
@@ -332,7 +332,8 @@ def _conversation(hass: HomeAssistant, asked: Turn) -> tuple[list[str], str]:
 def _is_for_now(tool: HomeAgentTool, plan: Plan) -> bool:
     """Return whether a call changes the home at once, and no time can be one of its values."""
     if plan.effects:
-        effects = [effect for effect in plan.effects if KINDS[effect.kind].changes_home]
+        kinds = ((effect, KINDS[effect.kind]) for effect in plan.effects)
+        effects = [effect for effect, kind in kinds if kind.changes_home and kind.acts_now(effect)]
         return any(not _is_timely(effect.domain) and "variables" not in effect.data for effect in effects)
     if tool.intent or plan.targets:
         return not any(_is_timely(target.partition(".")[0]) for target in plan.targets)

@@ -17,6 +17,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..home.exposure import async_check_permission, is_exposed
+from ..home.wording import async_more
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
@@ -24,7 +25,6 @@ from ..turn.plan import EARLIER, ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .effects import KINDS
 from .effects.effect import Fate, Moment, SubjectChange, Undoing, WayBack
-from .effects.wording import async_more
 from .following import async_still, is_running
 from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy

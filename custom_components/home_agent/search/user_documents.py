@@ -23,6 +23,8 @@ from .files import DOCUMENT_ENDINGS, document_text, documents_in
 
 FOLDER = ("home_agent", "docs")  # the owner's folder in Home Assistant's configuration
 SHIPPED = Path(__file__).parents[1] / "docs" / "user"
+FOR_AGENTS = Path(__file__).parents[1] / "docs" / "agents"
+"""Documents that are for agents alone: only what an agent names as its own is read there, and nothing lists them."""
 VARIABLE = "DOCS_USER_DIR"  # environment variable that names another folder instead of the shipped one
 
 MAX_LENGTH = 40_000  # characters of all documents in one prompt
@@ -120,7 +122,7 @@ class UserDocuments:
 
     async def async_read(self, name: str) -> str:
         """Return the current text of a document. Raises `KnowledgeError` for an invalid name, a missing or unreadable file."""
-        return await self._hass.async_add_executor_job(self._text, name)
+        return await self._hass.async_add_executor_job(self._text, name, self.folders)
 
     def _read(self, wanted: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str], dict[str, KnowledgeError]]:
         names = sorted({name for folder in self.folders for name in documents_in(folder)})
@@ -128,16 +130,16 @@ class UserDocuments:
         wrong: dict[str, KnowledgeError] = {}
         for name in wanted:
             try:
-                texts[name] = self._text(name)
+                texts[name] = self._text(name, (*self.folders, FOR_AGENTS))
             except KnowledgeError as err:
                 wrong[name] = err
         return tuple(names), texts, wrong
 
-    def _text(self, name: str) -> str:
+    def _text(self, name: str, folders: Iterable[Path]) -> str:
         if not is_document_name(name):
             raise KnowledgeError("knowledge_path", path=name)
         path = str(PurePosixPath(name))
-        for folder in self.folders:
+        for folder in folders:
             if path in documents_in(folder):
                 return document_text(folder, path, self._hass.config.language)
         raise KnowledgeError("knowledge_no_file", path=name)

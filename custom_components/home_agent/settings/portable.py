@@ -30,7 +30,8 @@ from .profile import BUILT_IN, NO_USER, REMOVED, SETTINGS, Part, Setting, in_par
 type Problem = tuple[str, dict[str, str]]
 """Translation key of an error, and its placeholders."""
 
-PRESETS = ("home_assistant", "guest", "kids", "security", "technician", "storyteller")
+AUTOMATION_CREATION = "automation_creation"
+PRESETS = ("home_assistant", "guest", "kids", "security", "technician", AUTOMATION_CREATION, "storyteller")
 """Keys, in the order of the menu."""
 MAX_YAML = 100_000  # characters
 MAX_DEPTH = 12  # of lists and mappings in YAML

@@ -179,6 +179,8 @@ class Profile:
     allowed_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "tool_names")
     """Limits what the other settings offer, by name or wildcard."""
     documentation_tool: bool = _switch(False, FormSection.TOOLS)
+    automation_tools: bool = _switch(False, FormSection.TOOLS)
+    """Whether it can read, try, make and change automations of Home Assistant."""
     external_llm: str = _setting(LLM_NONE, FormSection.TOOLS, "second_model")
     """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
     external_llm_description: str = _setting("", FormSection.TOOLS, "lines")

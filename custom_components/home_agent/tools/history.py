@@ -129,7 +129,7 @@ class HistoryQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
+class Past:
     """Known history of one entity."""
 
     points: tuple[Point, ...]
@@ -166,7 +166,13 @@ async def async_history(
 
 
 def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonObjectType]:
-    """Return a row for each entity. Its current state counts as recorded: the recorder writes a few seconds late."""
+    """Return a row for each entity."""
+    recorded = points_of(hass, states, query)
+    return [_answer(hass, state, query, recorded[state.entity_id]) for state in states]
+
+
+def points_of(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> dict[str, list[Point]]:
+    """Return the recorded states by entity. The current state counts as recorded: the recorder writes a few seconds late."""
     found = history.get_significant_states(
         hass,
         query.start - _JUST_BEFORE,
@@ -177,27 +183,33 @@ def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) 
         no_attributes=True,
         compressed_state_format=True,
     )
-    start = query.start.timestamp()
-    answers: list[JsonObjectType] = []
+    start, end = query.start.timestamp(), query.end.timestamp()
+    points_by_id: dict[str, list[Point]] = {}
     for state in states:
         rows: Iterable[Any] = found.get(state.entity_id, ())
         points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
-        if not points or state.last_changed_timestamp > points[-1].at:
+        if state.last_changed_timestamp > end:
+            points = points or [Point(start, "")]
+        elif not points or state.last_changed_timestamp > points[-1].at:
             points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
-        answers.append(_answer(hass, state, query, points))
-    return answers
+        points_by_id[state.entity_id] = points
+    return points_by_id
 
 
-def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
-    """Return a row from the recorded states; from long-term statistics if the recorder does not reach back far enough."""
-    row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
-    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
-        row["unit"] = json_safe(unit)
+def past_of(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> Past:
+    """Return the recorded states; long-term statistics if the recorder does not reach back far enough."""
     oldest = get_instance(hass).states_manager.oldest_ts
     reaches = oldest is not None and oldest <= query.start.timestamp()
     past = None if reaches or query.aggregate == "count" else _from_statistics(hass, state, query)
-    if past is None:
-        past = _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
+    return past or Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
+
+
+def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
+    """Return a row from what is known of the past."""
+    row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
+    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
+        row["unit"] = json_safe(unit)
+    past = past_of(hass, state, query, recorded)
     row["source"] = past.source
     if not any(point.state for point in past.points):
         return row | {"note": "Nothing was recorded in this period."}
@@ -212,7 +224,7 @@ def _known(state: str) -> str:
     return "" if state in _GAPS else state
 
 
-def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> _Past | None:
+def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> Past | None:
     """Return the hourly statistics, None without any."""
     entity_id = state.entity_id
     found = statistics.statistics_during_period(
@@ -230,7 +242,7 @@ def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> 
     highs = [high for row in rows if (high := row.get("max")) is not None]
     points.append(Point(max(state.last_changed_timestamp, points[-1].at + 1), _known(state.state)))
     reaches = points[0].at <= query.start.timestamp() + timedelta(hours=1).total_seconds()
-    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=math.inf), max(highs, default=-math.inf))
+    return Past(tuple(points), STATISTICS, reaches, min(lows, default=math.inf), max(highs, default=-math.inf))
 
 
 def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
@@ -249,7 +261,7 @@ def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
     return row
 
 
-def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery) -> JsonObjectType:
+def _in_numbers(hass: HomeAssistant, state: State, past: Past, query: HistoryQuery) -> JsonObjectType:
     points = past.points
     if query.aggregate is None:
         return {
@@ -268,7 +280,7 @@ def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: HistoryQu
     return {"aggregate": query.aggregate, "value": _rounded(_value(hass, state, past, query, query.aggregate))}
 
 
-def _value(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery, aggregate: str) -> float | None:
+def _value(hass: HomeAssistant, state: State, past: Past, query: HistoryQuery, aggregate: str) -> float | None:
     match aggregate:
         case "avg":
             return average(past.points, query.end.timestamp())

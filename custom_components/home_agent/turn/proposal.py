@@ -19,6 +19,8 @@ class ProposalStatus(StrEnum):
     APPROVED = "approved"
     DOUBTED = "doubted"
     """It was approved and did not prove itself: it waits for an administrator again."""
+    TRIED = "tried"
+    """Its probation is over: it waits for an administrator again."""
     DECLINED = "declined"
     """It is not proposed again."""
 

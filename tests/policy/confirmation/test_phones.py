@@ -14,7 +14,7 @@ from pytest_homeassistant_custom_component.common import (
     async_mock_service,
 )
 
-from custom_components.home_agent.policy import channels
+from custom_components.home_agent.policy import phones
 from custom_components.home_agent.policy.channels import CONFIRM, EVENT, REJECT
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
@@ -219,7 +219,7 @@ async def test_a_phone_that_cannot_be_reached_leaves_the_other_ways(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception | None,
 ) -> None:
-    monkeypatch.setattr(channels, "NOTIFY_TIMEOUT", 0.05)
+    monkeypatch.setattr(phones, "NOTIFY_TIMEOUT", 0.05)
     await set_up(hass, llm_server)
 
     async def fail(call: ServiceCall) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...turn.plan import Effect, ServiceCall
+from .automation_change import AUTOMATION_CHANGES, AutomationChange
 from .effect import EffectKind, UnknownKind
+from .message import MESSAGES, MessageSent
 from .name_change import NAME_CHANGES, NameChange
 from .service_call import SERVICE_CALLS
 from .wish_change import WISH_CHANGES, WishChange
@@ -20,7 +22,15 @@ class _Kinds(dict[str, EffectKind[Any]]):
         return self.unknown
 
 
-KINDS = _Kinds({ServiceCall.kind: SERVICE_CALLS, NameChange.kind: NAME_CHANGES, WishChange.kind: WISH_CHANGES})
+KINDS = _Kinds(
+    {
+        ServiceCall.kind: SERVICE_CALLS,
+        NameChange.kind: NAME_CHANGES,
+        WishChange.kind: WISH_CHANGES,
+        AutomationChange.kind: AUTOMATION_CHANGES,
+        MessageSent.kind: MESSAGES,
+    }
+)
 """A new kind is one more entry."""
 
 

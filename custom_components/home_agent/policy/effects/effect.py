@@ -14,11 +14,11 @@ from homeassistant.util.json import JsonObjectType, json_loads_object
 
 from ...home.domain import Snapshot
 from ...home.judgement import Judgement
+from ...home.wording import NoWordsError
 from ...support.errors import ToolError
 from ...turn.plan import DESTRUCTIVE, Effect
-from ...turn.turn import Outcome
+from ...turn.turn import Outcome, Turn
 from ..audit import masked
-from .wording import NoWordsError
 
 type Before = JsonObjectType
 """What a kind captured of a subject, as the journal keeps it on the disk."""
@@ -176,6 +176,10 @@ class EffectKind[E: Effect](ABC):
         """Return whether the home shows that the subject is, or is about to be, as requested since a point in time."""
         return outcome is Outcome.REACHED
 
+    def acts_now(self, effect: E) -> bool:
+        """Return whether something is done at once by the effect, which words such as "at ten" may put off."""
+        return True
+
     def repeats(self, effect: E) -> bool:
         """Return whether the same words may do the same again without a model."""
         return False
@@ -211,6 +215,10 @@ class EffectKind[E: Effect](ABC):
 
     def shown(self, effect: E) -> Sequence[str]:
         """Return the entities whose states are said in a question and after it."""
+        return ()
+
+    async def async_before(self, hass: HomeAssistant, turn: Turn, language: str, effect: E) -> Sequence[str]:
+        """Return sentences that are told before the question, for who is asked in a turn."""
         return ()
 
     async def async_describe_inside(self, hass: HomeAssistant, language: str, effect: E, user: User | None) -> str:

@@ -9,6 +9,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ...home.judgement import Judgement
 from ...home.taught_names import aliases_of, has_alias, set_alias, taught_names_of, title_of
+from ...home.wording import MAX_NAME, cut
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
@@ -16,7 +17,6 @@ from ...support.quoting import short_name
 from ...turn.plan import NAMING, Effect
 from ...turn.proposal import ProposalStatus
 from .effect import Before, EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
-from .wording import MAX_NAME, cut
 
 ADD_NAME = "add_name"
 REMOVE_NAME = "remove_name"

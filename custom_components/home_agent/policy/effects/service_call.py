@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-import re
 from typing import Any, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.light.const import DOMAIN as LIGHT_DOMAIN
-from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
+from homeassistant.components.todo.const import TodoServices
 from homeassistant.const import (
     ATTR_ASSUMED_STATE,
     ATTR_ENTITY_ID,
@@ -37,59 +36,29 @@ from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonObjectType
 
 from ...home.actions import Expectation, expectation, is_so, reached_members
-from ...home.contents import SCRIPT, TOGGLE, UNFORESEEN
+from ...home.calls_in_words import async_call_in_words, listed_item, run_of, starting, told_data, verb_of
+from ...home.contents import TOGGLE, UNFORESEEN
 from ...home.domain import Run, Snapshot
-from ...home.domains import DOMAINS, RUNNERS, UNKNOWN
+from ...home.domains import RUNNERS
 from ...home.domains.light import COLOURS
 from ...home.exposure import is_exposed, may_tell
 from ...home.judgement import GENERIC, Judgement, judge
 from ...home.states import restoring_calls, result_of, snapshot
 from ...home.tolerance import STATE
+from ...home.wording import (
+    NoWordsError,
+    async_word,
+    capitalised,
+    name_of,
+    value_in_words,
+)
 from ...support.localize import async_own_text, async_text
 from ...turn.plan import ServiceCall
 from ...turn.turn import Outcome
 from ..following import is_running
 from .effect import EffectKind, EffectWatch, Fate, Moment, SubjectChange, Undoing, WayBack
-from .set_values import async_set_to, sets_values
-from .wording import NoWordsError, async_details, async_phrase, async_word, capitalised, cut, name_of, value_in_words
 
 _COLOUR = frozenset({*COLOURS, "color_mode"})
-_PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
-"""An item of a list that needs no quotation marks."""
-_VERBS = {
-    **{service: service for service in ("turn_on", "turn_off", "toggle", "lock", "unlock", "open", "close", "stop")},
-    **{service: service for service in ("start", "press", "dock")},
-    **{f"{verb}_{thing}": verb for verb in ("open", "close", "stop") for thing in ("cover", "valve")},
-    **dict.fromkeys(("set_cover_position", "set_valve_position", "volume_set", "select_option"), "set"),
-    "alarm_disarm": "disarm", "return_to_base": "dock", "start_mowing": "start", "media_play": "play",
-    "media_pause": "pause", "media_stop": "stop",
-}  # fmt: skip
-"""By service, what people call what it does; others have Home Assistant's own name."""
-_SETS = "set_"
-"""How the names of all services begin that set something."""
-WORDS: Mapping[str, tuple[str, str]] = {
-    "turn_on": ("confirm_turn_on", "done_turn_on"),
-    "turn_off": ("confirm_turn_off", "done_turn_off"),
-    "toggle": ("confirm_toggle", "done_toggle"),
-    "lock": ("confirm_lock", "done_lock"),
-    "unlock": ("confirm_unlock", "done_unlock"),
-    "open": ("confirm_open", "done_open"),
-    "close": ("confirm_close", "done_close"),
-    "stop": ("confirm_stop", "done_stop"),
-    "start": ("confirm_start", "done_start"),
-    "dock": ("confirm_dock", "done_dock"),
-    "play": ("confirm_play", "done_play"),
-    "pause": ("confirm_pause", "done_pause"),
-    "press": ("confirm_press", "done_press"),
-    "set": ("confirm_set", "done_set"),
-    "disarm": ("confirm_disarm", "done_disarm"),
-    "run_script": ("confirm_run_script", "done_run_script"),
-    "run_automation": ("confirm_run_automation", "done_run_automation"),
-    "add_item": ("confirm_add_item", "done_add_item"),
-    "remove_item": ("confirm_remove_item", "done_remove_item"),
-    "service": ("confirm_service", "done_service"),
-}
-"""By what people call it: the phrase that asks, and the one that tells that it was done."""
 _IT = {
     "turn_on": "confirm_turn_on_it",
     "turn_off": "confirm_turn_off_it",
@@ -187,7 +156,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
             context,
             target={ATTR_ENTITY_ID: subject},
         )
-        if (run := _run_of(effect)) is None:
+        if (run := run_of(effect)) is None:
             await calling()
         else:
             await _async_start(hass, effect, subject, run, context, calling)
@@ -202,7 +171,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         """Return how an entity is restored; None for a group whose members are, and for a runner whose changes are."""
         hass, user, now = asked.hass, asked.user, asked.hass.states.get(subject)
         calls: list[Any] = [call for one in done for call in one.effects]
-        only_ran = bool(calls) and all(_run_of(call) is not None for call in calls)
+        only_ran = bool(calls) and all(run_of(call) is not None for call in calls)
         if subject.partition(".")[0] in RUNNERS or only_ran:
             is_left = is_running(now) or any(one.sets_off for one in done)
             return None if is_left else WayBack(fate=Fate.IMPOSSIBLE, label=subject)
@@ -244,7 +213,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         if outcome is Outcome.CHANGED:
             expected = expectation(before.as_state(subject), effect)
             return expected is not None and expected.under_way(now)
-        if outcome is Outcome.DONE and (subject.partition(".")[0] in RUNNERS or _run_of(effect) is not None):
+        if outcome is Outcome.DONE and (subject.partition(".")[0] in RUNNERS or run_of(effect) is not None):
             return now.last_updated >= since  # all that it shows is when it ran last
         return outcome is Outcome.REACHED
 
@@ -270,7 +239,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
     @override
     def started(self, effect: ServiceCall) -> Sequence[str]:
         itself = (effect.action,) if effect.domain in RUNNERS else ()
-        return (*itself, *effect.entity_ids) if _run_of(effect) is not None else itself
+        return (*itself, *effect.entity_ids) if run_of(effect) is not None else itself
 
     @override
     def row(
@@ -289,7 +258,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
 
     @override
     def shown(self, effect: ServiceCall) -> Sequence[str]:
-        return effect.entity_ids if _run_of(effect) is None else ()
+        return effect.entity_ids if run_of(effect) is None else ()
 
     @override
     async def async_describe(
@@ -298,25 +267,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         """Return a call in words, with `names` for entities that are not named; after it the states say what became of it."""
         if moment not in (Moment.ASKED, Moment.PAST):
             return ""
-        ids, tense = effect.entity_ids, int(moment is Moment.PAST)
-        for listing in (TodoServices.REMOVE_ITEM, TodoServices.ADD_ITEM):
-            if item := _listed(effect, listing):
-                return await async_phrase(hass, language, WORDS[listing][tense], ids, names=names, item=item)
-        details = await async_details(hass, language, _told_data(effect))
-        if started := _starting(effect):
-            return await async_phrase(hass, language, WORDS[started][tense], ids, details, quotes=True)
-        verb = verb_of(effect.action)
-        if sets_values(verb, ids) and (to := await async_set_to(hass, language, ids, effect.data))[0]:
-            details = await async_details(hass, language, to[1])
-            return await async_phrase(hass, language, WORDS["set"][tense], ids, details, names=names, to=to[0])
-        if verb and (ids or names):
-            return await async_phrase(hass, language, WORDS[verb][tense], ids, details, names=names)
-        path = f"services.{effect.service}.name"
-        action = await async_own_text(hass, language, "services", effect.domain, path)
-        action = action or effect.service.replace("_", " ")
-        if not effect.entity_ids and not names:
-            return action + details
-        return await async_phrase(hass, language, WORDS["service"][tense], ids, details, names=names, action=action)
+        return await async_call_in_words(hass, language, effect, is_done=moment is Moment.PAST, names=names)
 
     @override
     async def async_describe_inside(
@@ -336,7 +287,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
     @override
     async def async_describe_it(self, hass: HomeAssistant, language: str, effect: ServiceCall) -> str:
         verb = verb_of(effect.action)
-        if verb not in _IT or effect.data or _starting(effect):
+        if verb not in _IT or effect.data or starting(effect):
             return ""
         return await async_text(hass, language, _IT[verb])
 
@@ -355,7 +306,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
             action = await async_word(hass, language, "services", domain, f"services.{effect.service}.name")
             action += ": {entity_name}" if names else ""
         details = []
-        for key, value in _told_data(effect).items():
+        for key, value in told_data(effect).items():
             path = f"services.{effect.service}.fields.{key}.name"
             field = await async_word(hass, language, "services", domain, path)
             details.append(f"{field}: {value_in_words(key, value)}")
@@ -366,14 +317,9 @@ class ServiceCallKind(EffectKind[ServiceCall]):
     async def async_already(
         self, hass: HomeAssistant, language: str, effect: ServiceCall, states: Sequence[State]
     ) -> Sequence[str] | None:
-        if not (item := _listed(effect, TodoServices.REMOVE_ITEM)):
+        if not (item := listed_item(effect, TodoServices.REMOVE_ITEM)):
             return None
         return [await async_text(hass, language, "confirm_not_listed", item=item, name=name_of(one)) for one in states]
-
-
-def _run_of(call: ServiceCall) -> Run | None:
-    """Return how a call runs what is written in its entities, leaving their states as they are; None for other calls."""
-    return DOMAINS.get(call.domain, UNKNOWN).runs.get(call.service)
 
 
 async def _async_start(
@@ -469,39 +415,6 @@ def _covered(expected: Expectation | None) -> frozenset[str]:
     if expected.goal is not None or expected.value is not None:
         names.add(STATE)
     return frozenset(names)
-
-
-def _starting(call: ServiceCall) -> str:
-    """Return what is done with scripts or automations that are run; "" for other calls."""
-    if not call.entity_ids:
-        return ""
-    if _run_of(call) is not None:
-        return "run_automation"
-    scripts = (entity_id.partition(".")[0] == SCRIPT for entity_id in call.entity_ids)
-    return "run_script" if call.service == SERVICE_TURN_ON and all(scripts) else ""
-
-
-def _told_data(call: ServiceCall) -> Mapping[str, object]:
-    """Return the parameters that are told; of what is run those that are off are left out, as that is the default."""
-    data: Mapping[str, object] = call.data
-    return data if _run_of(call) is None else {key: value for key, value in data.items() if value is not False}
-
-
-def verb_of(action: str) -> str:
-    """Return what people call what a service does; "" if it has only Home Assistant's own name, or is another integration's."""
-    domain, _, service = action.partition(".")
-    if domain not in DOMAINS and domain != HOMEASSISTANT_DOMAIN:
-        return ""
-    return _VERBS.get(service) or ("set" if service.startswith(_SETS) else "")
-
-
-def _listed(call: ServiceCall, service: str) -> str:
-    """Return the item that a call of a service adds to a list or removes from it, and nothing else; "" for other calls."""
-    if (call.domain, call.service) != (TODO_DOMAIN, service) or call.data.keys() != {ATTR_ITEM}:
-        return ""
-    items = call.data.get(ATTR_ITEM)
-    item = ", ".join(map(str, items)) if isinstance(items, list) else str(items or "")
-    return item if _PLAIN_ITEM.fullmatch(item) else f"“{cut(item)}”"
 
 
 SERVICE_CALLS = ServiceCallKind()

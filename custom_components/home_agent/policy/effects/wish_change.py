@@ -9,6 +9,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...home.judgement import Judgement
+from ...home.wording import cut, quoted
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
@@ -19,7 +20,6 @@ from ...wishes.when import When
 from ...wishes.wish import Wish, WishStatus
 from ...wishes.wishes import wishes_of
 from .effect import Before, EffectKind, Moment
-from .wording import cut, quoted
 
 MAKE_WISH = "make_wish"
 CANCEL_WISH = "cancel_wish"

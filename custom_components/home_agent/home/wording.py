@@ -7,12 +7,12 @@ from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
 
-from ...home.domains import DOMAINS, UNKNOWN
-from ...languages.data import ENGLISH, data_of
-from ...languages.digits import MASK
-from ...support.localize import async_has_text, async_own_text, async_text
-from ...support.masking import SECRET
-from ...support.quoting import one_line, short_name
+from ..languages.data import ENGLISH, data_of
+from ..languages.digits import MASK
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..support.masking import SECRET
+from ..support.quoting import one_line, short_name
+from .domains import DOMAINS, UNKNOWN
 
 _ON_THE_WAY = frozenset({"locking", "unlocking", "opening", "closing", "arming", "disarming", "pending"})
 """States that Home Assistant's words tell with a verb of their own in some languages."""

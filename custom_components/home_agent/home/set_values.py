@@ -8,8 +8,8 @@ from homeassistant.components.light.const import DOMAIN as LIGHT_DOMAIN
 from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant
 
-from ...languages.data import data_of
-from ...support.localize import async_own_text, async_text
+from ..languages.data import data_of
+from ..support.localize import async_own_text, async_text
 from .wording import async_joined, cut, quoted
 
 _BYTE = 255

@@ -1,0 +1,303 @@
+"""What an automation does, as people say it: "turn on Hallway Light", "wait 5 minutes", "at the same time: …"."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
+from homeassistant.core import valid_entity_id
+
+from ..home.calls_in_words import async_call_in_words
+from ..languages.digits import MASK
+from ..support.const import DOMAIN
+from ..support.masking import SECRET
+from ..turn.plan import ServiceCall
+from .condition_phrases import async_condition, async_conditions
+from .phrases import HIDDEN, TARGETS, AutomationPart, Phrasing, listed, plain
+from .template_phrases import friendly
+from .trigger_phrases import async_device_part, async_trigger
+
+MAX_DEPTH = 4
+MAX_ACTIONS = 8
+MAX_MESSAGE = 120  # characters
+MAX_DATA = 10  # values of a call that are looked at
+_MOBILE_APP = "mobile_app_"
+
+
+async def async_action(phrases: Phrasing, action: object, depth: int = 0) -> str:
+    """Return one action in words; "" for one that does nothing."""
+    if not isinstance(action, Mapping):
+        return await async_condition(phrases, action, 1)
+    if depth > MAX_DEPTH:
+        return HIDDEN
+    reader = next((reader for key, reader in _READERS.items() if key in action), None)
+    told = await reader(phrases, action, depth) if reader else phrases.quoted(", ".join(map(str, action)))
+    if told and action.get(CONF_ENABLED) is False:
+        told = await phrases.text("automation_word_disabled", what=told)
+    return told
+
+
+async def async_actions(phrases: Phrasing, actions: object, depth: int = 0) -> str:
+    """Return actions in a row, one after the other."""
+    said = [await async_action(phrases, one, depth) for one in listed(actions)[: 2 * MAX_ACTIONS]]
+    told = await phrases.joined(said, most=MAX_ACTIONS)
+    return told or await phrases.text("automation_word_nothing")
+
+
+# Calls of actions.
+
+
+def _split(action: AutomationPart) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the target and the data of a call, as they are written wherever."""
+    data: dict[str, Any] = {}
+    for key in ("data_template", "data"):
+        if isinstance(given := plain(action.get(key)), dict):
+            data |= given
+    target = plain(action.get(CONF_TARGET))
+    found: dict[str, Any] = dict(target) if isinstance(target, dict) else {}
+    for key in TARGETS:
+        if key in data:
+            found.setdefault(key, data.pop(key))
+    if action.get(ATTR_ENTITY_ID) is not None:
+        found.setdefault(ATTR_ENTITY_ID, plain(action[ATTR_ENTITY_ID]))
+    if isinstance(target, str):
+        found[ATTR_ENTITY_ID] = target
+    return found, data
+
+
+async def _async_call(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    service = plain(action.get("action") or action.get("service") or action.get("service_template"))
+    target, data = _split(action)
+    domain, _, name = str(service).partition(".")
+    if not name or "{" in str(service):
+        told = await phrases.text("automation_word_some_action", action=phrases.quoted(service))
+        names = await phrases.target(target)
+        return f"{told} ({names})" if names else told
+    if special := await _async_special(phrases, domain, name, target, data):
+        return special
+    names = await phrases.target(target, domain if domain != "homeassistant" else "")
+    ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
+    known = tuple(one for one in ids if phrases.knows(one)) or ((f"{domain}.{name}",) if names else ())
+    call = ServiceCall(
+        domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_discreet(phrases, data)
+    )
+    return await async_call_in_words(phrases.hass, phrases.language, call, names=names)
+
+
+def _discreet(phrases: Phrasing, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a call without secrets, and without ids of entities that may not be known."""
+
+    def told(key: object, value: Any) -> Any:
+        if SECRET.search(str(key)):
+            return MASK
+        match value:
+            case str():
+                return phrases.discreet(value[:1000])
+            case dict():
+                return {phrases.discreet(str(name)): told(name, item) for name, item in [*value.items()][:MAX_DATA]}
+            case list():
+                return [told(key, item) for item in value[:MAX_DATA]]
+        return value
+
+    given = [*data.items()]
+    return {phrases.discreet(str(key)): told(key, value) for key, value in given[: 2 * MAX_DATA]}
+
+
+async def _async_special(
+    phrases: Phrasing, domain: str, name: str, target: AutomationPart, data: AutomationPart
+) -> str:
+    """Return what people have words of their own for: messages, questions, scenes, scripts; "" for other calls."""
+    message = phrases.quoted(data.get("message"), MAX_MESSAGE) if data.get("message") else ""
+    match domain:
+        case "notify" if message:
+            who = await _async_recipient(phrases, name, target)
+            key = "automation_word_message_to" if who else "automation_word_message"
+            return await phrases.text(key, text=message, names=who)
+        case "persistent_notification" if message and name == "create":
+            return await phrases.text("automation_word_show", text=message)
+        case "tts" | "assist_satellite" if message:
+            where = data.get("media_player_entity_id") or target.get(ATTR_ENTITY_ID)
+            names = await phrases.names(where) if where else await phrases.target(target)
+            return await phrases.text("automation_word_say", text=message, names=names or HIDDEN)
+        case "home_agent" | "conversation" if name == "process" and data.get("text"):
+            return await _async_ask(phrases, domain, data)
+        case "scene" if name == "turn_on" and target.get(ATTR_ENTITY_ID):
+            return await phrases.text("automation_word_scene", names=await phrases.target(target))
+        case "script" if name not in ("turn_on", "turn_off", "toggle", "reload"):
+            details = ", ".join(
+                f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}"
+                for key, value in [*_discreet(phrases, data).items()][:4]
+            )
+            told = await phrases.text("automation_word_run_script", names=phrases.name(f"{domain}.{name}"))
+            return f"{told} ({details})" if details else told
+        case "script" if name == "turn_on" and not data:
+            return await phrases.text("automation_word_run_script", names=await phrases.target(target) or HIDDEN)
+    return ""
+
+
+async def _async_recipient(phrases: Phrasing, name: str, target: AutomationPart) -> str:
+    if name == "send_message":
+        return await phrases.target(target) or HIDDEN
+    if name in ("notify", "persistent_notification"):
+        return ""
+    return phrases.cut(name.removeprefix(_MOBILE_APP).replace("_", " ").title())
+
+
+async def _async_ask(phrases: Phrasing, domain: str, data: AutomationPart) -> str:
+    agent = data.get("profile") or data.get("agent_id")
+    name = phrases.name(agent) if isinstance(agent, str) and valid_entity_id(agent) else ""
+    if not name:
+        name = "Home Agent" if domain == DOMAIN else "Assist"
+    return await phrases.text("automation_word_ask", names=name, text=phrases.quoted(data.get("text"), MAX_MESSAGE))
+
+
+async def _async_scene(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    return await phrases.text("automation_word_scene", names=await phrases.names(action.get("scene")))
+
+
+async def _async_device(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    return await async_device_part(phrases, action, "action_type")
+
+
+# What holds actions together.
+
+
+async def _async_delay(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    return await phrases.text("automation_word_wait", duration=await phrases.length(action["delay"]))
+
+
+async def _async_at_most(phrases: Phrasing, told: str, action: AutomationPart) -> str:
+    if action.get("timeout") is None:
+        return told
+    return await phrases.text("automation_word_at_most", what=told, duration=await phrases.length(action["timeout"]))
+
+
+async def _async_wait_for(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    said = [await async_trigger(phrases, one) for one in listed(action["wait_for_trigger"])[:MAX_ACTIONS]]
+    told = await phrases.text("automation_word_wait_for", what=await phrases.joined(said, any_of=True))
+    return await _async_at_most(phrases, told, action)
+
+
+async def _async_wait_template(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    text = str(plain(action["wait_template"]))
+    what = await async_condition(phrases, text, 1) if friendly(text) is not None else phrases.cut(text)
+    told = await phrases.text("automation_word_wait_until", what=what)
+    return await _async_at_most(phrases, told, action)
+
+
+async def _async_branch(phrases: Phrasing, conditions: object, actions: object, depth: int) -> str:
+    if_so = await async_conditions(phrases, conditions, 1)
+    then = await async_actions(phrases, actions, depth + 1)
+    return f"{if_so}: {then}" if if_so else then
+
+
+async def _async_otherwise(phrases: Phrasing, said: Sequence[str], actions: object, depth: int) -> str:
+    told = "; ".join(said)
+    if not listed(actions):
+        return told
+    otherwise = await async_actions(phrases, actions, depth + 1)
+    return f"{told}; {await phrases.text('automation_word_otherwise', actions=otherwise)}" if told else otherwise
+
+
+async def _async_if(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+    said = await _async_branch(phrases, action["if"], action.get("then"), depth)
+    return await _async_otherwise(phrases, [said], action.get("else"), depth)
+
+
+async def _async_choose(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+    options = [one for one in listed(action["choose"]) if isinstance(one, Mapping)]
+    said = [
+        await _async_branch(phrases, one.get("conditions"), one.get("sequence"), depth) for one in options[:MAX_ACTIONS]
+    ]
+    return await _async_otherwise(phrases, said, action.get("default"), depth)
+
+
+async def _async_repeat(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+    repeat = action["repeat"] if isinstance(action["repeat"], Mapping) else {}
+    actions = await async_actions(phrases, repeat.get("sequence"), depth + 1)
+    if "count" in repeat:
+        count = plain(repeat["count"])
+        times = str(count) if isinstance(count, int) else phrases.quoted(count)
+        return await phrases.text("automation_word_repeat", count=times, actions=actions)
+    if "for_each" in repeat:
+        items = plain(repeat["for_each"])
+        said = [
+            phrases.name(one) if isinstance(one, str) and valid_entity_id(one) else phrases.quoted(one, 40)
+            for one in listed(items)
+        ]
+        return await phrases.text("automation_word_for_each", items=await phrases.joined(said), actions=actions)
+    key = "automation_word_repeat_until" if "until" in repeat else "automation_word_repeat_while"
+    conditions = await async_conditions(phrases, repeat.get("until") or repeat.get("while"), 1)
+    return await phrases.text(key, conditions=conditions, actions=actions)
+
+
+async def _async_parallel(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+    return await phrases.text(
+        "automation_word_parallel", actions=await async_actions(phrases, action["parallel"], depth + 1)
+    )
+
+
+async def _async_sequence(phrases: Phrasing, action: AutomationPart, depth: int) -> str:
+    told = await async_actions(phrases, action["sequence"], depth + 1)
+    return f"({told})" if len(listed(action["sequence"])) > 1 else told
+
+
+async def _async_event(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    return await phrases.text("automation_word_fire", event=phrases.quoted(action["event"]))
+
+
+async def _async_stop(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    why = phrases.quoted(action["stop"]) if action["stop"] else ""
+    told = await phrases.text("automation_word_stop")
+    return f"{told} ({why})" if why else told
+
+
+async def _async_respond(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    said = action["set_conversation_response"]
+    return (
+        await phrases.text("automation_word_respond", text=phrases.quoted(said, MAX_MESSAGE))
+        if said is not None
+        else ""
+    )
+
+
+async def _async_go_on(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    return await phrases.text("automation_word_go_on", condition=await async_condition(phrases, action))
+
+
+async def _async_all_met(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    """Return a condition in the short form: the conditions stand under the word that joins them."""
+    for kind in ("and", "or", "not"):
+        if kind in action:
+            return await _async_go_on(phrases, {"condition": kind, "conditions": action[kind]}, 0)
+    return ""
+
+
+async def _async_variables(phrases: Phrasing, action: AutomationPart, _depth: int) -> str:
+    given = plain(action["variables"])
+    names = ", ".join(phrases.cut(name, 30) for name in [*given][:MAX_DATA]) if isinstance(given, dict) else ""
+    return await phrases.text("automation_word_variables", names=names or HIDDEN)
+
+
+_READERS: Mapping[str, Callable[[Phrasing, AutomationPart, int], Awaitable[str]]] = {
+    "action": _async_call,
+    "service": _async_call,
+    "service_template": _async_call,
+    "scene": _async_scene,
+    "condition": _async_go_on,
+    "device_id": _async_device,
+    "delay": _async_delay,
+    "wait_for_trigger": _async_wait_for,
+    "wait_template": _async_wait_template,
+    "if": _async_if,
+    "choose": _async_choose,
+    "repeat": _async_repeat,
+    "parallel": _async_parallel,
+    "sequence": _async_sequence,
+    "event": _async_event,
+    "stop": _async_stop,
+    "set_conversation_response": _async_respond,
+    "variables": _async_variables,
+    "and": _async_all_met,
+    "or": _async_all_met,
+    "not": _async_all_met,
+}

@@ -1,0 +1,203 @@
+"""Looks after the automations that were made here: what they use, what they were proved with, and whether they still run.
+
+They are looked at after a start, when automations, scripts or scenes are loaded anew, when entities are renamed or removed, and every few
+hours. One that uses something that is written otherwise by now is switched off until an administrator has agreed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from homeassistant.components.automation import DOMAIN as AUTOMATION, EVENT_AUTOMATION_RELOADED
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
+from homeassistant.core import CoreState, Event, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.debounce import Debouncer
+from homeassistant.helpers.event import (
+    async_track_state_added_domain,
+    async_track_state_removed_domain,
+    async_track_time_interval,
+)
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util import dt as dt_util
+
+from ..home.exposure import is_shared_at_all
+from ..support import issues
+from ..support.const import LOGGER
+from ..turn.proposal import ProposalStatus
+from .check import async_depends, async_problems
+from .draft import Draft, async_draft
+from .proof import async_proof, async_shortcoming
+from .records import AutomationRecord, AutomationRecords, records_of
+from .store import automation_store
+from .told import async_past_week
+
+_WAIT = 3.0  # seconds after a change: a reload changes many things in a row
+_EVERY = timedelta(hours=6)
+_SETTLED = timedelta(days=7)
+"""How old an automation is before it counts as one that stopped running."""
+_LATE = timedelta(hours=1)
+_USED = ("script", "scene", "group")
+_SCENES_RELOADED = "scene_reloaded"
+_KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
+
+
+class AutomationHealth:
+    """Keeps the Repairs issues of the automations that were made here."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any]) -> None:
+        """Take the entry to which its tasks belong."""
+        self._hass, self._entry = hass, entry
+        self._records: AutomationRecords = records_of(hass)
+        self._looking = Debouncer(hass, LOGGER, cooldown=_WAIT, immediate=False, function=self._async_look_at_all)
+
+    @callback
+    def async_start(self) -> None:
+        """Look now and after each change, until the entry is unloaded."""
+        hass, unload = self._hass, self._entry.async_on_unload
+        unload(self._looking.async_shutdown)
+        unload(hass.bus.async_listen(EVENT_AUTOMATION_RELOADED, self._reloaded))
+        unload(hass.bus.async_listen(_SCENES_RELOADED, self._reloaded))
+        unload(async_track_state_added_domain(hass, _USED, self._reloaded))
+        unload(async_track_state_removed_domain(hass, _USED, self._reloaded))
+        unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
+        unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
+        unload(self._records.async_listen(self._noted))
+        unload(async_at_started(hass, self._started))
+
+    @callback
+    def _started(self, hass: HomeAssistant) -> None:
+        self._soon()
+
+    @callback
+    def _noted(self, _changes: object) -> None:
+        self._soon()
+
+    async def _every(self, _now: datetime) -> None:
+        await self._async_look_at_all()
+
+    @callback
+    def _changed(self, event: Event[Any]) -> None:
+        if self._records.made_here() and (event.data["action"] != "update" or "entity_id" in event.data["changes"]):
+            self._soon()
+
+    @callback
+    def _reloaded(self, _event: Event[Any]) -> None:
+        """Look at once at what automations use: what was rewritten must not run unasked."""
+        if self._records.made_here() and self._hass.state is CoreState.running:
+            task = self._async_stop_changed()
+            self._entry.async_create_background_task(self._hass, task, "home_agent what automations use")
+            self._soon()
+
+    @callback
+    def _soon(self) -> None:
+        if self._records.made_here():
+            self._looking.async_schedule_call()
+
+    async def _async_stop_changed(self) -> None:
+        for record in self._records.made_here():
+            if record.status is ProposalStatus.APPROVED and (draft := await self._async_draft(record)) is not None:
+                await self._async_compare(record, draft)
+
+    async def _async_look_at_all(self) -> None:
+        """Look at each of them; an error in one does not hide the others."""
+        for record in self._records.made_here():
+            await self._async_look(record)
+
+    async def _async_look(self, record: AutomationRecord) -> None:
+        hass = self._hass
+        entity_id = er.async_get(hass).async_get_entity_id(AUTOMATION, AUTOMATION, record.id)
+        item = await automation_store(hass).async_item(record.id)
+        if item is None and entity_id is None:  # it was deleted in the editor
+            self._records.forget(record.id)
+            for key in _KEYS:
+                issues.async_set(hass, key, record.id, False)
+            return
+        state = hass.states.get(entity_id) if entity_id else None
+        draft = await self._async_draft(record)
+        why = "" if draft is not None else "?"
+        if draft is not None:
+            found = await async_problems(hass, draft, knows=lambda one: is_shared_at_all(hass, one))
+            why = found[0].sentence if found else ""
+        is_broken = state is None or state.state == STATE_UNAVAILABLE or bool(why)
+        link = f"/config/automation/edit/{record.id}"
+        issues.async_set(
+            hass, issues.AUTOMATION_BROKEN, record.id, is_broken, automation=record.alias, reason=why, link=link
+        )
+        if draft is None or is_broken:
+            return
+        record = await self._async_compare(record, draft)
+        await self._async_prove(record, draft, link)
+        if state is not None and state.state == STATE_ON and not record.is_on_probation:
+            await self._async_look_for_silence(record, draft, state.attributes.get("last_triggered"), link)
+
+    async def _async_draft(self, record: AutomationRecord) -> Draft | None:
+        """Return the automation as it is written now, or as it will act; None if it is invalid or gone."""
+        item = await automation_store(self._hass).async_item(record.id)
+        config: Mapping[str, Any] | None = record.config if record.is_on_probation else item.config if item else None
+        if config is None:
+            return None
+        try:
+            return await async_draft(self._hass, config, record.id)
+        except HomeAssistantError:
+            return None
+
+    async def _async_compare(self, record: AutomationRecord, draft: Draft) -> AutomationRecord:
+        """Switch an automation off whose scripts, scenes or blueprint are written otherwise than when it was judged."""
+        depends = await async_depends(self._hass, draft)
+        known = self._records.get(record.id) or record
+        if depends == known.depends or known.status is not ProposalStatus.APPROVED:
+            return known
+        if known.fingerprint and draft.fingerprint != known.fingerprint:  # its owner rewrote it: that is a decision
+            known = replace(known, depends=depends, fingerprint=draft.fingerprint, examples=())
+            self._records.put(known)
+            return known
+        entity_id = er.async_get(self._hass).async_get_entity_id(AUTOMATION, AUTOMATION, record.id)
+        if entity_id is not None:
+            await self._hass.services.async_call(
+                AUTOMATION, SERVICE_TURN_OFF, {ATTR_ENTITY_ID: entity_id}, blocking=True
+            )
+        known = replace(known, status=ProposalStatus.DOUBTED)
+        self._records.put(known)
+        await self._records.async_flush()
+        return known
+
+    async def _async_prove(self, record: AutomationRecord, draft: Draft, link: str) -> None:
+        """Check its examples and what must never happen again; make the examples of a new one."""
+        if not record.examples:
+            examples = await async_proof(self._hass, draft)
+            known = self._records.get(record.id)
+            if examples and known is not None:
+                self._records.put(replace(known, examples=tuple(examples), fingerprint=draft.fingerprint))
+            record = known or record
+        why = await async_shortcoming(self._hass, record, draft)
+        issues.async_set(
+            self._hass,
+            issues.AUTOMATION_UNSAFE,
+            record.id,
+            bool(why),
+            automation=record.alias,
+            reason=why,
+            said=record.said,
+            link=link,
+        )
+
+    async def _async_look_for_silence(
+        self, record: AutomationRecord, draft: Draft, last: datetime | None, link: str
+    ) -> None:
+        """Raise the issue of one that should have run by what was recorded, and did not."""
+        runs: list[datetime] = []
+        if dt_util.utcnow() - record.made > _SETTLED and "recorder" in self._hass.config.components:
+            try:
+                runs = [run.at for run in (await async_past_week(self._hass, draft)).runs]
+            except HomeAssistantError, TimeoutError:
+                return
+        due = [at for at in runs if at > record.made and at < dt_util.utcnow() - _LATE]
+        is_silent = bool(due) and (last is None or last < due[-1] - _LATE)
+        at = dt_util.as_local(due[-1]).strftime("%Y-%m-%d %H:%M") if due else ""
+        issues.async_set(
+            self._hass, issues.AUTOMATION_SILENT, record.id, is_silent, automation=record.alias, at=at, link=link
+        )

@@ -1,0 +1,64 @@
+"""What an automation was proved with: pieces of the past in which it has to run, or must not, and what must never be so."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.util import dt as dt_util
+
+from ..support.localize import async_text
+from .check import async_watched
+from .draft import Draft
+from .records import AutomationRecord
+from .replay import async_replay
+from .timeline import Timeline
+from .told import LOOKED_BACK
+
+MOST_RUNS = 3
+MOST_HELD = 2
+_BEFORE, _AFTER = timedelta(minutes=20), timedelta(minutes=1)
+_NEAR = timedelta(seconds=2)
+
+
+async def async_proof(hass: HomeAssistant, draft: Draft) -> Sequence[Mapping[str, Any]]:
+    """Return examples from the last seven days: when it would have run, and when a condition held it back. None without history."""
+    if "recorder" not in hass.config.components:
+        return ()
+    now = dt_util.utcnow()
+    try:
+        timeline = await Timeline.async_recorded(hass, async_watched(draft), now - LOOKED_BACK, now)
+        found = await async_replay(hass, draft, timeline)
+    except HomeAssistantError, TimeoutError:
+        return ()
+    moments = [(run.at, True) for run in found.runs[-MOST_RUNS:]] + [
+        (held.at, False) for held in found.held[-MOST_HELD:]
+    ]
+    return [
+        {"at": at.isoformat(), "runs": runs, "timeline": timeline.around(at, _BEFORE, _AFTER).as_dict()}
+        for at, runs in moments
+    ]
+
+
+async def async_shortcoming(hass: HomeAssistant, record: AutomationRecord, draft: Draft) -> str:
+    """Return why an automation is no longer what it was proved to be, in Home Assistant's language; "" if it still is."""
+    language = hass.config.language
+    guards = [{"condition": "not", "conditions": [dict(item)]} for item in record.never]
+    conditions = draft.config.get("conditions") or []
+    listed = conditions if isinstance(conditions, list) else [conditions]
+    if "use_blueprint" not in draft.config and any(guard not in listed for guard in guards):
+        return await async_text(hass, language, "automation_lost_never")
+    for example in record.examples:
+        at = dt_util.parse_datetime(str(example["at"]))
+        try:
+            found = await async_replay(hass, draft, Timeline.from_dict(hass, example["timeline"]))
+        except HomeAssistantError, KeyError, TypeError, ValueError:
+            continue
+        if at is None or found.not_replayed:
+            continue
+        runs = any(abs(run.at - at) <= _NEAR for run in found.runs)
+        if runs is not bool(example["runs"]):
+            key = "automation_would_not_run_now" if example["runs"] else "automation_would_run_now"
+            return await async_text(hass, language, key, at=dt_util.as_local(at).strftime("%Y-%m-%d %H:%M"))
+    return ""

@@ -1,0 +1,121 @@
+"""What a person is told of an automation before a yes: what it does, whether it could run now, how often it would have run."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.condition import async_from_config
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+
+from ..support.localize import async_text
+from .check import async_conflicts, async_watched
+from .draft import Draft
+from .replay import Replay, async_replay
+from .timeline import Timeline
+from .words import async_difference, async_words
+
+type Knows = Callable[[str], bool]
+
+LOOKED_BACK = timedelta(days=7)
+MAX_TOLD = 3  # conditions, reasons and conflicts of one sentence
+_FRESH = timedelta(minutes=5)
+_MOST_KEPT = 20
+_REPLAYS: HassKey[OrderedDict[str, Replay]] = HassKey("home_agent_replays")
+
+
+async def async_facts(
+    hass: HomeAssistant,
+    language: str,
+    draft: Draft,
+    earlier: Draft | None,
+    *,
+    knows: Knows,
+    is_short: bool,
+    probation_days: int = 0,
+) -> Sequence[str]:
+    """Return sentences about an automation that does not exist yet, or about what is changed of `earlier`; few for a voice."""
+    said: list[str] = []
+    if earlier is not None:
+        said += await async_difference(hass, language, earlier, draft, knows=knows)
+    if earlier is None or not said:
+        told = await async_words(hass, language, draft, knows=knows)
+        sentence = told.short() if is_short else told.sentence()
+        said.append(f"{sentence[:1].upper()}{sentence[1:]}.")
+    if not is_short:
+        said += await _async_now(hass, language, draft, knows)
+    said += await _async_past(hass, language, draft, is_short=is_short)
+    for conflict in (await async_conflicts(hass, draft, knows=knows))[:MAX_TOLD]:
+        said.append(await async_text(hass, language, "automation_conflict", other=conflict.name, thing=conflict.thing))
+    if probation_days:
+        said.append(await async_text(hass, language, "automation_will_be_noted", days=str(probation_days)))
+    return [sentence for sentence in said if sentence]
+
+
+async def _async_now(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> list[str]:
+    """Return whether the conditions are true at this moment."""
+    if not draft.conditions:
+        return []
+    told = await async_words(hass, language, draft, knows=knows)
+    missing = [
+        words
+        for condition, words in zip(draft.conditions, told.conditions, strict=False)
+        if await _async_is_true(hass, condition) is False
+    ]
+    if not missing:
+        return [await async_text(hass, language, "automation_true_now")]
+    return [await async_text(hass, language, "automation_not_true_now", conditions="; ".join(missing[:MAX_TOLD]))]
+
+
+async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
+    """Return whether a condition is true now; None if that depends on a trigger or cannot be told."""
+    try:
+        checker = await async_from_config(hass, condition)  # type: ignore[arg-type]
+    except HomeAssistantError:
+        return None
+    try:
+        return checker.async_check(variables={})
+    except HomeAssistantError:
+        return None
+    finally:
+        checker.async_unload()
+
+
+async def async_past_week(hass: HomeAssistant, draft: Draft) -> Replay:
+    """Return the replay of the last seven days; one of the last minutes is used again."""
+    kept = hass.data.setdefault(_REPLAYS, OrderedDict())
+    now = dt_util.utcnow()
+    if (known := kept.get(draft.fingerprint)) is not None and known.until > now - _FRESH:
+        return known
+    timeline = await Timeline.async_recorded(hass, async_watched(draft), now - LOOKED_BACK, now)
+    kept[draft.fingerprint] = found = await async_replay(hass, draft, timeline)
+    kept.move_to_end(draft.fingerprint)
+    while len(kept) > _MOST_KEPT:
+        kept.popitem(last=False)
+    return found
+
+
+async def _async_past(hass: HomeAssistant, language: str, draft: Draft, *, is_short: bool) -> list[str]:
+    """Return how often it would have run in the last days, and what held it back."""
+    if "recorder" not in hass.config.components:
+        return [await async_text(hass, language, "automation_no_history")]
+    try:
+        found = await async_past_week(hass, draft)
+    except HomeAssistantError, TimeoutError:
+        return [await async_text(hass, language, "automation_no_history")]
+    said: list[str] = []
+    if found.runs:
+        at = dt_util.as_local(found.runs[-1].at).strftime("%Y-%m-%d %H:%M")
+        key = "automation_would_have_run" if len(found.runs) != 1 else "automation_would_have_run_once"
+        said.append(await async_text(hass, language, key, count=str(len(found.runs)), at=at))
+    elif not found.not_replayed:
+        said.append(await async_text(hass, language, "automation_would_not_have_run"))
+    if found.not_replayed:
+        said.append(await async_text(hass, language, "automation_not_replayed"))
+    if found.held and not is_short:
+        why = dict.fromkeys(held.because for held in found.held)
+        told = "; ".join([*why][:MAX_TOLD])
+        said.append(await async_text(hass, language, "automation_held_back", count=str(len(found.held)), why=told))
+    return said

@@ -1,0 +1,377 @@
+"""What triggers an automation, as people say it: "when Garage Door opens", "30 minutes before sunset"."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_PLATFORM, CONF_TARGET
+from homeassistant.core import split_entity_id
+
+from ..support.localize import async_own_text
+from .phrases import HIDDEN, AutomationPart, Phrasing, listed, options_of, plain, seconds_of
+from .template_phrases import friendly
+
+HOME = "zone.home"
+_OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
+"""Device classes of binary sensors that are on while something is open."""
+_WORDS: Mapping[str, str] = {
+    "turned_on": "automation_word_turns_on",
+    "turned_off": "automation_word_turns_off",
+    "opened": "automation_word_opens",
+    "closed": "automation_word_closes",
+    "locked": "automation_word_locks",
+    "unlocked": "automation_word_unlocks",
+    "home": "automation_word_comes_home",
+    "not_home": "automation_word_leaves_home",
+}
+_BY_STATE: Mapping[str, Mapping[str, str]] = {
+    "cover": {"open": "opened", "closed": "closed"},
+    "valve": {"open": "opened", "closed": "closed"},
+    "lock": {"locked": "locked", "unlocked": "unlocked"},
+    "person": {"home": "home", "not_home": "not_home"},
+    "device_tracker": {"home": "home", "not_home": "not_home"},
+    **{
+        domain: {"on": "turned_on", "off": "turned_off"}
+        for domain in ("automation", "fan", "humidifier", "input_boolean", "light", "remote", "siren", "switch")
+    },
+}
+_SUN: Mapping[tuple[str, str], str] = {
+    ("sunset", ""): "automation_word_at_sunset",
+    ("sunset", "before"): "automation_word_before_sunset",
+    ("sunset", "after"): "automation_word_after_sunset",
+    ("sunrise", ""): "automation_word_at_sunrise",
+    ("sunrise", "before"): "automation_word_before_sunrise",
+    ("sunrise", "after"): "automation_word_after_sunrise",
+}
+_COUNTED = ("hours", "minutes", "seconds")
+
+
+async def async_trigger(phrases: Phrasing, trigger: AutomationPart) -> str:
+    """Return one trigger in words."""
+    kind = str(trigger.get(CONF_PLATFORM) or trigger.get("trigger") or "")
+    reader = _READERS.get(kind)
+    told = await (reader(phrases, options_of(trigger)) if reader else _async_named(phrases, kind, trigger))
+    if trigger.get(CONF_ENABLED) is False:
+        told = await phrases.text("automation_word_disabled", what=told)
+    return told
+
+
+async def _async_stays(phrases: Phrasing, told: str, part: AutomationPart, *, has_verb: bool = True) -> str:
+    """Add how long it has to stay so."""
+    if (length := part.get(CONF_FOR)) in (None, "") or seconds_of(length) == 0:
+        return told
+    key = "automation_word_stays" if has_verb else "automation_word_stays_named"
+    return await phrases.text(key, what=told, duration=await phrases.length(length))
+
+
+async def async_names(phrases: Phrasing, part: AutomationPart, *, any_of: bool = True) -> str:
+    """Return the names of the entities of a trigger or a condition, with the attribute that it is about."""
+    names = await phrases.names(part.get(ATTR_ENTITY_ID), any_of=any_of) or HIDDEN
+    if attribute := part.get("attribute"):
+        ids = listed(part.get(ATTR_ENTITY_ID))
+        domain = split_entity_id(str(ids[0]))[0] if ids and "." in str(ids[0]) else ""
+        path = f"entity_component._.state_attributes.{attribute}.name"
+        found = (
+            await async_own_text(phrases.hass, phrases.language, "entity_component", domain, path) if domain else None
+        )
+        told = phrases.cut(found or str(attribute).replace("_", " "))
+        return await phrases.text("automation_word_attribute", attribute=told, names=names)
+    return names
+
+
+def _verb(phrases: Phrasing, entity_ids: list[Any], state: object) -> str:
+    """Return the key of what people say of entities that get into a state; "" if they have no word for all of them."""
+    found: set[str] = set()
+    for entity_id in map(str, entity_ids):
+        verbs = _BY_STATE.get(entity_id.partition(".")[0], {})
+        known = phrases.state_of(entity_id)
+        if entity_id.startswith("binary_sensor.") and known is not None:
+            is_opening = known.attributes.get(ATTR_DEVICE_CLASS) in _OPENINGS
+            verbs = {"on": "opened", "off": "closed"} if is_opening else {}
+        found.add(verbs.get(str(state), ""))
+    return _WORDS.get(found.pop(), "") if len(found) == 1 else ""
+
+
+async def _async_state(phrases: Phrasing, part: AutomationPart) -> str:
+    names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
+    to, before = listed(part.get("to")), listed(part.get("from"))
+    about = [] if part.get("attribute") else ids
+    if ids == [HOME] and to == ["0"] and phrases.knows(HOME):
+        told = await phrases.text("automation_word_nobody_left")
+    elif len(to) == 1 and not before and not part.get("attribute") and (key := _verb(phrases, ids, to[0])):
+        told = await phrases.text(key, names=names)
+    elif to and before:
+        told = await phrases.text(
+            "automation_word_goes",
+            names=names,
+            before=await phrases.states(about, before),
+            state=await phrases.states(about, to),
+        )
+    elif to:
+        told = await phrases.text("automation_word_becomes", names=names, state=await phrases.states(about, to))
+    elif before or part.get("not_to"):
+        was = await phrases.states(about, before or part.get("not_to"))
+        told = await phrases.text(
+            "automation_word_no_longer" if before else "automation_word_becomes_other", names=names, state=was
+        )
+    else:
+        told = await phrases.text("automation_word_changes", names=names)
+    return await _async_stays(phrases, told, part)
+
+
+async def _async_numeric(phrases: Phrasing, part: AutomationPart) -> str:
+    ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
+    names, has_unit = await async_names(phrases, part), not part.get("attribute") and not part.get("value_template")
+    low, high = (phrases.measured(value, ids, has_unit=has_unit) for value in (above, below))
+    is_home = ids == [HOME] and phrases.knows(HOME)
+    if is_home and below is None and above in (0, 0.0):
+        told = await phrases.text("automation_word_somebody_comes")
+    elif is_home and above is None and below in (1, 1.0):
+        told = await phrases.text("automation_word_nobody_left")
+    elif above is not None and below is not None:
+        told = await phrases.text("automation_word_comes_between", names=names, low=low, high=high)
+    elif above is not None:
+        told = await phrases.text("automation_word_rises", names=names, value=low)
+    else:
+        told = await phrases.text("automation_word_falls", names=names, value=high)
+    return await _async_stays(phrases, told, part, has_verb=False)
+
+
+async def async_moved(phrases: Phrasing, told: str, offset: object) -> str:
+    """Add by how much something is earlier or later than what it is told by."""
+    seconds = seconds_of(offset)
+    if seconds == 0 or offset is None:
+        return told
+    key = "automation_word_earlier" if seconds is not None and seconds < 0 else "automation_word_later"
+    return await phrases.text(key, what=told, duration=await phrases.length(offset))
+
+
+async def _async_time(phrases: Phrasing, part: AutomationPart) -> str:
+    said: list[str] = []
+    for at in listed(part.get("at")):
+        entity = at.get(ATTR_ENTITY_ID) if isinstance(at, Mapping) else at if "." in str(plain(at)) else None
+        if entity is None:
+            told = await phrases.text("automation_word_at", time=phrases.clock(at))
+        else:
+            told = await phrases.text("automation_word_at_time_of", names=phrases.name(entity))
+            told = await async_moved(phrases, told, at.get("offset") if isinstance(at, Mapping) else None)
+        said.append(told)
+    told = await phrases.joined(said, any_of=True)
+    return f"{told} {await async_days(phrases, part['weekday'])}" if part.get("weekday") else told
+
+
+_DAYS: Mapping[str, str] = {
+    "mon": "automation_word_mondays",
+    "tue": "automation_word_tuesdays",
+    "wed": "automation_word_wednesdays",
+    "thu": "automation_word_thursdays",
+    "fri": "automation_word_fridays",
+    "sat": "automation_word_saturdays",
+    "sun": "automation_word_sundays",
+}
+_WEEK = (*_DAYS,)
+
+
+async def async_days(phrases: Phrasing, days: object) -> str:
+    """Return days of the week: "on weekdays", "on Mondays and on Fridays"."""
+    given = [day for day in _WEEK if day in listed(days)]
+    if given == [*_WEEK]:
+        return await phrases.text("automation_word_every_day")
+    if given == [*_WEEK[:5]]:
+        return await phrases.text("automation_word_weekdays")
+    if given == [*_WEEK[5:]]:
+        return await phrases.text("automation_word_weekends")
+    return await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
+
+
+async def async_sun_moment(phrases: Phrasing, event: str, offset: object) -> str:
+    """Return a moment of the sun: "at sunset", "30 minutes before sunset"."""
+    seconds = seconds_of(offset)
+    side = "" if not seconds else "before" if seconds < 0 else "after"
+    duration = await phrases.length(offset) if side else ""
+    return await phrases.text(_SUN.get((event, side), "automation_word_at_sunset"), duration=duration)
+
+
+async def _async_sun(phrases: Phrasing, part: AutomationPart) -> str:
+    return await async_sun_moment(phrases, str(part.get("event")), part.get("offset"))
+
+
+async def _async_sun_event(phrases: Phrasing, part: AutomationPart) -> str:
+    """Return a sunset or sunrise of the purpose-specific form, whose offset has a side of its own."""
+    event = str(part.get(CONF_PLATFORM)).partition(".")[2]
+    seconds = seconds_of(part.get("offset")) or 0
+    return await async_sun_moment(phrases, event, seconds if part.get("offset_type") == "after" else -seconds)
+
+
+async def _async_pattern(phrases: Phrasing, part: AutomationPart) -> str:
+    given = {unit: str(part[unit]) for unit in _COUNTED if part.get(unit) is not None}
+    [first, *rest] = given or {"seconds": ""}
+    value = given.get(first, "")
+    steps = {"hours": 3600, "minutes": 60, "seconds": 1}[first]
+    every = 1 if value == "*" else int(value[1:]) if value.startswith("/") and value[1:].isdecimal() else 0
+    if every and all(given[unit].strip("0") == "" for unit in rest):
+        if every == 1 and first != "seconds":
+            return await phrases.text(
+                "automation_word_every_hour" if first == "hours" else "automation_word_every_minute"
+            )
+        return await phrases.text("automation_word_every", duration=await phrases.length(every * steps))
+    if first == "minutes" and value.isdecimal():
+        return await phrases.text("automation_word_hourly", minute=str(int(value)))
+    pattern = ":".join(
+        given.get(unit, "*" if not given or _COUNTED.index(unit) < _COUNTED.index(first) else "0") for unit in _COUNTED
+    )
+    return await phrases.text("automation_word_pattern", pattern=phrases.cut(pattern))
+
+
+async def _async_template_trigger(phrases: Phrasing, part: AutomationPart) -> str:
+    text = str(plain(part.get("value_template")))
+    if (found := friendly(text)) is not None and found.get("condition") == "state":
+        return await _async_state(
+            phrases, {ATTR_ENTITY_ID: found[ATTR_ENTITY_ID], "to": found["state"], CONF_FOR: part.get(CONF_FOR)}
+        )
+    if found is not None and found.get("condition") == "numeric_state":
+        return await _async_numeric(phrases, {**found, CONF_FOR: part.get(CONF_FOR)})
+    told = await phrases.text("automation_word_becomes_true", template=phrases.cut(text))
+    return await _async_stays(phrases, told, part, has_verb=False)
+
+
+async def _async_event(phrases: Phrasing, part: AutomationPart) -> str:
+    kinds = [phrases.quoted(one) for one in listed(part.get("event_type"))]
+    data = part.get("event_data")
+    details = (
+        f" ({', '.join(f'{phrases.cut(key, 30)}: {phrases.cut(value, 40)}' for key, value in [*data.items()][:3])})"
+        if isinstance(data, Mapping) and data
+        else ""
+    )
+    return await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True)) + details
+
+
+async def _async_webhook(phrases: Phrasing, _part: AutomationPart) -> str:
+    return await phrases.text("automation_word_webhook")  # its id is a secret
+
+
+async def _async_mqtt(phrases: Phrasing, part: AutomationPart) -> str:
+    return await phrases.text("automation_word_mqtt", topic=phrases.quoted(part.get("topic")))
+
+
+async def _async_said(phrases: Phrasing, part: AutomationPart) -> str:
+    said = [phrases.quoted(one) for one in listed(part.get("command"))]
+    return await phrases.text("automation_word_said", texts=await phrases.joined(said, any_of=True))
+
+
+async def _async_home_assistant(phrases: Phrasing, part: AutomationPart) -> str:
+    return await phrases.text(
+        "automation_word_ha_starts" if "start" in listed(part.get("event")) else "automation_word_ha_stops"
+    )
+
+
+async def _async_calendar(phrases: Phrasing, part: AutomationPart) -> str:
+    key = "automation_word_calendar_ends" if part.get("event") == "end" else "automation_word_calendar_starts"
+    told = await phrases.text(key, names=await phrases.names(part.get(ATTR_ENTITY_ID), any_of=True))
+    return await async_moved(phrases, told, part.get("offset"))
+
+
+async def _async_zone(phrases: Phrasing, part: AutomationPart) -> str:
+    key = "automation_word_leaves" if part.get("event") == "leave" else "automation_word_enters"
+    return await phrases.text(key, names=await async_names(phrases, part), zone=await phrases.names(part.get("zone")))
+
+
+async def _async_tag(phrases: Phrasing, part: AutomationPart) -> str:
+    return await phrases.text(
+        "automation_word_tag",
+        tag=await phrases.joined([phrases.quoted(one) for one in listed(part.get("tag_id"))], any_of=True),
+    )
+
+
+async def async_device_part(phrases: Phrasing, part: AutomationPart, category: str) -> str:
+    """Return a trigger, a condition or an action of a device, in the words of the integration that offers it."""
+    kind, domain = str(part.get("type") or ""), str(part.get("domain") or "")
+    entity = part.get(ATTR_ENTITY_ID)
+    name = phrases.name(entity) if entity else phrases.place("device_id", part.get("device_id"))
+    path = f"device_automation.{category}.{kind}"
+    if (
+        domain
+        and kind
+        and (found := await async_own_text(phrases.hass, phrases.language, "device_automation", domain, path))
+    ):
+        subtype = str(part.get("subtype") or "")
+        sub = await async_own_text(
+            phrases.hass, phrases.language, "device_automation", domain, f"device_automation.trigger_subtype.{subtype}"
+        )
+        told = found.replace("{entity_name}", name).replace("{subtype}", phrases.cut(sub or subtype))
+        return told if entity else f"{name}: {told}"
+    return f"{name}: {phrases.quoted(kind.replace('_', ' '))}"
+
+
+async def _async_device(phrases: Phrasing, part: AutomationPart) -> str:
+    return await _async_stays(phrases, await async_device_part(phrases, part, "trigger_type"), part, has_verb=False)
+
+
+async def async_kind(phrases: Phrasing, kind: str, category: str) -> str:
+    """Return the name of a purpose-specific trigger or condition in Home Assistant's words; "" if it has none."""
+    domain, _, name = kind.partition(".")
+    return (
+        await async_own_text(phrases.hass, phrases.language, category, domain, f"{category}.{name or '_'}.name") or ""
+    )
+
+
+async def async_fields(phrases: Phrasing, part: AutomationPart, entity_ids: object) -> list[str]:
+    """Return what the other options of a purpose-specific trigger or condition say."""
+    said = [await phrases.threshold(part.get("threshold"), entity_ids)]
+    for key, value in [*part.items()][:8]:
+        if key in ("threshold", "behavior", CONF_FOR, "offset", "offset_type") or value in (None, "", [], {}):
+            continue
+        values = [
+            phrases.name(one) if "." in one and not one.replace(".", "").isdecimal() else phrases.cut(one)
+            for one in map(str, listed(plain(value)))
+        ]
+        said.append(await phrases.joined(values, any_of=True))
+    return [one for one in said if one]
+
+
+async def _async_named(phrases: Phrasing, kind: str, trigger: AutomationPart) -> str:
+    """Return a purpose-specific trigger: by the verb that people have for it, else by Home Assistant's name."""
+    options, target = trigger.get("options"), trigger.get(CONF_TARGET)
+    part: AutomationPart = options if isinstance(options, Mapping) else {}
+    domain, _, name = kind.partition(".")
+    ids = (
+        listed(target.get(ATTR_ENTITY_ID)) if isinstance(target, Mapping) and target.keys() == {ATTR_ENTITY_ID} else []
+    )
+    has_verb = bool(ids) and name in _WORDS
+    if has_verb:
+        told = await phrases.text(_WORDS[name], names=await phrases.names(ids, any_of=True))
+    else:
+        known = await async_kind(phrases, kind, "triggers")
+        if not known and not isinstance(target, Mapping):
+            known_kind = await async_own_text(phrases.hass, phrases.language, "title", domain, "title")
+            return await phrases.text("automation_word_other_trigger", kind=phrases.quoted(known_kind or kind))
+        said = [await phrases.target(target, any_of=True), *await async_fields(phrases, part, ids)]
+        details = ", ".join(one for one in said if one)
+        told = f"{known or phrases.quoted(kind)} ({details})" if details else known or phrases.quoted(kind)
+    behavior = {"first": "automation_word_first", "all": "automation_word_last"}.get(str(part.get("behavior")))
+    if behavior and not (isinstance(target, Mapping) and len(ids) == 1):
+        told = await phrases.text(behavior, what=told)
+    if seconds := seconds_of(part.get("offset")):
+        sign = 1 if part.get("offset_type") == "after" else -1
+        told = await async_moved(phrases, told, sign * seconds)
+    return await _async_stays(phrases, told, part, has_verb=has_verb)
+
+
+_READERS: Mapping[str, Callable[[Phrasing, AutomationPart], Awaitable[str]]] = {
+    "calendar": _async_calendar,
+    "conversation": _async_said,
+    "device": _async_device,
+    "event": _async_event,
+    "homeassistant": _async_home_assistant,
+    "mqtt": _async_mqtt,
+    "numeric_state": _async_numeric,
+    "state": _async_state,
+    "sun": _async_sun,
+    "sun.sunrise": _async_sun_event,
+    "sun.sunset": _async_sun_event,
+    "tag": _async_tag,
+    "template": _async_template_trigger,
+    "time": _async_time,
+    "time_pattern": _async_pattern,
+    "webhook": _async_webhook,
+    "zone": _async_zone,
+}

@@ -1,0 +1,239 @@
+"""An automation in plain words for people, and what differs between two of them."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+
+from ..home.states import Knows
+from ..home.wording import async_more, async_spoken
+from ..languages.data import data_of
+from ..support.bounds import in_slices
+from .action_phrases import async_action
+from .condition_phrases import async_condition
+from .draft import Draft
+from .phrases import Phrasing, listed, plain
+from .trigger_phrases import async_trigger
+
+MAX_PARTS = 20
+"""Triggers, conditions or actions that are told; the others are a number."""
+MAX_DIFFERENCES = 20
+SHORT_WORDS = 40
+_SHORT_PHRASE = 14  # words of one phrase, where it is told briefly
+_MODES: Mapping[str, str] = {
+    "single": "automation_word_mode_single",
+    "restart": "automation_word_mode_restart",
+    "queued": "automation_word_mode_queued",
+    "parallel": "automation_word_mode_parallel",
+}
+_CHANGES: Mapping[str, tuple[str, str, str, str]] = {
+    "triggers": (
+        "automation_change_new_trigger", "automation_change_no_trigger", "automation_change_other_trigger",
+        "automation_change_inside_trigger",
+    ),
+    "conditions": (
+        "automation_change_new_condition", "automation_change_no_condition", "automation_change_other_condition",
+        "automation_change_inside_condition",
+    ),
+    "actions": (
+        "automation_change_new_action", "automation_change_no_action", "automation_change_other_action",
+        "automation_change_inside_action",
+    ),
+}  # fmt: skip
+_TOLD = frozenset({"id", "alias", "mode", "triggers", "conditions", "actions", "description"})
+_DEFAULT_MODE = "single"
+_INNER = frozenset({"variables", "alias", "enabled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomationWords:
+    """An automation in phrases of one language, each without a capital letter and a full stop."""
+
+    triggers: tuple[str, ...]
+    conditions: tuple[str, ...]
+    actions: tuple[str, ...]
+    any_of: str = "{first}, {last}"
+    """How a language joins the last of several that stand for each other."""
+    all_of: str = "{first}, {last}"
+    """How it joins the last of several that belong together."""
+    more: str = "+{count}"
+    """How it says how many are left out."""
+    quotes: Sequence[str] = ("“", "”")
+    """Its quotation marks: one that is opened is closed where a phrase is cut."""
+
+    def sentence(self) -> str:
+        """Return all of it as one sentence without a full stop: "when A opens, after 21:00: turn on B"."""
+        return self._assembled(self.triggers, self.conditions, self.actions)
+
+    def short(self, words: int = SHORT_WORDS) -> str:
+        """Return it in at most about so many words, for a voice: long phrases are cut, the last ones are a number."""
+        if len((full := self.sentence()).split()) <= words:
+            return full
+        most = 3
+        parts = [
+            [self._cut(phrase, _SHORT_PHRASE) for phrase in of] for of in (self.triggers, self.conditions, self.actions)
+        ]
+        while most > 1 and len(self._few(parts, most).split()) > words:
+            most -= 1
+        return self._cut(self._few(parts, most), words)
+
+    def _few(self, parts: Sequence[Sequence[str]], most: int) -> str:
+        cut = [
+            [*of[:most], *([self.more.replace("{count}", str(len(of) - most))] if len(of) > most else [])]
+            for of in parts
+        ]
+        return self._assembled(*cut)
+
+    def _assembled(self, triggers: Sequence[str], conditions: Sequence[str], actions: Sequence[str]) -> str:
+        when = ", ".join(part for part in (_row(triggers, self.any_of), _row(conditions, self.all_of)) if part)
+        return f"{when}: {_row(actions, self.all_of)}" if when else _row(actions, self.all_of)
+
+    def _cut(self, text: str, words: int) -> str:
+        said = text.split()
+        if len(said) <= words:
+            return text
+        cut, (begin, end) = " ".join(said[:words]), (mark.strip() for mark in self.quotes)
+        return f"{cut} …{end}" if cut.rfind(begin) > cut.rfind(end) else f"{cut} …"
+
+
+def _row(parts: Sequence[str], joint: str) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return joint.replace("{first}", ", ".join(parts[:-1]), 1).replace("{last}", parts[-1], 1)
+
+
+type _ToldPart = tuple[str, Any]
+"""A phrase with the part of the automation that it tells of."""
+
+
+async def async_words(hass: HomeAssistant, language: str, draft: Draft, *, knows: Knows) -> AutomationWords:
+    """Return what triggers an automation, its conditions and what it does, each in a phrase of the language.
+
+    Entities that `knows` refuses are "…". The language is English where ours are not translated into it.
+    """
+    phrases = await _async_phrases(hass, language, draft, knows)
+    rows = await _async_rows(phrases, draft)
+    told = {kind: [phrase for phrase, part in of if phrase and not _is_inner(part)] for kind, of in rows.items()}
+    for kind, of in told.items():
+        if len(of) > MAX_PARTS:
+            last = await phrases.text("confirm_more_names", count=str(len(of) - MAX_PARTS))
+            told[kind] = [*of[:MAX_PARTS], last]
+    return AutomationWords(
+        triggers=tuple(told["triggers"]),
+        conditions=tuple(told["conditions"]),
+        actions=tuple(told["actions"]),
+        any_of=await phrases.text("automation_word_or", first="{first}", last="{last}"),
+        all_of=await phrases.text("automation_word_and", first="{first}", last="{last}"),
+        more=await phrases.text("confirm_more_names", count="{count}"),
+        quotes=data_of(phrases.language).quotes,
+    )
+
+
+def _is_inner(part: object) -> bool:
+    """Return whether an action only sets variables, which does nothing in the home."""
+    return isinstance(part, Mapping) and part.keys() <= _INNER and "variables" in part
+
+
+async def _async_phrases(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> Phrasing:
+    phrases = Phrasing(hass=hass, language=await async_spoken(hass, language), knows=knows)
+    for trigger in draft.triggers[: 2 * MAX_PARTS]:
+        if (trigger_id := trigger.get("id")) is not None:
+            phrases.triggers.setdefault(str(trigger_id), await async_trigger(phrases, trigger))
+    return phrases
+
+
+async def _async_rows(phrases: Phrasing, draft: Draft) -> dict[str, list[_ToldPart]]:
+    """Return every part of an automation with its phrase; parts beyond the bound have none."""
+
+    async def rows(parts: Sequence[Any], tell: Callable[[Phrasing, Any], Awaitable[str]]) -> list[_ToldPart]:
+        found: list[_ToldPart] = []
+        async for part in in_slices(parts):
+            found.append((await tell(phrases, part) if len(found) < 2 * MAX_PARTS else "…", plain(part)))
+        return found
+
+    return {
+        "triggers": await rows(draft.triggers, async_trigger),
+        "conditions": await rows(listed(draft.conditions), async_condition),
+        "actions": await rows(draft.actions, async_action),
+    }
+
+
+async def async_difference(
+    hass: HomeAssistant, language: str, before: Draft, after: Draft, *, knows: Knows
+) -> list[str]:
+    """Return sentences that say what changed from one automation to another; none only if nothing did."""
+    old_phrases = await _async_phrases(hass, language, before, knows)
+    phrases = await _async_phrases(hass, language, after, knows)
+    said: list[str] = []
+    if before.alias != after.alias:
+        said.append(
+            await phrases.text(
+                "automation_change_name", before=phrases.quoted(before.alias), name=phrases.quoted(after.alias)
+            )
+        )
+    old_mode, mode = (str(draft.normalized.get("mode") or _DEFAULT_MODE) for draft in (before, after))
+    if old_mode != mode:
+        told = [await phrases.text(_MODES.get(one, _MODES[_DEFAULT_MODE])) for one in (old_mode, mode)]
+        said.append(await phrases.text("automation_change_mode", before=told[0], mode=told[1]))
+    old, new = await _async_rows(old_phrases, before), await _async_rows(phrases, after)
+    for kind in _CHANGES:
+        said += await _async_changes(phrases, kind, old[kind], new[kind])
+    if before.written.get("description") != after.written.get("description"):
+        said.append(await phrases.text("automation_change_description"))
+    if others := _other_keys(before, after):
+        said.append(
+            await phrases.text("automation_change_others", names=", ".join(phrases.cut(one, 30) for one in others))
+        )
+    if len(said) <= MAX_DIFFERENCES:
+        return said
+    return [*said[:MAX_DIFFERENCES], await async_more(hass, phrases.language, [], len(said) - MAX_DIFFERENCES)]
+
+
+def _other_keys(before: Draft, after: Draft) -> list[str]:
+    """Return the names of what else differs, as variables, and of what only differs as it is written."""
+    old, new = before.written, after.written
+    keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD]
+    return [str(key) for key in keys if plain(old.get(key)) != plain(new.get(key))]
+
+
+async def _async_changes(phrases: Phrasing, kind: str, old: Sequence[_ToldPart], new: Sequence[_ToldPart]) -> list[str]:
+    """Return what is new, gone and other among parts of one kind."""
+    key_new, key_gone, key_other, key_inside = _CHANGES[kind]
+    said: list[str] = []
+
+    async def tell(key: str, **placeholders: str) -> None:
+        said.append(await phrases.text(key, **{name: text or "…" for name, text in placeholders.items()}))
+
+    if kind != "actions":  # their order means nothing
+        old, new = _without(old, new), _without(new, old)
+    identical = [repr(part) for _, part in old], [repr(part) for _, part in new]
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *identical, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        gone, come = old[i1:i2], new[j1:j2]
+        for (was, _), (now, _) in zip(gone, come, strict=False):
+            if was == now:
+                await tell(key_inside, what=now)
+            else:
+                await tell(key_other, before=was, what=now)
+        for was, _ in gone[len(come) :]:
+            await tell(key_gone, what=was)
+        for now, _ in come[len(gone) :]:
+            await tell(key_new, what=now)
+    return said
+
+
+def _without(rows: Sequence[_ToldPart], others: Sequence[_ToldPart]) -> list[_ToldPart]:
+    """Return the rows that are not among others, each as often as it is there more often."""
+    left = Counter(repr(part) for _, part in others)
+    found: list[_ToldPart] = []
+    for row in rows:
+        text = repr(row[1])
+        if left[text]:
+            left[text] -= 1
+        else:
+            found.append(row)
+    return found

@@ -1,0 +1,297 @@
+"""Changing automations: who may, and what a change comes to. Administrators after their yes; others propose.
+
+Each kind of change is planned here, whether a model calls a tool, a sentence says it, or an administrator approves it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+import probatio
+
+from ..automations.check import async_problems
+from ..automations.draft import Draft, async_draft, ordered
+from ..automations.file import AutomationItem
+from ..automations.records import records_of
+from ..automations.store import automation_store
+from ..home.exposure import is_exposed
+from ..home.fingerprint import fingerprint
+from ..support.encoding import one_line
+from ..support.errors import ToolError, ToolRefusal
+from ..turn.plan import Plan
+from ..turn.proposal import ProposalStatus
+from ..turn.turn import Turn
+from ..wishes.wishes import wishes_of
+from .effects.automation_change import CREATE, DELETE, ENABLE, OPENING, PROPOSE, UPDATE, AutomationChange
+from .proposals import MAX_WAITING, has_room
+from .write import EffectTool, async_plan_of
+
+MAX_SAID = 500  # characters of the sentence that is kept
+_TITLES = {
+    CREATE: "tool_create_automation",
+    DELETE: "tool_delete_automation",
+    ENABLE: "tool_enable_automation",
+}
+"""By service, the translation key of what a change is called."""
+
+
+def check_speaker(hass: HomeAssistant, turn: Turn) -> None:
+    """Raise `ToolError` unless a person asks: automations and wishes make no automations."""
+    wishes, above = wishes_of(hass), turn
+    if turn.user is None and turn.device_id is None and turn.satellite_id is None:
+        raise ToolError("automation_by_automation")
+    while above is not None:
+        if above.wish or wishes.has_run(above.context):
+            raise ToolError("automation_by_automation")
+        above = above.parent  # type: ignore[assignment]
+
+
+def decides(turn: Turn) -> bool:
+    """Return whether who speaks may change automations after a yes; others propose."""
+    return turn.user is not None and turn.user.is_admin and turn.answerable
+
+
+def with_never(config: Mapping[str, Any], never: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a configuration with a condition for all that must never be so, unless it has it already."""
+    if not never or "use_blueprint" in config:
+        return dict(config)
+    guards = [{"condition": "not", "conditions": [dict(item)]} for item in never]
+    conditions = config.get("conditions") or []
+    listed = conditions if isinstance(conditions, list) else [conditions]
+    return ordered({**config, "conditions": [*listed, *(guard for guard in guards if guard not in listed)]})
+
+
+async def async_checked(hass: HomeAssistant, turn: Turn, config: Mapping[str, Any], automation_id: str) -> Draft:
+    """Return a draft with nothing wrong in it. Raises `ToolRefusal` with all that is wrong."""
+
+    def knows(entity_id: str) -> bool:
+        return is_exposed(hass, entity_id, turn.user)
+
+    draft = await async_draft(hass, config, automation_id)
+    if problems := await async_problems(hass, draft, knows=knows):
+        told = "\n".join(f"- {problem.path}: {problem.sentence}" for problem in problems)
+        raise ToolRefusal(f"Nothing was changed. Mend this and call again:\n{told}")
+    return draft
+
+
+async def async_check_name(hass: HomeAssistant, name: str, but: str | None = None) -> None:
+    """Raise `ToolRefusal` for a name that another automation has: people could not tell them apart."""
+    for known in await automation_store(hass).async_automations():
+        if known.id != but and known.name.casefold() == name.casefold():
+            raise ToolRefusal(f"An automation is called '{name}' already. Choose another name, or update that one.")
+
+
+async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
+    """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or is read by nobody."""
+    store = automation_store(hass)
+    await store.async_check_writable()
+    if (item := await store.async_item(automation_id)) is None:
+        raise ToolRefusal(
+            f"'{name}' is written elsewhere in the configuration, not in automations.yaml. Tell the user to edit it there; "
+            "it can be enabled and disabled here."
+        )
+    return item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(ABC):
+    """A change of one automation that somebody wants."""
+
+    service: ClassVar[str]
+    approved: bool = False
+    """An administrator has agreed in Repairs."""
+
+    async def async_plan(self, hass: HomeAssistant, turn: Turn) -> Plan:
+        """Return what it comes to. Raises `ToolError` where it is not allowed, or cannot be done.
+
+        No list of the owner spares a yes for what opens, unlocks or disarms by itself.
+        """
+        is_decided = self.approved
+        if not is_decided:
+            check_speaker(hass, turn)
+            is_decided = decides(turn)
+        plan = await async_plan_of(hass, (await self.async_effect(hass, turn, is_decided=is_decided),))
+        return replace(plan, insists=not OPENING.isdisjoint(plan.reasons))
+
+    @abstractmethod
+    async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        """Return the effect. Raises `ToolError`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation(Change):
+    """A new automation, which others than administrators propose."""
+
+    service = CREATE
+    config: Mapping[str, Any]
+    never: Sequence[Mapping[str, Any]] = ()
+    probation_days: int = 0
+
+    @override
+    async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        config = with_never(self.config, self.never)
+        if self.probation_days and "use_blueprint" in config:
+            raise ToolRefusal("An automation from a blueprint cannot be on probation.")
+        await async_check_name(hass, str(config.get("alias", "")))
+        draft = await async_checked(hass, turn, config, await _async_free_id(hass, config))
+        assert draft.id is not None
+        if is_decided:
+            await automation_store(hass).async_check_writable()
+        else:
+            _check_proposal(hass, turn, draft.id)
+        data = {
+            "id": draft.id,
+            "alias": draft.alias,
+            "config": dict(draft.config),
+            "never": [dict(item) for item in self.never],
+            "probation_days": self.probation_days,
+            **_told_by(turn),
+        }
+        return AutomationChange(service=CREATE if is_decided else PROPOSE, data=data, draft=draft)
+
+
+async def _async_free_id(hass: HomeAssistant, config: Mapping[str, Any]) -> str:
+    """Return an id that no automation has, the same one for the same configuration."""
+    store, number = automation_store(hass), int(fingerprint(config)[:12], 16)
+    used = {item.id for item in await store.async_items()} | {known.id for known in await store.async_automations()}
+    while str(number) in used:
+        number += 1
+    return str(number)
+
+
+def _check_proposal(hass: HomeAssistant, turn: Turn, automation_id: str) -> None:
+    """Raise `ToolError` where a user has proposed enough, or the same was declined."""
+    records = records_of(hass)
+    known = records.get(automation_id)
+    if known is not None and known.status is ProposalStatus.DECLINED:
+        raise ToolError("automation_declined", automation=known.alias)
+    if known is not None and known.status is ProposalStatus.PROPOSED:
+        raise ToolError("automation_waits", automation=known.alias)
+    if not has_room(records, turn.context.user_id):
+        raise ToolError("automation_proposed_too_many", count=str(MAX_WAITING))
+
+
+def _told_by(turn: Turn) -> dict[str, str]:
+    """Return the sentence that a change came from, and the agent that makes it."""
+    return {"said": one_line(turn.lineage[-1].text)[:MAX_SAID], "agent_id": turn.profile.subentry_id}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting(Change):
+    """Other parts of an automation, as it was when it was read."""
+
+    service = UPDATE
+    id: str
+    alias: str
+    expected: str
+    """The fingerprint with which it was read."""
+    parts: Mapping[str, Any]
+    never: Sequence[Mapping[str, Any]] | None = None
+    """None: as before."""
+
+    @override
+    async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        _check_decided(is_decided)
+        item = await async_writable(hass, self.id, self.alias)
+        if not item.is_plain:
+            raise ToolRefusal(
+                f"'{self.alias}' has tags such as !secret, or anchors. Tell the user to edit it in Home Assistant."
+            )
+        if self.expected != item.fingerprint:
+            raise ToolRefusal(
+                "The automation is another one by now, or the hash is wrong. Read it with get_automation, then update."
+            )
+        record = records_of(hass).get(self.id)
+        is_tried = record is not None and record.is_on_probation
+        before = dict(record.config if record is not None and is_tried else item.config)
+        before.pop("id", None)
+        kept = () if record is None else record.never
+        never = kept if self.never is None else self.never
+        after = with_never(ordered({**before, **self.parts}), never)
+        if after == before:
+            raise ToolRefusal("Nothing would change. Give the parts that are to be replaced.")
+        await async_check_name(hass, str(after.get("alias", "")), but=self.id)
+        draft = await async_checked(hass, turn, after, self.id)
+        days = 0 if record is None or record.until is None else max(1, (record.until - record.made).days)
+        data = {
+            "id": self.id,
+            "alias": draft.alias,
+            "config": dict(draft.config),
+            "expected": item.fingerprint,
+            "never": [dict(one) for one in never],
+            "probation_days": days,
+            **_told_by(turn),
+        }
+        earlier = await async_draft(hass, before, self.id)
+        return AutomationChange(service=UPDATE, data=data, draft=draft, earlier=earlier)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion(Change):
+    """The end of an automation."""
+
+    service = DELETE
+    id: str
+    alias: str
+    expected: str | None = None
+    """The fingerprint with which it was read; None: as it is now."""
+
+    @override
+    async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        _check_decided(is_decided)
+        item = await async_writable(hass, self.id, self.alias)
+        if self.expected not in (None, item.fingerprint):
+            raise ToolRefusal("The automation is another one by now. Read it with get_automation.")
+        data = {"id": self.id, "alias": self.alias, "expected": item.fingerprint}
+        return AutomationChange(service=DELETE, data=data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(Change):
+    """An automation is switched on or off; what it does once it is on is judged as if it were made."""
+
+    service: str  # type: ignore[misc]
+    id: str
+    alias: str
+
+    @override
+    async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        _check_decided(is_decided)
+        draft = None
+        store = automation_store(hass)
+        known = {one.id: one for one in await store.async_automations()}.get(self.id)
+        if known is None:
+            raise ToolError("automation_gone", automation=self.alias)
+        if self.service == ENABLE:
+            record = records_of(hass).get(self.id)
+            config = record.config if record is not None and record.is_on_probation else known.config
+            draft = await async_draft(hass, config, self.id)
+        return AutomationChange(service=self.service, data={"id": self.id, "alias": self.alias}, draft=draft)
+
+
+def _check_decided(is_decided: bool) -> None:
+    if not is_decided:
+        raise ToolError("automation_administrators")
+
+
+class ChangeAutomation(EffectTool):
+    """A change of an automation, in the form of a tool for one sentence or approval."""
+
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    stands_alone = True
+    is_its_effects = False
+    parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
+
+    def __init__(self, change: Change) -> None:
+        """Take the change."""
+        self.change = change
+        self.name = change.service
+        self.title_key = _TITLES[change.service]
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what the change comes to. Raises `ToolError`."""
+        return await self.change.async_plan(hass, turn)

@@ -1,0 +1,337 @@
+"""A change of an automation: one is made, rewritten, deleted, put back, switched on or off, proposed or withdrawn."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, ClassVar, Self, cast, override
+
+from homeassistant.components.automation import DOMAIN as AUTOMATION
+from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType
+
+from ...automations.check import async_depends
+from ...automations.draft import Draft, async_draft
+from ...automations.probation import noted_only
+from ...automations.records import AutomationRecord, records_of
+from ...automations.store import automation_store
+from ...automations.told import async_facts
+from ...home.exposure import is_exposed
+from ...home.judgement import Judgement, judge_sequence
+from ...home.wording import MAX_NAME, cut, quoted
+from ...support.const import DOMAIN
+from ...support.errors import ToolError
+from ...support.localize import async_text
+from ...support.rows import as_row, from_row
+from ...turn.plan import AUTOMATING, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effect, Reach
+from ...turn.proposal import ProposalStatus
+from ...turn.turn import Turn
+from .effect import Before, EffectKind, Moment
+
+CREATE = "create_automation"
+UPDATE = "update_automation"
+DELETE = "delete_automation"
+RESTORE = "restore_automation"
+ENABLE = "enable_automation"
+DISABLE = "disable_automation"
+PROPOSE = "propose_automation"
+WITHDRAW = "withdraw_automation"
+_SERVICES = (CREATE, UPDATE, DELETE, RESTORE, ENABLE, DISABLE, PROPOSE, WITHDRAW)
+OPENING = frozenset({UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE})
+"""Reasons for which no list of the owner spares the question, and which the answer tells again."""
+_ACTING = frozenset({CREATE, UPDATE, RESTORE, ENABLE})
+"""After these, the automation acts."""
+MAX_TEXT = 60_000  # characters of an item that the journal keeps
+EDITOR = "/config/automation/edit/{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomationChange(Effect):
+    """One automation; `data` has its `id` and `alias`, and by service its `config`, `text` and `place`, the `expected` fingerprint.
+
+    Besides what is kept of it: `never`, `said`, `agent_id`, `probation_days`.
+    """
+
+    kind: ClassVar[str] = "automation_change"
+    domain: str = DOMAIN
+    draft: Draft | None = field(default=None, compare=False, repr=False)
+    """As it will act; None for a change that was read from the disk."""
+    earlier: Draft | None = field(default=None, compare=False, repr=False)
+    """As it is before an update."""
+
+    @classmethod
+    @override
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        service, given = str(data["service"]), dict(data["data"])
+        if service not in _SERVICES or not given.get("id"):
+            raise ValueError(service)
+        return cls(service=service, data=given)
+
+    @property
+    def id(self) -> str:
+        """The automation's id."""
+        return str(self.data["id"])
+
+    @property
+    def alias(self) -> str:
+        """The automation's name."""
+        return str(self.data.get("alias") or self.id)
+
+    @property
+    @override
+    def subjects(self) -> tuple[str, ...]:
+        return (f"automation:{self.id}",)
+
+
+def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
+    """Return the entity id of an automation, None if it is not loaded."""
+    return er.async_get(hass).async_get_entity_id(AUTOMATION, AUTOMATION, automation_id)
+
+
+class AutomationChangeKind(EffectKind[AutomationChange]):
+    """Automations are items of Home Assistant's file; whether they are there and on is seen from their entities."""
+
+    effect = AutomationChange
+    why: ClassVar = {AUTOMATING: "confirm_why_automating"}
+    activity: ClassVar = {f"{DOMAIN}.{service}": f"activity_{service}" for service in _SERVICES}
+
+    @override
+    def judge(self, hass: HomeAssistant, effect: AutomationChange) -> Judgement:
+        """Return that it needs a yes, and what the automation may come to once it acts."""
+        if effect.service in (PROPOSE, WITHDRAW):
+            return Judgement(reach=Reach(wary=True))
+        found = Judgement(reasons=(AUTOMATING,), reach=Reach(wary=True))
+        if effect.service in _ACTING and effect.draft is not None:
+            inner = judge_sequence(hass, effect.draft.actions)
+            found += replace(inner, reasons=tuple(reason for reason in inner.reasons if reason in OPENING))
+        return found
+
+    @override
+    async def async_execute(
+        self, hass: HomeAssistant, effect: AutomationChange, subject: str, context: Context
+    ) -> None:
+        """Change it. Raises `ToolError` if it was changed meanwhile, or is not there afterwards; then everything is as before."""
+        records, known = records_of(hass), records_of(hass).get(effect.id)
+        if effect.service in (CREATE, UPDATE):
+            await self._async_write(hass, effect, context)
+        elif effect.service == DELETE:
+            await automation_store(hass).async_put(effect.id, None, expected=effect.data.get("expected"))
+            records.forget(effect.id)
+        elif effect.service == RESTORE:
+            await self._async_restore(hass, effect)
+        elif effect.service == ENABLE:
+            await self._async_enable(hass, effect, known, context)
+        elif effect.service == DISABLE:
+            await _async_switch(hass, effect, context)
+        elif effect.service == PROPOSE:
+            records.put(_record_of(effect, context, ProposalStatus.PROPOSED))
+        elif known is not None and known.status is ProposalStatus.PROPOSED:
+            records.forget(effect.id)
+        await records.async_flush()
+
+    async def _async_restore(self, hass: HomeAssistant, effect: AutomationChange) -> None:
+        """Put an item back as it was written, where it stood."""
+        data, records = effect.data, records_of(hass)
+        await automation_store(hass).async_put(
+            effect.id,
+            None,
+            expected=data.get("expected"),
+            text=str(data["text"]),
+            place=int(data["place"]),
+            enabled=bool(data.get("enabled", True)),
+        )
+        if row := data.get("record"):
+            records.put(from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest))
+
+    async def _async_enable(
+        self, hass: HomeAssistant, effect: AutomationChange, known: AutomationRecord | None, context: Context
+    ) -> None:
+        """Switch an automation on; its probation is over, and what it uses counts as judged."""
+        if known is None or known.status is ProposalStatus.PROPOSED:
+            await _async_switch(hass, effect, context)
+            return
+        draft = effect.draft
+        if known.is_on_probation:
+            draft = draft or await async_draft(hass, known.config, effect.id)
+            item = automation_store(hass).cached(effect.id)
+            expected = None if item is None else item.fingerprint
+            await automation_store(hass).async_put(effect.id, known.config, expected=expected)
+        else:
+            await _async_switch(hass, effect, context)
+        depends = known.depends if draft is None else await async_depends(hass, draft)
+        fingerprint = known.fingerprint if draft is None else draft.fingerprint
+        acting = replace(known, status=ProposalStatus.APPROVED, until=None, config={}, noted=())
+        records_of(hass).put(replace(acting, depends=depends, fingerprint=fingerprint))
+
+    async def _async_write(self, hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
+        config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
+        draft = effect.draft or await async_draft(hass, config, effect.id)
+        written = noted_only(config) if days else config
+        await automation_store(hass).async_put(effect.id, written, expected=effect.data.get("expected"))
+        records = records_of(hass)
+        record = _record_of(effect, context, ProposalStatus.APPROVED)
+        if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
+            said = record.said or known.said
+            record = replace(record, made=known.made, said=said, never=record.never or known.never)
+        until = dt_util.utcnow() + timedelta(days=days) if days else None
+        depends = await async_depends(hass, draft)
+        kept = dict(config) if days else {}
+        records.put(replace(record, depends=depends, until=until, config=kept, fingerprint=draft.fingerprint))
+
+    @override
+    def is_so(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> bool | None:
+        known = records_of(hass).get(effect.id)
+        if effect.service in (PROPOSE, WITHDRAW):
+            is_proposed = known is not None and known.status is ProposalStatus.PROPOSED
+            return is_proposed == (effect.service == PROPOSE)
+        entity_id = entity_of(hass, effect.id)
+        state = hass.states.get(entity_id) if entity_id else None
+        if effect.service == DELETE:
+            return state is None
+        if state is None:
+            return False
+        if effect.service == ENABLE and known is not None and known.is_on_probation:
+            return False  # it is on, and does nothing
+        if effect.service in (ENABLE, DISABLE):
+            return (state.state == STATE_ON) == (effect.service == ENABLE)
+        item = automation_store(hass).cached(effect.id)
+        if item is None:
+            return False
+        if effect.service == RESTORE:
+            return item.text == effect.data.get("text")
+        config = cast(Mapping[str, Any], effect.data["config"])
+        wanted = noted_only(config) if effect.data.get("probation_days") else config
+        return state.state == STATE_ON and {k: v for k, v in item.config.items() if k != "id"} == wanted
+
+    @override
+    def capture(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> Before | None:
+        """Return its exact text, its place in the file, whether it is on, and what was kept of it."""
+        found: dict[str, Any] = {}
+        entity_id = entity_of(hass, effect.id)
+        if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
+            found["on"] = state.state == STATE_ON
+        item = automation_store(hass).cached(effect.id)
+        if item is not None and len(item.text) <= MAX_TEXT:
+            found |= {"text": item.text, "place": item.place, "fingerprint": item.fingerprint}
+        if (record := records_of(hass).get(effect.id)) is not None:
+            found["record"] = as_row(record)
+        return cast(Before, found)
+
+    @override
+    def reverse(
+        self, hass: HomeAssistant, effect: AutomationChange, before: Before | None
+    ) -> Sequence[AutomationChange] | None:
+        """Return what takes it back; None if its text was not captured."""
+        kept = {key: effect.data[key] for key in ("id", "alias") if key in effect.data}
+        found = before or {}
+        if effect.service == PROPOSE:
+            return (AutomationChange(service=WITHDRAW, data=kept),)
+        was_on_probation = bool((cast(Mapping[str, Any], found.get("record") or {})).get("until"))
+        if effect.service in (ENABLE, DISABLE) and not was_on_probation:
+            return (AutomationChange(service=DISABLE if effect.service == ENABLE else ENABLE, data=kept),)
+        if effect.service in (CREATE, RESTORE) and not found.get("text"):
+            item = automation_store(hass).cached(effect.id)
+            return (
+                () if item is None else (AutomationChange(service=DELETE, data={**kept, "expected": item.fingerprint}),)
+            )
+        if before is None or "text" not in before:
+            return None
+        item = automation_store(hass).cached(effect.id)
+        back = {
+            **kept,
+            "text": before["text"],
+            "place": before["place"],
+            "enabled": before.get("on", True),
+            "expected": None if item is None else item.fingerprint,
+            "record": before.get("record"),
+        }
+        return (AutomationChange(service=RESTORE, data=back),)
+
+    @override
+    def acts_now(self, effect: AutomationChange) -> bool:
+        """Return whether an automation is deleted or switched now; in one that is made or rewritten, times belong to it."""
+        return effect.service not in (CREATE, UPDATE, PROPOSE)
+
+    @override
+    def kept(self, effect: AutomationChange, entity_ids: Collection[str]) -> AutomationChange:
+        """Return it without what it consists of: to undo it, its text was captured."""
+        return AutomationChange(service=effect.service, data={"id": effect.id, "alias": effect.alias})
+
+    @override
+    def label(self, effect: AutomationChange, subject: str) -> str:
+        return f"“{cut(effect.alias, MAX_NAME)}”"
+
+    @override
+    def told(self, hass: HomeAssistant, effect: AutomationChange) -> JsonObjectType:
+        told: JsonObjectType = {"action": effect.action, "id": effect.id, "alias": effect.alias}
+        entity_id = entity_of(hass, effect.id)
+        if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
+            told |= {"entity_id": entity_id, "state": state.state, "link": EDITOR.format(effect.id)}
+        if days := effect.data.get("probation_days"):
+            told["note"] = f"On probation for {days} days: its actions are only noted."
+        if effect.service == PROPOSE:
+            told["note"] = "Nothing exists yet: administrators are asked in Repairs. Tell the user."
+        return told
+
+    @override
+    async def async_before(
+        self, hass: HomeAssistant, turn: Turn, language: str, effect: AutomationChange
+    ) -> Sequence[str]:
+        """Return what the automation does and would have done, or what an update changes."""
+        if effect.draft is None or effect.service not in (CREATE, UPDATE, ENABLE, PROPOSE):
+            return ()
+
+        def knows(entity_id: str) -> bool:
+            return is_exposed(hass, entity_id, turn.user)
+
+        days = int(effect.data.get("probation_days") or 0)
+        return await async_facts(
+            hass, language, effect.draft, effect.earlier, knows=knows, is_short=turn.spoken, probation_days=days
+        )
+
+    @override
+    async def async_describe(self, hass: HomeAssistant, language: str, effect: AutomationChange, moment: Moment) -> str:
+        name, action = quoted(effect.alias, language), effect.service.removesuffix("_automation")
+        if moment is not Moment.DONE:
+            key = {Moment.ASKED: "confirm", Moment.PAST: "done", Moment.UNDONE: "undo"}[moment]
+            return await async_text(hass, language, f"{key}_{action}_automation", automation=name)
+        if effect.service not in _ACTING:
+            return await async_text(hass, language, f"automation_{action}d", automation=name)
+        days = int(effect.data.get("probation_days") or 0)
+        link = EDITOR.format(effect.id)
+        if days:
+            return await async_text(
+                hass, language, "automation_on_probation", automation=name, id=effect.id, link=link, days=str(days)
+            )
+        said = await async_text(hass, language, "automation_is_on", automation=name, id=effect.id, link=link)
+        if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
+            said = f"{said} {await async_text(hass, language, 'automation_opens')}"
+        return said
+
+
+def _record_of(effect: AutomationChange, context: Context, status: ProposalStatus) -> AutomationRecord:
+    data = effect.data
+    return AutomationRecord(
+        id=effect.id,
+        status=status,
+        user_id=context.user_id,
+        alias=effect.alias,
+        agent_id=str(data.get("agent_id", "")),
+        said=str(data.get("said", "")),
+        made=dt_util.utcnow(),
+        config=dict(cast(Mapping[str, Any], data.get("config") or {})),
+        never=tuple(cast(Sequence[Mapping[str, Any]], data.get("never") or ())),
+    )
+
+
+async def _async_switch(hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
+    """Turn an automation on or off. Raises `ToolError` if it is gone."""
+    if (entity_id := entity_of(hass, effect.id)) is None:
+        raise ToolError("automation_gone", automation=effect.alias)
+    service = SERVICE_TURN_ON if effect.service == ENABLE else SERVICE_TURN_OFF
+    await hass.services.async_call(AUTOMATION, service, {ATTR_ENTITY_ID: entity_id}, blocking=True, context=context)
+
+
+AUTOMATION_CHANGES = AutomationChangeKind()

@@ -1,0 +1,1 @@
+"""Tools for automations: read, looked up, tried and changed."""

@@ -1,0 +1,257 @@
+"""Automations are made, rewritten, deleted and switched by talking, after a yes of an administrator."""
+
+from collections.abc import AsyncGenerator
+import json
+from pathlib import Path
+from typing import Any
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er, issue_registry as ir
+import pytest
+
+from custom_components.home_agent.automations.records import records_of
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.turn.proposal import ProposalStatus
+from tests.house import person, set_up
+from tests.llm_server import LLMServer
+
+from .home import FILE, NIGHT, Talk, results, with_files
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+
+@pytest.fixture
+async def file(hass: HomeAssistant, demo_house: None) -> AsyncGenerator[Path]:
+    yield await with_files(hass)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+@pytest.fixture
+async def talk(hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context) -> Talk:
+    await set_up(hass, llm_server, profile={"automation_tools": True, "max_calls_per_turn": 20})
+    return Talk(hass, llm_server, admin)
+
+
+def made(hass: HomeAssistant) -> str:
+    """Return the id of the automation that was made."""
+    entry = er.async_get(hass).async_get("automation.door_at_night")
+    assert entry is not None
+    return entry.unique_id
+
+
+async def make(talk: Talk, **more: Any) -> str:
+    """Make the automation; return the answer to the yes."""
+    await talk.ask(("create_automation", NIGHT | more))
+    return await talk.say("yes")
+
+
+async def test_the_question_tells_what_it_does_and_whether_it_could_run_now(talk: Talk) -> None:
+    asked = await talk.ask(("create_automation", NIGHT))
+    assert "When Front Door is unlocked" in asked
+    assert "turn on Bed Light" in asked
+    assert asked.endswith("Make the automation “Door at night”?")
+
+
+async def test_nothing_is_there_before_the_yes(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("create_automation", NIGHT))
+    assert file.read_text() == FILE
+    assert hass.states.get("automation.door_at_night") is None
+    await talk.say("no")
+    assert file.read_text() == FILE
+
+
+async def test_a_yes_makes_it_and_leaves_the_others_as_they_were(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    answer = await make(talk)
+    assert "on" in answer
+    assert f"/config/automation/edit/{made(hass)}" in answer
+    assert file.read_text().startswith(FILE.removesuffix("# end\n"))
+    state = hass.states.get("automation.door_at_night")
+    assert state is not None
+    assert state.state == "on"
+
+
+async def test_the_sentence_is_kept(hass: HomeAssistant, talk: Talk) -> None:
+    await talk.ask(("create_automation", NIGHT), words="Light at night when the door opens")
+    await talk.say("yes")
+    record = records_of(hass).get(made(hass))
+    assert record is not None
+    assert record.said == "Light at night when the door opens"
+    assert record.status is ProposalStatus.APPROVED
+
+
+async def test_undo_takes_it_back(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk)
+    assert "Door at night" in await talk.say("undo that")
+    await talk.say("yes")
+    assert file.read_text() == FILE
+    assert hass.states.get("automation.door_at_night") is None
+
+
+async def test_the_same_name_is_refused(talk: Talk) -> None:
+    await talk.ask(("create_automation", NIGHT | {"name": "hall LAMP"}))
+    assert "called 'hall LAMP' already" in results(talk.server)[0]
+
+
+async def test_an_update_needs_the_hash_of_what_was_read(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk)
+    before = file.read_text()
+    await talk.ask(("update_automation", {"id": made(hass), "hash": "0" * 64, "mode": "restart"}))
+    assert "another one by now" in results(talk.server)[-1]
+    assert file.read_text() == before
+
+
+async def read(talk: Talk, name: str) -> dict[str, Any]:
+    """Return what the model is told of an automation."""
+    await talk.ask(("get_automation", {"id": name}))
+    found: dict[str, Any] = json.loads(results(talk.server)[-1])["result"]
+    return found
+
+
+async def test_the_yes_to_an_update_shows_the_difference(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk)
+    known = await read(talk, "Door at night")
+    asked = await talk.ask(
+        ("update_automation", {"id": known["id"], "hash": known["hash"], "conditions": [], "mode": "restart"})
+    )
+    assert "No longer" in asked or "no longer" in asked
+    assert asked.endswith("Change the automation “Door at night” like this?")
+    await talk.say("yes")
+    assert "21:00" not in file.read_text()
+    assert "mode: restart" in file.read_text()
+
+
+async def test_undo_puts_an_update_back_byte_by_byte(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk)
+    before = file.read_text()
+    known = await read(talk, "Door at night")
+    await talk.ask(("update_automation", {"id": known["id"], "hash": known["hash"], "mode": "restart"}))
+    await talk.say("yes")
+    assert file.read_text() != before
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert file.read_text() == before
+
+
+async def test_a_deleted_one_comes_back_with_its_comments(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("delete_automation", {"id": "Hall lamp"}))
+    await talk.say("yes")
+    assert "since spring" not in file.read_text()
+    assert hass.states.get("automation.hall_lamp") is None
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert file.read_text() == FILE
+    assert hass.states.is_state("automation.hall_lamp", "on")
+
+
+async def test_switching_off_and_on(hass: HomeAssistant, talk: Talk) -> None:
+    await talk.ask(("disable_automation", {"id": "hall"}))
+    assert "is off" in await talk.say("yes")
+    assert hass.states.is_state("automation.hall_lamp", "off")
+    await talk.ask(("enable_automation", {"id": "hall"}))
+    await talk.say("yes")
+    assert hass.states.is_state("automation.hall_lamp", "on")
+
+
+async def test_a_hidden_entity_is_not_told(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    known = await read(talk, "Hall lamp")
+    assert "light.bed_light" in json.dumps(known["config"])
+    async_expose_entity(hass, ASSISTANT, "light.bed_light", False)
+    known = await read(talk, "Hall lamp")
+    assert "bed_light" not in json.dumps(known["config"])
+    await talk.ask(("update_automation", {"id": "hall", "hash": known["hash"], "mode": "restart"}))
+    assert "not exposed" in results(talk.server)[-1]
+
+
+async def test_what_opens_is_asked_about_and_told_again(hass: HomeAssistant, talk: Talk) -> None:
+    unlocks = NIGHT | {
+        "triggers": [{"trigger": "time", "at": "08:00:00"}],
+        "conditions": [],
+        "actions": [{"if": [], "then": [{"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}]}],
+    }
+    asked = await talk.ask(("create_automation", unlocks))
+    assert "unlock" in asked
+    assert "without being asked" in await talk.say("yes")
+
+
+async def test_a_member_proposes_and_an_administrator_makes_it(
+    hass: HomeAssistant, talk: Talk, file: Path, llm_server: LLMServer
+) -> None:
+    member = person(hass, "Anna")
+    other = Talk(hass, llm_server, member)
+    await other.ask(("create_automation", NIGHT))
+    assert file.read_text() == FILE
+    [row] = records_of(hass).rows(ProposalStatus.PROPOSED)
+    assert row.user_id == member.user_id
+    assert ir.async_get(hass).async_get_issue(DOMAIN, "automations_proposed_home") is not None
+    [entry] = hass.config_entries.async_entries(DOMAIN)
+    waiting = await entry.runtime_data.proposals.async_waiting("automations_proposed")
+    assert "Anna" in next(iter(waiting.values()))[1]
+    decided, fault = await entry.runtime_data.proposals.async_decide(
+        "automations_proposed", [found for found, _ in waiting.values()], []
+    )
+    assert (decided, fault) == (1, None)
+    assert "Door at night" in file.read_text()
+    assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+async def test_a_member_may_not_change_what_there_is(hass: HomeAssistant, talk: Talk, llm_server: LLMServer) -> None:
+    member = person(hass, "Anna")
+    other = Talk(hass, llm_server, member)
+    for tool in ("delete_automation", "disable_automation", "enable_automation", "get_automation"):
+        await other.ask((tool, {"id": "hall"}))
+        assert "administrators" in results(llm_server)[-1].casefold()
+
+
+async def test_an_automation_makes_no_automations(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    nobody = Talk(hass, talk.server, Context())
+    await nobody.ask(("create_automation", NIGHT))
+    assert file.read_text() == FILE
+    assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+async def test_on_probation_its_actions_are_switched_off(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    answer = await make(talk, probation_days=3)
+    assert "on probation for 3 days" in answer
+    assert "enabled: false" in file.read_text()
+    record = records_of(hass).get(made(hass))
+    assert record is not None
+    assert record.is_on_probation
+    await talk.ask(("enable_automation", {"id": made(hass)}))
+    await talk.say("yes")
+    assert "enabled: false" not in file.read_text()
+
+
+async def test_what_must_never_be_is_a_condition(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    never = [{"condition": "state", "entity_id": "switch.decorative_lights", "state": "on"}]
+    await make(talk, never=never)
+    assert "condition: not" in file.read_text()
+    record = records_of(hass).get(made(hass))
+    assert record is not None
+    assert [*record.never] == never
+
+
+async def test_yaml_is_taken_as_well(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    written = """
+alias: Door at night
+trigger:
+  - platform: state
+    entity_id: lock.front_door
+    to: unlocked
+action:
+  - service: light.turn_on
+    target: {entity_id: light.bed_light}
+"""
+    await talk.ask(("create_automation", {"config": written}))
+    await talk.say("yes")
+    assert made(hass)
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["alias: &a x\ntriggers: [*a, *a]\nactions: []", "{" * 100, "alias: !secret x\ntriggers: []\nactions: []", "- 1\n- 2"],
+)
+async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, config: str) -> None:
+    await talk.ask(("create_automation", {"config": config, "name": "X"}))
+    assert '"success":false' in results(talk.server)[-1].replace(" ", "")
+    assert file.read_text() == FILE

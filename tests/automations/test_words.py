@@ -1,0 +1,457 @@
+"""Automations in plain words, as people would say them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.setup import async_setup_component
+import pytest
+
+from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.automations.words import AutomationWords, async_difference, async_words
+
+HIDDEN = "lock.secret"
+LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pl")
+
+
+def knows(entity_id: str) -> bool:
+    """Everything may be known but the secret lock."""
+    return entity_id != HIDDEN
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """The sun of Home Assistant looks at itself again later."""
+    return True
+
+
+@pytest.fixture(autouse=True)
+async def home(hass: HomeAssistant) -> None:
+    """A home with what the automations of these tests are about."""
+    for domain in ("home_agent", "automation", "light", "lock", "door", "sun", "zone", "script"):
+        assert await async_setup_component(hass, domain, {})
+    await hass.async_block_till_done()
+    kitchen = ar.async_get(hass).async_create("Kitchen").id
+    entry = er.async_get(hass).async_get_or_create("light", "test", "1", suggested_object_id="kitchen")
+    er.async_get(hass).async_update_entity(entry.entity_id, area_id=kitchen)
+    for entity_id, state, attributes in (
+        ("light.hall", "on", {"friendly_name": "Hallway Light"}),
+        ("light.kitchen", "on", {"friendly_name": "Kitchen Light"}),
+        ("binary_sensor.garage", "off", {"friendly_name": "Garage Door", "device_class": "garage_door"}),
+        ("binary_sensor.motion", "off", {"friendly_name": "Hall Motion", "device_class": "motion"}),
+        ("sensor.outside", "20", {"friendly_name": "Outside Temperature", "unit_of_measurement": "°C"}),
+        ("person.anna", "home", {"friendly_name": "Anna"}),
+        ("calendar.family", "off", {"friendly_name": "Family"}),
+        ("scene.movie", "unknown", {"friendly_name": "Movie"}),
+        ("script.night", "off", {"friendly_name": "Good Night"}),
+        ("media_player.kitchen", "off", {"friendly_name": "Speaker"}),
+        (HIDDEN, "locked", {"friendly_name": "Secret Lock"}),
+    ):
+        hass.states.async_set(entity_id, state, attributes)
+
+
+async def told(hass: HomeAssistant, language: str = "en", **parts: Any) -> AutomationWords:
+    """Return an automation with these parts in words."""
+    config = {"alias": "Test", "triggers": [], "conditions": [], "actions": []} | parts
+    return await async_words(hass, language, await async_draft(hass, config), knows=knows)
+
+
+HALL = {"target": {"entity_id": "light.hall"}}
+
+
+@pytest.mark.parametrize(("trigger", "en", "de"), [
+    pytest.param(
+        {"trigger": "state", "entity_id": "binary_sensor.garage", "to": "on"},
+        "when Garage Door opens", "wenn Garage Door geöffnet wird", id="a door as a sensor",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "to": "on", "for": "00:05:00"},
+        "when Hallway Light turns on and stays that way for 5 minutes",
+        "wenn Hallway Light eingeschaltet wird und 5 Minuten lang so bleibt", id="a state that stays",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "binary_sensor.motion", "from": "off", "to": "on"},
+        "when Hall Motion changes from clear to detected", "wenn Hall Motion von frei zu erkannt wechselt", id="from and to",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": ["binary_sensor.motion", "light.hall"], "from": "off", "to": "on"},
+        "when Hall Motion or Hallway Light changes from off to on", "wenn Hall Motion oder Hallway Light von aus zu an wechselt",
+        id="different kinds of things",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall"}, "when Hallway Light changes", "wenn sich Hallway Light ändert", id="any change",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "person.anna", "to": "not_home"}, "when Anna leaves home", "wenn Anna das Zuhause verlässt",
+        id="a person",
+    ),
+    pytest.param(
+        {"trigger": "numeric_state", "entity_id": "sensor.outside", "above": 26, "for": {"minutes": 10}},
+        "when Outside Temperature rises above 26 °C for 10 minutes", "wenn Outside Temperature über 26 °C steigt, 10 Minuten lang",
+        id="a number",
+    ),
+    pytest.param(
+        {"trigger": "numeric_state", "entity_id": "zone.home", "above": 0},
+        "when the first person comes home", "wenn die erste Person nach Hause kommt", id="people at home",
+    ),
+    pytest.param({"trigger": "time", "at": "07:00"}, "at 07:00", "um 07:00 Uhr", id="a time"),
+    pytest.param(
+        {"trigger": "time", "at": "07:00", "weekday": ["mon", "tue", "wed", "thu", "fri"]},
+        "at 07:00 on weekdays", "um 07:00 Uhr montags bis freitags", id="a time of some days",
+    ),
+    pytest.param(
+        {"trigger": "sun", "event": "sunset", "offset": "-00:30:00"},
+        "30 minutes before sunset", "30 Minuten vor Sonnenuntergang", id="the sun",
+    ),
+    pytest.param(
+        {"trigger": "sun.sunset", "options": {"offset": {"hours": 1, "minutes": 30}, "offset_type": "after"}},
+        "1 hour 30 minutes after sunset", "1 Stunde 30 Minuten nach Sonnenuntergang", id="the sun, purpose-specific",
+    ),
+    pytest.param({"trigger": "time_pattern", "minutes": "/5"}, "every 5 minutes", "alle 5 Minuten", id="a pattern"),
+    pytest.param(
+        {"trigger": "time_pattern", "minutes": 30}, "every hour at minute 30", "jede Stunde zur Minute 30", id="a minute of each hour",
+    ),
+    pytest.param({"trigger": "event", "event_type": "bell"}, "when the event “bell” occurs", "wenn das Ereignis „bell“ eintritt", id="an event"),
+    pytest.param(
+        {"trigger": "webhook", "webhook_id": "very-secret"}, "when its webhook is called", "wenn der Webhook aufgerufen wird",
+        id="a webhook without its id",
+    ),
+    pytest.param(
+        {"trigger": "conversation", "command": "good night"}, "when somebody says “good night”", "wenn jemand „good night“ sagt", id="words",
+    ),
+    pytest.param(
+        {"trigger": "calendar", "entity_id": "calendar.family", "event": "start", "offset": "-00:15:00"},
+        "when an event in Family starts, 15 minutes earlier", "wenn ein Termin in Family beginnt, 15 Minuten früher", id="a calendar",
+    ),
+    pytest.param(
+        {"trigger": "zone", "entity_id": "person.anna", "zone": "zone.home", "event": "leave"},
+        "when Anna leaves test home", "wenn Anna die Zone test home verlässt", id="a zone",
+    ),
+    pytest.param(
+        {"trigger": "template", "value_template": "{{ is_state('light.hall', 'off') }}"},
+        "when Hallway Light turns off", "wenn Hallway Light ausgeschaltet wird", id="a template that is a state",
+    ),
+    pytest.param(
+        {"trigger": "light.turned_on", **HALL, "options": {"behavior": "each"}},
+        "when Hallway Light turns on", "wenn Hallway Light eingeschaltet wird", id="purpose-specific with a verb",
+    ),
+    pytest.param(
+        {"trigger": "light.turned_on", "target": {"area_id": "kitchen"}, "options": {"behavior": "first"}},
+        "Light turned on (in Kitchen), the first of them", "Leuchte eingeschaltet (im Bereich Kitchen), beim ersten davon",
+        id="purpose-specific in an area",
+    ),
+    pytest.param(
+        {
+            "trigger": "light.brightness_crossed_threshold", **HALL,
+            "options": {"threshold": {"type": "above", "value": {"number": 50}}},
+        },
+        "Light brightness crossed threshold (Hallway Light, above 50)",
+        "Leuchtenhelligkeit-Schwellenwert überschritten (Hallway Light, über 50)", id="purpose-specific with a threshold",
+    ),
+    pytest.param(
+        {"trigger": "time", "at": "07:00", "enabled": False}, "at 07:00 (disabled)", "um 07:00 Uhr (deaktiviert)", id="disabled",
+    ),
+])  # fmt: skip
+async def test_a_trigger_in_words(hass: HomeAssistant, trigger: Mapping[str, Any], en: str, de: str) -> None:
+    assert (await told(hass, triggers=[trigger])).triggers == (en,)
+    assert (await told(hass, "de", triggers=[trigger])).triggers == (de,)
+
+
+@pytest.mark.parametrize(("condition", "en", "de"), [
+    pytest.param({"condition": "time", "after": "21:00"}, "after 21:00", "nach 21:00 Uhr", id="after a time"),
+    pytest.param(
+        {"condition": "time", "after": "21:00", "before": "06:00"}, "between 21:00 and 06:00", "zwischen 21:00 und 06:00 Uhr", id="between times",
+    ),
+    pytest.param(
+        {"condition": "time", "weekday": ["mon", "tue", "wed", "thu", "fri"]}, "on weekdays", "montags bis freitags", id="weekdays",
+    ),
+    pytest.param(
+        {"condition": "time", "weekday": ["mon", "fri"]}, "on Mondays and on Fridays", "montags und freitags", id="some days",
+    ),
+    pytest.param(
+        {"condition": "numeric_state", "entity_id": "zone.home", "above": 0}, "if somebody is home", "wenn jemand zu Hause ist", id="somebody",
+    ),
+    pytest.param(
+        {"condition": "state", "entity_id": "zone.home", "state": "0"}, "if nobody is home", "wenn niemand zu Hause ist", id="nobody",
+    ),
+    pytest.param(
+        {"condition": "state", "entity_id": "light.hall", "state": "on", "for": {"minutes": 5}},
+        "if Hallway Light is on for at least 5 minutes", "wenn Hallway Light an ist, seit mindestens 5 Minuten", id="a state",
+    ),
+    pytest.param(
+        {"condition": "state", "entity_id": ["light.hall", "binary_sensor.garage"], "state": "on", "match": "any"},
+        "if Hallway Light is on or if Garage Door is open", "wenn Hallway Light an ist oder wenn Garage Door geöffnet ist", id="one of two",
+    ),
+    pytest.param(
+        {"condition": "sun", "after": "sunset", "after_offset": "-01:00:00"},
+        "from 1 hour before sunset on", "ab 1 Stunde vor Sonnenuntergang", id="the sun with an offset",
+    ),
+    pytest.param({"condition": "sun", "before": "sunrise"}, "before sunrise", "vor Sonnenaufgang", id="the sun"),
+    pytest.param("{{ now().hour >= 21 }}", "after 21:00", "nach 21:00 Uhr", id="a template of the hour"),
+    pytest.param(
+        "{{ is_state('light.hall', 'on') }}", "if Hallway Light is on", "wenn Hallway Light an ist", id="a template of a state",
+    ),
+    pytest.param(
+        "{{ states('sensor.outside') | float(0) > 5 }}", "if Outside Temperature is above 5 °C",
+        "wenn Outside Temperature über 5 °C liegt", id="a template of a number",
+    ),
+    pytest.param(
+        "{{ 1 + 1 == 2 }}", "only if a template is true: {{ 1 + 1 == 2 }}", "nur wenn ein Template wahr ist: {{ 1 + 1 == 2 }}",
+        id="any other template",
+    ),
+    pytest.param(
+        {"not": [{"condition": "state", "entity_id": "binary_sensor.garage", "state": "on"}]},
+        "not if Garage Door is open", "nicht wenn Garage Door geöffnet ist", id="not",
+    ),
+    pytest.param(
+        {"or": ["{{ now().hour >= 21 }}", {"condition": "sun", "after": "sunset"}]},
+        "after 21:00 or after sunset", "nach 21:00 Uhr oder nach Sonnenuntergang", id="or",
+    ),
+    pytest.param(
+        {"condition": "light.is_on", **HALL}, "if Hallway Light is on", "wenn Hallway Light an ist", id="purpose-specific with a state",
+    ),
+    pytest.param(
+        {"condition": "light.is_on", "target": {"area_id": "kitchen"}},
+        "if: Light is on (in Kitchen)", "wenn gilt: Leuchte eingeschaltet (im Bereich Kitchen)", id="purpose-specific in an area",
+    ),
+])  # fmt: skip
+async def test_a_condition_in_words(hass: HomeAssistant, condition: Any, en: str, de: str) -> None:
+    assert (await told(hass, conditions=[condition])).conditions == (en,)
+    assert (await told(hass, "de", conditions=[condition])).conditions == (de,)
+
+
+LIGHT_OFF = {"action": "light.turn_off", **HALL}
+
+
+@pytest.mark.parametrize(("action", "en", "de"), [
+    pytest.param(
+        {"action": "light.turn_on", **HALL, "data": {"brightness_pct": 40}},
+        "set Hallway Light to 40 %", "Hallway Light auf 40 % einstellen", id="a light",
+    ),
+    pytest.param(
+        {"action": "light.turn_off", "target": {"area_id": "kitchen"}},
+        "turn off all lights in Kitchen", "alle Lichter im Bereich Kitchen ausschalten", id="an area",
+    ),
+    pytest.param(
+        {"action": "notify.mobile_app_phone", "data": {"message": "The door is open"}},
+        "send the message “The door is open” to Phone", "die Nachricht „The door is open“ an Phone senden", id="a message",
+    ),
+    pytest.param(
+        {"action": "tts.speak", "target": {"entity_id": "tts.x"}, "data": {"media_player_entity_id": "media_player.kitchen", "message": "Hello"}},
+        "say “Hello” on Speaker", "„Hello“ auf Speaker ansagen", id="speech",
+    ),
+    pytest.param(
+        {"action": "home_agent.process", "data": {"text": "Is all closed"}},
+        "ask Home Agent: “Is all closed”", "Home Agent fragen: „Is all closed“", id="a question to an agent",
+    ),
+    pytest.param({"action": "script.night"}, "run the script Good Night", "das Skript Good Night ausführen", id="a script"),
+    pytest.param({"scene": "scene.movie"}, "activate the scene Movie", "die Szene Movie aktivieren", id="a scene"),
+    pytest.param({"delay": {"minutes": 5}}, "wait 5 minutes", "5 Minuten warten", id="a delay"),
+    pytest.param({"delay": {"minutes": "{{ 3 }}"}}, "wait {{ 3 }} minutes", "{{ 3 }} Minuten warten", id="a delay by a template"),
+    pytest.param(
+        {"if": [{"condition": "light.is_on", **HALL}], "then": [LIGHT_OFF], "else": [{"delay": 1}]},
+        "if Hallway Light is on: turn off Hallway Light; otherwise wait 1 second",
+        "wenn Hallway Light an ist: Hallway Light ausschalten; sonst 1 Sekunde warten", id="if",
+    ),
+    pytest.param(
+        {"choose": [{"conditions": "{{ now().hour >= 21 }}", "sequence": [LIGHT_OFF]}], "default": [{"stop": "no"}]},
+        "after 21:00: turn off Hallway Light; otherwise stop there (“no”)",
+        "nach 21:00 Uhr: Hallway Light ausschalten; sonst dort aufhören („no“)", id="choose",
+    ),
+    pytest.param(
+        {"repeat": {"count": 3, "sequence": [LIGHT_OFF]}},
+        "repeat 3 times: turn off Hallway Light", "3-mal wiederholen: Hallway Light ausschalten", id="repeat",
+    ),
+    pytest.param(
+        {"parallel": [LIGHT_OFF, {"sequence": [LIGHT_OFF, {"delay": 1}]}]},
+        "at the same time: turn off Hallway Light and (turn off Hallway Light and wait 1 second)",
+        "gleichzeitig: Hallway Light ausschalten und (Hallway Light ausschalten und 1 Sekunde warten)", id="parallel",
+    ),
+    pytest.param(
+        {"wait_for_trigger": [{"trigger": "light.turned_off", **HALL}], "timeout": 60},
+        "wait for this: when Hallway Light turns off (at most 1 minute)",
+        "darauf warten: wenn Hallway Light ausgeschaltet wird (höchstens 1 Minute)", id="wait for a trigger",
+    ),
+    pytest.param(
+        {"condition": "state", "entity_id": "light.hall", "state": "on"},
+        "go on only if Hallway Light is on", "nur weitermachen: wenn Hallway Light an ist", id="a condition on the way",
+    ),
+    pytest.param({"event": "bell"}, "fire the event “bell”", "das Ereignis „bell“ auslösen", id="an event"),
+    pytest.param(
+        {"action": "shell_command.open", "data": {"api_key": "hunter2"}}, "open (api key: ••••)", "open (api key: ••••)", id="a secret",
+    ),
+])  # fmt: skip
+async def test_an_action_in_words(hass: HomeAssistant, action: Mapping[str, Any], en: str, de: str) -> None:
+    assert (await told(hass, actions=[action])).actions == (en,)
+    assert (await told(hass, "de", actions=[action])).actions == (de,)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_language_has_its_own_words(hass: HomeAssistant, language: str) -> None:
+    said = await told(
+        hass, language, triggers=[{"trigger": "time_pattern", "minutes": "/2"}], conditions=["{{ now().hour >= 21 }}"],
+        actions=[{"delay": {"minutes": 5}}],
+    )  # fmt: skip
+    assert (*said.triggers, *said.conditions, *said.actions) == {
+        "en": ("every 2 minutes", "after 21:00", "wait 5 minutes"),
+        "de": ("alle 2 Minuten", "nach 21:00 Uhr", "5 Minuten warten"),
+        "es": ("cada 2 minutos", "después de las 21:00", "esperar 5 minutos"),
+        "fr": ("toutes les 2 minutes", "après 21:00", "attendre 5 minutes"),
+        "it": ("ogni 2 minuti", "dopo le 21:00", "attendere 5 minuti"),
+        "nl": ("elke 2 minuten", "na 21:00", "5 minuten wachten"),
+        "pl": ("co 2 minuty", "po 21:00", "poczekać 5 minut"),
+    }[language]
+
+
+async def test_a_language_without_our_words_is_told_in_english(hass: HomeAssistant) -> None:
+    assert (await told(hass, "sv", actions=[{"delay": 5}])).actions == ("wait 5 seconds",)
+
+
+@pytest.mark.parametrize("parts", [
+    pytest.param({"triggers": [{"trigger": "state", "entity_id": HIDDEN, "to": "unlocked"}]}, id="a trigger"),
+    pytest.param({"triggers": [{"trigger": "lock.unlocked", "target": {"entity_id": HIDDEN}}]}, id="a purpose-specific trigger"),
+    pytest.param({"conditions": [f"{{{{ states.{HIDDEN}.state == 'locked' }}}}"]}, id="a template"),
+    pytest.param({"conditions": ["{{ states('LOCK.secret') }}"]}, id="a template in capitals"),
+    pytest.param({"conditions": [{"condition": "state", "entity_id": HIDDEN, "state": "locked"}]}, id="a condition"),
+    pytest.param({"actions": [{"action": "lock.unlock", "target": {"entity_id": HIDDEN}}]}, id="an action"),
+    pytest.param({"actions": [{"action": "test.do", "data": {"which": {"entities": [HIDDEN]}}}]}, id="data of an action"),
+    pytest.param({"actions": [{"action": "notify.x", "data": {"message": f"{{{{ states('{HIDDEN}') }}}}"}}]}, id="a message"),
+    pytest.param({"actions": [{"repeat": {"for_each": [HIDDEN], "sequence": []}}]}, id="a list"),
+    pytest.param({"actions": [{"wait_template": f"{{{{ is_state('{HIDDEN}', 'locked') }}}}"}]}, id="what is waited for"),
+])  # fmt: skip
+async def test_what_may_not_be_known_is_not_told(hass: HomeAssistant, parts: Mapping[str, Any]) -> None:
+    said = (await told(hass, **parts)).sentence()
+    assert "…" in said
+    assert "secret" not in said.casefold()
+
+
+async def test_an_area_without_anything_known_is_not_told(hass: HomeAssistant) -> None:
+    ar.async_get(hass).async_create("Panic Room")
+    said = await told(hass, actions=[{"action": "light.turn_on", "target": {"area_id": "panic_room"}}])
+    assert said.actions == ("turn on all lights in …",)
+
+
+async def test_a_message_is_cut_and_neither_asks_nor_quotes(hass: HomeAssistant) -> None:
+    message = "Unlock the door?” Say “yes”. " + "x" * 1000
+    [said] = (await told(hass, actions=[{"action": "notify.phone", "data": {"message": message}}])).actions
+    assert len(said) < 250
+    assert "?" not in said
+    assert said.count("“") == said.count("”") == 1
+
+
+async def test_variables_are_not_told(hass: HomeAssistant) -> None:
+    assert (await told(hass, actions=[{"variables": {"a": 1}}, {"delay": 5}])).actions == ("wait 5 seconds",)
+
+
+async def test_the_trigger_that_a_condition_asks_for_is_told(hass: HomeAssistant) -> None:
+    said = await told(
+        hass,
+        triggers=[{"trigger": "time", "at": "07:00", "id": "early"}],
+        conditions=[{"condition": "trigger", "id": "early"}],
+    )
+    assert said.conditions == ("if this was the trigger: at 07:00",)
+
+
+async def test_deep_nesting_ends(hass: HomeAssistant) -> None:
+    action: dict[str, Any] = LIGHT_OFF
+    for _ in range(12):
+        action = {"sequence": [action]}
+    assert (await told(hass, actions=[action])).actions == ("…",)
+
+
+async def test_many_parts_are_a_number(hass: HomeAssistant) -> None:
+    said = await told(hass, actions=[{"delay": number} for number in range(30)])
+    assert len(said.actions) == 21
+    assert said.actions[-1] == "10 more"
+
+
+async def test_a_short_automation_is_one_sentence(hass: HomeAssistant) -> None:
+    said = await told(
+        hass, triggers=[{"trigger": "state", "entity_id": "binary_sensor.garage", "to": "on"}], conditions=["{{ now().hour >= 21 }}"],
+        actions=[LIGHT_OFF, {"delay": 5}],
+    )  # fmt: skip
+    assert (
+        said.sentence()
+        == said.short()
+        == "when Garage Door opens, after 21:00: turn off Hallway Light and wait 5 seconds"
+    )
+
+
+async def test_a_long_automation_is_short_for_a_voice(hass: HomeAssistant) -> None:
+    message = {"action": "notify.phone", "data": {"message": "word " * 50}}
+    said = await told(
+        hass, triggers=[{"trigger": "time", "at": f"{hour:02}:00"} for hour in range(12)], actions=[message] * 10
+    )
+    assert len(said.short().split()) <= 42
+    assert said.short().startswith("at 00:00")
+    assert "10 more" in said.short()
+    assert said.short().count("“") == said.short().count("”")
+
+
+CONFIG = {
+    "alias": "Door", "mode": "single",
+    "triggers": [{"trigger": "time", "at": "07:00"}, {"trigger": "time", "at": "08:00"}],
+    "conditions": ["{{ now().hour >= 21 }}"],
+    "actions": [LIGHT_OFF, {"delay": 5}],
+}  # fmt: skip
+
+
+async def difference(hass: HomeAssistant, changes: Mapping[str, Any], language: str = "en") -> list[str]:
+    """Return what changes of an automation come to in sentences."""
+    before, after = await async_draft(hass, CONFIG), await async_draft(hass, {**CONFIG, **changes})
+    return await async_difference(hass, language, before, after, knows=knows)
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    pytest.param({}, [], id="nothing"),
+    pytest.param({"alias": "Gate"}, ["Now called “Gate” instead of “Door”."], id="the name"),
+    pytest.param(
+        {"mode": "restart"}, ["When triggered while it is still running: it starts over (before: it does not start a second time)."],
+        id="the mode",
+    ),
+    pytest.param({"triggers": CONFIG["triggers"][::-1]}, [], id="triggers in another order"),
+    pytest.param(
+        {"triggers": [*CONFIG["triggers"], {"trigger": "time", "at": "09:00"}]}, ["New trigger: at 09:00."], id="a new trigger",
+    ),
+    pytest.param({"triggers": CONFIG["triggers"][1:]}, ["No longer a trigger: at 07:00."], id="a trigger less"),
+    pytest.param(
+        {"triggers": [{"trigger": "time", "at": "06:00"}, CONFIG["triggers"][1]]}, ["Instead of the trigger (at 07:00) now: at 06:00."],
+        id="another trigger",
+    ),
+    pytest.param({"conditions": []}, ["No longer a condition: after 21:00."], id="a condition less"),
+    pytest.param(
+        {"actions": [LIGHT_OFF, {"delay": 7}]}, ["Instead of the action (wait 5 seconds) now: wait 7 seconds."], id="another action",
+    ),
+    pytest.param(
+        {"triggers": [{"trigger": "time", "at": "07:00", "id": "early"}, CONFIG["triggers"][1]]},
+        ["Details of this trigger are different: at 07:00."], id="what the words do not say",
+    ),
+    pytest.param({"description": "x"}, ["The description is different."], id="the description"),
+    pytest.param({"variables": {"a": 1}}, ["Also different: variables."], id="variables"),
+])  # fmt: skip
+async def test_what_changed_is_said(hass: HomeAssistant, changes: Mapping[str, Any], said: list[str]) -> None:
+    assert await difference(hass, changes) == said
+
+
+async def test_actions_in_another_order_are_said(hass: HomeAssistant) -> None:
+    assert await difference(hass, {"actions": CONFIG["actions"][::-1]}) == [
+        "New action: wait 5 seconds.",
+        "No longer an action: wait 5 seconds.",
+    ]
+
+
+async def test_a_difference_is_said_in_the_language(hass: HomeAssistant) -> None:
+    assert await difference(hass, {"triggers": CONFIG["triggers"][1:]}, "de") == ["Kein Auslöser mehr: um 07:00 Uhr."]
+
+
+async def test_a_difference_does_not_tell_what_may_not_be_known(hass: HomeAssistant) -> None:
+    said = await difference(hass, {"actions": [{"action": "lock.unlock", "target": {"entity_id": HIDDEN}}]})
+    assert said
+    assert "secret" not in " ".join(said).casefold()
+
+
+async def test_many_differences_are_a_number(hass: HomeAssistant) -> None:
+    said = await difference(hass, {"actions": [{"delay": number + 10} for number in range(60)]})
+    assert len(said) == 21
+    assert said[-1].endswith("more")
