@@ -13,7 +13,7 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from pytest_homeassistant_custom_component.common import async_fire_time_changed_exact
 
-from custom_components.home_agent.automations.recorded import Change, PastEvent
+from custom_components.home_agent.automations.recorded import PastChange, PastEvent
 from custom_components.home_agent.automations.timeline import Timeline
 
 BEGIN = datetime(2026, 3, 26, 0, 0, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Script:
             for entity_id, (state, attributes) in self.initial.items()
         }
         start = dict(current)
-        changes: list[Change] = []
+        changes: list[PastChange] = []
         for at, entity_id, state, attributes in self.changes:
             old = current.pop(entity_id, None)
             new = None
@@ -52,7 +52,7 @@ class Script:
                 changed = old.last_changed if old is not None and same else at
                 new = State(entity_id, state, dict(attributes), last_changed=changed, last_updated=at)
                 current[entity_id] = new
-            changes.append(Change(at=at, entity_id=entity_id, state=new))
+            changes.append(PastChange(at=at, entity_id=entity_id, state=new))
         return Timeline(
             since=self.begin,
             until=self.end,

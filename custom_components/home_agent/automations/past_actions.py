@@ -23,17 +23,17 @@ class _Stop(Exception):
 
 
 @dataclass(slots=True)
-class Step:
+class PastStep:
     """One action, with the conditions and actions in it."""
 
     config: Mapping[str, Any]
     conditions: Sequence[PastCondition] = ()
-    branches: Sequence[tuple[Sequence[PastCondition], Sequence[Step]]] = ()
+    branches: Sequence[tuple[Sequence[PastCondition], Sequence[PastStep]]] = ()
     """Those of `choose`, `if`, `sequence` and `parallel`."""
-    otherwise: Sequence[Step] = field(default_factory=list)
+    otherwise: Sequence[PastStep] = field(default_factory=list)
 
 
-async def async_steps(home: PastHome, actions: Sequence[Any]) -> list[Step]:
+async def async_steps(home: PastHome, actions: Sequence[Any]) -> list[PastStep]:
     """Return actions, normalized by Home Assistant, as steps. Raises `NotReplayable` for a condition that cannot be checked."""
     return [await _async_step(home, action) for action in actions]
 
@@ -43,10 +43,10 @@ async def _async_conditions(home: PastHome, configs: object) -> list[PastConditi
     return [await async_past_condition(home, config, "actions") for config in listed]
 
 
-async def _async_step(home: PastHome, action: Any) -> Step:
+async def _async_step(home: PastHome, action: Any) -> PastStep:
     if isinstance(action, Template) or (isinstance(action, Mapping) and "condition" in action):
-        return Step(config={"condition": True}, conditions=await _async_conditions(home, [action]))
-    step = Step(config=home.rebound(action))
+        return PastStep(config={"condition": True}, conditions=await _async_conditions(home, [action]))
+    step = PastStep(config=home.rebound(action))
     if "choose" in action:
         step.branches = [
             (await _async_conditions(home, one["conditions"]), await async_steps(home, one["sequence"]))
@@ -67,7 +67,7 @@ async def _async_step(home: PastHome, action: Any) -> Step:
     return step
 
 
-def waits(steps: Sequence[Step], variables: dict[str, Any]) -> Iterator[float | None]:
+def waits(steps: Sequence[PastStep], variables: dict[str, Any]) -> Iterator[float | None]:
     """Yield the seconds that a run waits, one delay after the other; None for a wait whose end is not known."""
     try:
         yield from _waits(steps, variables)
@@ -75,7 +75,7 @@ def waits(steps: Sequence[Step], variables: dict[str, Any]) -> Iterator[float | 
         return
 
 
-def _waits(steps: Sequence[Step], variables: dict[str, Any]) -> Iterator[float | None]:
+def _waits(steps: Sequence[PastStep], variables: dict[str, Any]) -> Iterator[float | None]:
     for step in steps:
         if step.config.get("enabled", True) is not False:
             yield from _wait(step, variables)
@@ -85,7 +85,7 @@ def _are_true(conditions: Sequence[PastCondition], variables: Mapping[str, Any])
     return all(condition.check(variables).result is not False for condition in conditions)
 
 
-def _wait(step: Step, variables: dict[str, Any]) -> Iterator[float | None]:
+def _wait(step: PastStep, variables: dict[str, Any]) -> Iterator[float | None]:
     config = step.config
     if "condition" in config:
         if not _are_true(step.conditions, variables):
@@ -101,7 +101,7 @@ def _wait(step: Step, variables: dict[str, Any]) -> Iterator[float | None]:
     elif "repeat" in config:
         yield from _repeat(step, variables)
     elif "parallel" in config:
-        # The longest of them counts; nobody sees which of them ends when.
+        # The longest of them counts: which of them ends when does not matter.
         yield max((_length(branch, dict(variables)) for _, branch in step.branches), key=_unknown_last, default=0.0)
     else:
         for conditions, sequence in step.branches:
@@ -115,7 +115,7 @@ def _unknown_last(seconds: float | None) -> float:
     return float("inf") if seconds is None else seconds
 
 
-def _length(steps: Sequence[Step], variables: dict[str, Any]) -> float | None:
+def _length(steps: Sequence[PastStep], variables: dict[str, Any]) -> float | None:
     total = 0.0
     for seconds in waits(steps, variables):
         if seconds is None:
@@ -124,7 +124,7 @@ def _length(steps: Sequence[Step], variables: dict[str, Any]) -> float | None:
     return total
 
 
-def _repeat(step: Step, variables: dict[str, Any]) -> Iterator[float | None]:
+def _repeat(step: PastStep, variables: dict[str, Any]) -> Iterator[float | None]:
     repeat = step.config["repeat"]
     [(_, sequence)] = step.branches
     items: Sequence[Any] = range(MAX_REPEATS)
@@ -144,14 +144,14 @@ def _repeat(step: Step, variables: dict[str, Any]) -> Iterator[float | None]:
         if "until" in repeat and _are_true(step.conditions, inner):
             return
         if not waited and ("while" in repeat or "until" in repeat):
-            yield None  # it goes on until something changes that nobody waits for here
+            yield None  # it goes on until something changes that is not waited for here
             return
 
 
 class Runs:
     """The runs of one automation that have not ended."""
 
-    def __init__(self, home: PastHome, steps: Sequence[Step] | None, mode: str, most: int) -> None:
+    def __init__(self, home: PastHome, steps: Sequence[PastStep] | None, mode: str, most: int) -> None:
         """Take the actions, None if they cannot be followed, the mode, and how many runs there may be at once."""
         self._home = home
         self._steps = steps

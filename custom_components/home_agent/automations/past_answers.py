@@ -22,7 +22,7 @@ type Variables = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PastAnswer:
     """Whether a condition was true."""
 
     result: bool | None
@@ -62,16 +62,16 @@ class PastCondition:
     def changed(self, entity_id: str, state: State | None) -> None:
         """Take note of a change."""
 
-    def check(self, variables: Variables) -> Answer:
+    def check(self, variables: Variables) -> PastAnswer:
         """Return whether it is true at this moment."""
         try:
             return self._check(variables)
         except ConditionError as err:
-            return Answer(False, f"it could not be checked: {' '.join(str(err).split())[:200]}", has_failed=True)
+            return PastAnswer(False, f"it could not be checked: {' '.join(str(err).split())[:200]}", has_failed=True)
         except ERRORS as err:
-            return Answer(False, f"it could not be checked ({type(err).__name__})", has_failed=True)
+            return PastAnswer(False, f"it could not be checked ({type(err).__name__})", has_failed=True)
 
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         raise NotImplementedError
 
     def lasted(self, state: State, period: Any, variables: Variables) -> str:
@@ -88,10 +88,10 @@ class PastCondition:
         return found if isinstance(found, Mapping) else self.config
 
 
-def each_of(entity_ids: Iterable[str], of: Callable[[str], Answer], *, is_any: bool) -> Answer:
+def each_of(entity_ids: Iterable[str], of: Callable[[str], PastAnswer], *, is_any: bool) -> PastAnswer:
     """Return whether a condition holds for all or for any of some entities, as Home Assistant joins them."""
     failed: ConditionError | None = None
-    told: list[Answer] = []
+    told: list[PastAnswer] = []
     for entity_id in entity_ids:
         try:
             answer = of(entity_id)
@@ -105,4 +105,4 @@ def each_of(entity_ids: Iterable[str], of: Callable[[str], Answer], *, is_any: b
         raise failed
     true = [one.because for one in told if one.result]
     shown = true or [one.because for one in told]
-    return Answer(bool(true) or not is_any, " and ".join(shown[:MAX_TOLD]))
+    return PastAnswer(bool(true) or not is_any, " and ".join(shown[:MAX_TOLD]))

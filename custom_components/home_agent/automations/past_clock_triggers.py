@@ -51,7 +51,7 @@ class PastTrigger:
         return found if isinstance(found, Mapping) else self.config
 
 
-class _Clock(PastTrigger):
+class _ClockTrigger(PastTrigger):
     """A trigger that looks at the clock; `next` says when the next time is."""
 
     def next(self, after: datetime) -> datetime | None:
@@ -89,7 +89,7 @@ def at_time(after: datetime, clock: time) -> datetime:
     return next_time(after, [clock.hour], [clock.minute], [clock.second])
 
 
-class _Pattern(_Clock):
+class _PatternTrigger(_ClockTrigger):
     @override
     async def async_attach(self) -> None:
         hours, minutes, seconds = (self.config.get(key) for key in ("hours", "minutes", "seconds"))
@@ -113,7 +113,7 @@ class _Pattern(_Clock):
         self.run("time pattern", now=dt_util.as_local(moment))
 
 
-class _Time(PastTrigger):
+class _TimeTrigger(PastTrigger):
     """Times of the day, and those that a date and time helper or a sensor names."""
 
     @override
@@ -186,7 +186,7 @@ class _Time(PastTrigger):
             self._waiting[key] = self.home.clock.call_on(moment, self._happen, moment, entity_id)
 
 
-class _Sun(_Clock):
+class _SunTrigger(_ClockTrigger):
     """What happens at a position of the sun."""
 
     _next: Callable[[datetime], datetime | None]
@@ -218,7 +218,7 @@ class _Sun(_Clock):
         self.run(f"sun event {self.options.get('event', self.config['trigger_kind'])}", event=self.options.get("event"))
 
 
-class _Template(PastTrigger):
+class _TemplateTrigger(PastTrigger):
     """A template that becomes true. It is rendered when an entity that it reads changes, and each minute if it reads the clock."""
 
     @override
@@ -295,7 +295,7 @@ class _Template(PastTrigger):
             self._timer = self.home.clock.call_later(wait.total_seconds(), lambda: self.run(told, **found))
 
 
-class _Calendar(PastTrigger):
+class _CalendarTrigger(PastTrigger):
     """Events of a calendar, as far as its state has told of them."""
 
     @override
@@ -339,7 +339,7 @@ class _Calendar(PastTrigger):
             )
 
 
-class _Start(PastTrigger):
+class _StartTrigger(PastTrigger):
     """Home Assistant has started."""
 
     @override
@@ -352,10 +352,10 @@ class _Start(PastTrigger):
 
 
 CLOCK_TRIGGERS: Mapping[str, type[PastTrigger]] = {
-    "time": _Time,
-    "time_pattern": _Pattern,
-    "template": _Template,
-    "homeassistant": _Start,
+    "time": _TimeTrigger,
+    "time_pattern": _PatternTrigger,
+    "template": _TemplateTrigger,
+    "homeassistant": _StartTrigger,
 }
 _CHANGES_OF_SUN = ("sun.elevation_changed", "sun.elevation_crossed_threshold")
 
@@ -363,7 +363,7 @@ _CHANGES_OF_SUN = ("sun.elevation_changed", "sun.elevation_crossed_threshold")
 def clock_trigger(kind: str) -> type[PastTrigger] | None:
     """Return the class for a trigger that looks at the clock, None for any other."""
     if kind.partition(".")[0] == "sun" and kind not in _CHANGES_OF_SUN:
-        return _Sun
+        return _SunTrigger
     if kind.partition(".")[0] == "calendar":
-        return _Calendar
+        return _CalendarTrigger
     return CLOCK_TRIGGERS.get(kind)

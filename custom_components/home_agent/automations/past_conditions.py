@@ -12,18 +12,18 @@ from homeassistant.helpers.template import Template
 from homeassistant.util import dt as dt_util
 
 from .past import NotReplayable, PastHome
-from .past_answers import ERRORS, MAX_TOLD, MAX_VALUE, UNKNOWN, Answer, PastCondition, Variables, each_of, quoted
+from .past_answers import ERRORS, MAX_TOLD, MAX_VALUE, UNKNOWN, PastAnswer, PastCondition, Variables, each_of, quoted
 from .past_purposes import DeviceCondition, PurposeCondition
 from .past_sun import SunEvents, SunPosition
 
 
-class _Disabled(PastCondition):
+class _DisabledCondition(PastCondition):
     @override
-    def check(self, variables: Variables) -> Answer:
-        return Answer(None)
+    def check(self, variables: Variables) -> PastAnswer:
+        return PastAnswer(None)
 
 
-class _Several(PastCondition):
+class _SeveralCondition(PastCondition):
     """`and`, `or`, `not`."""
 
     parts: Sequence[PastCondition] = ()
@@ -46,54 +46,54 @@ class _Several(PastCondition):
             part.changed(entity_id, state)
 
     @override
-    def check(self, variables: Variables) -> Answer:
+    def check(self, variables: Variables) -> PastAnswer:
         answers = [part.check(variables) for part in self.parts]
         failed = next((answer for answer in answers if answer.has_failed), None)
         told = " and ".join(dict.fromkeys(answer.because for answer in answers[:MAX_TOLD] if answer.because))
         match self.config["condition"]:
             case "and":
                 false = next((one for one in answers if one.result is False and not one.has_failed), None)
-                return false or failed or Answer(True, told)
+                return false or failed or PastAnswer(True, told)
             case "or":
                 true = next((one for one in answers if one.result is True), None)
-                return true or failed or Answer(False, told)
+                return true or failed or PastAnswer(False, told)
         true = next((one for one in answers if one.result), None)
         if true is not None:
-            return Answer(False, f"{true.because}, and that must not be so")
-        return failed or Answer(True, told)
+            return PastAnswer(False, f"{true.because}, and that must not be so")
+        return failed or PastAnswer(True, told)
 
 
-class _State(PastCondition):
+class _StateCondition(PastCondition):
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         return each_of(
             self.config["entity_id"],
             lambda entity_id: self._of(entity_id, variables),
             is_any=self.config.get("match", "all") == "any",
         )
 
-    def _of(self, entity_id: str, variables: Variables) -> Answer:
+    def _of(self, entity_id: str, variables: Variables) -> PastAnswer:
         config, attribute = self.config, self.config.get("attribute")
         wanted = config["state"] if isinstance(config["state"], list) else [config["state"]]
         is_so = condition_helper.state(self.home, entity_id, wanted, None, attribute, dict(variables))
         state = self.home.states.current[entity_id]
         name = f"'{attribute}' of {entity_id}" if attribute else entity_id
         if attribute and attribute not in state.attributes:
-            return Answer(False, f"{entity_id} had no attribute '{attribute}'")
+            return PastAnswer(False, f"{entity_id} had no attribute '{attribute}'")
         value = quoted(state.attributes[attribute] if attribute else state.state)
         if not is_so:
-            return Answer(False, f"{name} was {value}, not {' or '.join(map(quoted, wanted[:MAX_TOLD]))}")
+            return PastAnswer(False, f"{name} was {value}, not {' or '.join(map(quoted, wanted[:MAX_TOLD]))}")
         if (period := config.get("for")) is not None and (short := self.lasted(state, period, variables)):
-            return Answer(False, short)
-        return Answer(True, f"{name} was {value}")
+            return PastAnswer(False, short)
+        return PastAnswer(True, f"{name} was {value}")
 
 
-class _Numeric(PastCondition):
+class _NumericCondition(PastCondition):
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         return each_of(self.config["entity_id"], lambda entity_id: self._of(entity_id, variables), is_any=False)
 
-    def _of(self, entity_id: str, variables: Variables) -> Answer:
+    def _of(self, entity_id: str, variables: Variables) -> PastAnswer:
         config = self.config
         above, below, attribute = config.get("above"), config.get("below"), config.get("attribute")
         is_so = condition_helper.async_numeric_state(
@@ -105,7 +105,7 @@ class _Numeric(PastCondition):
         wanted = " and ".join(
             f"{word} {self._bound(bound)}" for word, bound in (("above", above), ("below", below)) if bound is not None
         )
-        return Answer(is_so, f"{name} was {quoted(value)}" + ("" if is_so else f", not {wanted}"))
+        return PastAnswer(is_so, f"{name} was {quoted(value)}" + ("" if is_so else f", not {wanted}"))
 
     def _bound(self, bound: object) -> str:
         if isinstance(bound, str) and (state := self.home.states.current.get(bound)) is not None:
@@ -113,9 +113,9 @@ class _Numeric(PastCondition):
         return str(bound)
 
 
-class _Template(PastCondition):
+class _TemplateCondition(PastCondition):
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         template: Template = self.config["value_template"]
         self.home.states.read = {}
         try:
@@ -128,26 +128,26 @@ class _Template(PastCondition):
             if (state := self.home.states.current.get(entity_id)) is not None
         ]
         told = "its template was true" if text == "true" else "its template was not true"
-        return Answer(text == "true", told + (f" ({', '.join(states[:MAX_TOLD])})" if states else ""))
+        return PastAnswer(text == "true", told + (f" ({', '.join(states[:MAX_TOLD])})" if states else ""))
 
 
-class _Time(PastCondition):
+class _TimeCondition(PastCondition):
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         now = dt_util.as_local(self.now)
         after, before = self._bound("after", time(0)), self._bound("before", time(23, 59, 59, 999999))
         if after is None or before is None:
-            return Answer(False, "an entity that a time is taken from had none")
+            return PastAnswer(False, "an entity that a time is taken from had none")
         clock = now.time()
         is_within = after <= clock < before if after < before else not before <= clock < after
         if not is_within:
             asked = [f"{word} {bound}" for word, bound in (("after", after), ("before", before)) if word in self.config]
-            return Answer(False, f"it was {clock:%H:%M:%S}, not {' and '.join(asked)}")
+            return PastAnswer(False, f"it was {clock:%H:%M:%S}, not {' and '.join(asked)}")
         weekday = self.config.get("weekday")
         days = [weekday] if isinstance(weekday, str) else weekday
         if days is not None and WEEKDAYS[now.weekday()] not in days:
-            return Answer(False, f"it was {WEEKDAYS[now.weekday()]}, not {' or '.join(days)}")
-        return Answer(True, f"it was {clock:%H:%M:%S}")
+            return PastAnswer(False, f"it was {WEEKDAYS[now.weekday()]}, not {' or '.join(days)}")
+        return PastAnswer(True, f"it was {clock:%H:%M:%S}")
 
     def _bound(self, key: str, default: time) -> time | None:
         """Return a time of the day, None where its entity has none. Raises `ConditionError` for an unknown entity."""
@@ -172,17 +172,17 @@ class _Time(PastCondition):
         return dt_util.as_local(moment).time() if moment is not None else None
 
 
-class _Trigger(PastCondition):
+class _TriggerCondition(PastCondition):
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         wanted = self.config["id"]
         wanted = [wanted] if isinstance(wanted, str) else wanted
         found = (variables.get("trigger") or {}).get("id")
         is_so = found in wanted
-        return Answer(is_so, f"the trigger was {quoted(found)}" + ("" if is_so else f", not {' or '.join(wanted)}"))
+        return PastAnswer(is_so, f"the trigger was {quoted(found)}" + ("" if is_so else f", not {' or '.join(wanted)}"))
 
 
-class _Zone(PastCondition):
+class _ZoneCondition(PastCondition):
     @override
     async def async_prepare(self) -> None:
         from homeassistant.components.zone import condition
@@ -190,7 +190,7 @@ class _Zone(PastCondition):
         self._is_in = condition.zone
 
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         options = self.options()
         entities, zones = _listed(options["entity_id"]), _listed(options["zone"])
         failed: ConditionError | None = None
@@ -205,10 +205,10 @@ class _Zone(PastCondition):
                 if failed is not None:
                     raise failed
                 state = self.home.states.current.get(entity_id)
-                return Answer(
+                return PastAnswer(
                     False, f"{entity_id} was {quoted(state.state if state else None)}, not in {' or '.join(zones)}"
                 )
-        return Answer(True, f"{' and '.join(entities[:MAX_TOLD])} was in {' or '.join(zones[:MAX_TOLD])}")
+        return PastAnswer(True, f"{' and '.join(entities[:MAX_TOLD])} was in {' or '.join(zones[:MAX_TOLD])}")
 
 
 def _listed(value: str | Sequence[str]) -> Sequence[str]:
@@ -216,13 +216,13 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 
 _KINDS: Mapping[str, type[PastCondition]] = {
-    **dict.fromkeys(("and", "or", "not"), _Several),
-    "state": _State,
-    "numeric_state": _Numeric,
-    "template": _Template,
-    "time": _Time,
-    "trigger": _Trigger,
-    "zone": _Zone,
+    **dict.fromkeys(("and", "or", "not"), _SeveralCondition),
+    "state": _StateCondition,
+    "numeric_state": _NumericCondition,
+    "template": _TemplateCondition,
+    "time": _TimeCondition,
+    "trigger": _TriggerCondition,
+    "zone": _ZoneCondition,
     "sun": SunEvents,
     "device": DeviceCondition,
 }
@@ -243,7 +243,7 @@ async def async_past_condition(home: PastHome, written: object, path: str) -> Pa
             raise NotReplayable("its 'enabled' cannot be rendered") from err
     key = str(config["condition"])
     kind = _KINDS.get(key, SunPosition if key.startswith("sun.") and key != "sun.elevation" else PurposeCondition)
-    found = (kind if enabled else _Disabled)(home, config, path)
+    found = (kind if enabled else _DisabledCondition)(home, config, path)
     try:
         await found.async_prepare()
     except NotReplayable:

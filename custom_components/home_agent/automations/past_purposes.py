@@ -12,7 +12,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.loader import async_get_integration
 
 from .past import NotReplayable
-from .past_answers import MAX_TOLD, UNKNOWN, Answer, PastCondition, Variables, quoted
+from .past_answers import MAX_TOLD, UNKNOWN, PastAnswer, PastCondition, Variables, quoted
 
 
 class DeviceCondition(PastCondition):
@@ -30,16 +30,16 @@ class DeviceCondition(PastCondition):
         self._checker = platform.async_condition_from_config(self.home, config)
 
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         entity_id = self.options().get("entity_id")
         is_so = self._checker(self.home, dict(variables)) is not False
         state = self.home.states.current.get(str(entity_id))
         told = f"{entity_id} was {quoted(state.state)}" if state else "the device"
         if not is_so:
-            return Answer(False, f"{told}, not '{self.options().get('type')}'")
+            return PastAnswer(False, f"{told}, not '{self.options().get('type')}'")
         if self._period is not None and state is not None and (short := self.lasted(state, self._period, variables)):
-            return Answer(False, short)
-        return Answer(True, told)
+            return PastAnswer(False, short)
+        return PastAnswer(True, told)
 
 
 class PurposeCondition(PastCondition):
@@ -99,7 +99,7 @@ class PurposeCondition(PastCondition):
             self._since[entity_id] = of_state(state)
 
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         answers = [
             self._of(state)
             for entity_id in sorted(self._targets())
@@ -107,16 +107,16 @@ class PurposeCondition(PastCondition):
         ]
         told = ", ".join(answer.because for answer in answers[:MAX_TOLD]) or "none of them had a state"
         is_so = (any if self._is_any else all)(bool(answer.result) for answer in answers)
-        return Answer(is_so, told + ("" if is_so else f", not as '{self.config['condition']}' asks"))
+        return PastAnswer(is_so, told + ("" if is_so else f", not as '{self.config['condition']}' asks"))
 
-    def _of(self, state: State) -> Answer:
+    def _of(self, state: State) -> PastAnswer:
         told = f"{state.entity_id} was {quoted(state.state)}"
         if not self._checker.is_valid_state(state):
-            return Answer(False, told)
+            return PastAnswer(False, told)
         if not self._period:
-            return Answer(True, told)
+            return PastAnswer(True, told)
         since = self._since.get(state.entity_id)
         if not getattr(self._checker, "_needs_duration_tracking", True):
             since = state.last_changed
         lasted = self.now - since if since is not None else timedelta()
-        return Answer(lasted >= self._period, f"{told} for {str(lasted).partition('.')[0]}")
+        return PastAnswer(lasted >= self._period, f"{told} for {str(lasted).partition('.')[0]}")

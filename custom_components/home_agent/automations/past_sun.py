@@ -8,19 +8,19 @@ from homeassistant.helpers.sun import get_astral_event_date, get_astral_observer
 from homeassistant.util import dt as dt_util
 
 from .past import NotReplayable
-from .past_answers import Answer, PastCondition, Variables
+from .past_answers import PastAnswer, PastCondition, Variables
 
 
 class SunEvents(PastCondition):
     """Before or after sunrise or sunset, as `homeassistant.components.sun.condition` counts it."""
 
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         options = self.options()
         before, after = options.get("before"), options.get("after")
         moments = {event: self._event(event) for event in (before, after) if event is not None}
         if missing := next((event for event, moment in moments.items() if moment is None), None):
-            return Answer(False, f"there was no {missing} that day")
+            return PastAnswer(False, f"there was no {missing} that day")
         last = self._with_offset(moments.get(before), "before_offset")
         first = self._with_offset(moments.get(after), "after_offset")
         is_so = (last is None or self.now <= last) and (first is None or self.now >= first)
@@ -28,13 +28,13 @@ class SunEvents(PastCondition):
             is_so = self.now < last or self.now > first  # around midnight
         clock = f"it was {dt_util.as_local(self.now):%H:%M:%S}"
         if is_so:
-            return Answer(True, clock)
+            return PastAnswer(True, clock)
         asked = [
             f"{word} {event} ({dt_util.as_local(moment):%H:%M:%S})"
             for word, event, moment in (("before", before, last), ("after", after, first))
             if moment is not None
         ]
-        return Answer(False, f"{clock}, not {' and '.join(asked)}")
+        return PastAnswer(False, f"{clock}, not {' and '.join(asked)}")
 
     def _with_offset(self, moment: datetime | None, key: str) -> datetime | None:
         offset: timedelta = self.options().get(key) or timedelta()
@@ -84,7 +84,7 @@ class SunPosition(PastCondition):
             raise NotReplayable(f"{self.config['condition']} cannot be looked up in the past")
 
     @override
-    def _check(self, variables: Variables) -> Answer:
+    def _check(self, variables: Variables) -> PastAnswer:
         observer = get_astral_observer(self.home)
         elevation = self._elevation(observer, self.now)
         is_rising = self._elevation(observer, self.now + timedelta(minutes=1)) > elevation
@@ -100,4 +100,6 @@ class SunPosition(PastCondition):
                 is_morning = False if "evening" in (period, self._kind.split("_")[1]) else is_morning
                 is_so = low <= elevation <= high and is_morning in (None, is_rising)
         way = "rising" if is_rising else "going down"
-        return Answer(is_so, f"the sun stood at {elevation:.1f}°, {way}" + ("" if is_so else f", not '{self._kind}'"))
+        return PastAnswer(
+            is_so, f"the sun stood at {elevation:.1f}°, {way}" + ("" if is_so else f", not '{self._kind}'")
+        )

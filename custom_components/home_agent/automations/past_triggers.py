@@ -34,7 +34,7 @@ and those of devices that an entity platform makes of a state. Any other would l
 _OF_REGISTRIES = ("entity_registry_updated", "device_registry_updated", "area_registry_updated", "core_config_updated")
 
 
-class _Own(PastTrigger):
+class _OwnTrigger(PastTrigger):
     """Home Assistant's own trigger."""
 
     async def _async_check(self) -> None:
@@ -144,7 +144,7 @@ def _trigger(
             payload |= variables_of.async_render(home, payload)
         fire(path, payload)
 
-    found = (clock_trigger(kind) or _Own)(home, bound, path, happen, variables)
+    found = (clock_trigger(kind) or _OwnTrigger)(home, bound, path, happen, variables)
     found.event_types = event_types
     return found
 

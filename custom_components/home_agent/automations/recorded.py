@@ -29,7 +29,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PastChange:
     """One change of an entity."""
 
     at: datetime
@@ -49,7 +49,7 @@ class PastEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class PastGap:
     """Home Assistant did not run, or was not ready."""
 
     since: datetime
@@ -63,9 +63,9 @@ class Recorded:
 
     since: datetime
     start: dict[str, State] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PastChange] = field(default_factory=list)
     events: list[PastEvent] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: list[PastGap] = field(default_factory=list)
 
 
 async def async_read(
@@ -83,7 +83,7 @@ async def async_read(
     try:
         async with asyncio.timeout(MAX_SECONDS):
             piece = _FIRST_PIECE
-            newest_first: list[list[Change]] = []
+            newest_first: list[list[PastChange]] = []
             while found.since > since and entity_ids:
                 begin = max(found.since - piece, since)
                 read = await ask(partial(_changes, hass, sorted(entity_ids), begin, found.since, live))
@@ -109,7 +109,7 @@ def _add_newest(found: Recorded, live: Mapping[str, State], until: datetime) -> 
     newest = {entity_id: state.last_updated for entity_id, state in found.start.items()}
     newest |= {change.entity_id: change.at for change in found.changes}
     late = [
-        Change(at=state.last_updated, entity_id=entity_id, state=copied(state, live))
+        PastChange(at=state.last_updated, entity_id=entity_id, state=copied(state, live))
         for entity_id, state in live.items()
         if found.since < state.last_updated <= until
         and (entity_id not in newest or newest[entity_id] < state.last_updated)
@@ -151,10 +151,10 @@ def _rows(
 
 def _changes(
     hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, until: datetime, live: Mapping[str, State]
-) -> list[Change]:
+) -> list[PastChange]:
     """Return the changes after `since`, up to `until`, oldest first."""
     found = [
-        Change(at=row.last_updated, entity_id=entity_id, state=copied(row, live) if row.state else None)
+        PastChange(at=row.last_updated, entity_id=entity_id, state=copied(row, live) if row.state else None)
         for entity_id, rows in _rows(hass, entity_ids, since, until, with_start=False).items()
         for row in rows
         if since < row.last_updated <= until
@@ -218,7 +218,7 @@ def _data(shared: str | None) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _gaps(hass: HomeAssistant, since: datetime, until: datetime, events: Sequence[PastEvent]) -> list[Gap]:
+def _gaps(hass: HomeAssistant, since: datetime, until: datetime, events: Sequence[PastEvent]) -> list[PastGap]:
     """Return when Home Assistant did not run; none where the database is laid out in another way."""
     try:
         from homeassistant.components.recorder.db_schema import RecorderRuns
@@ -233,7 +233,7 @@ def _gaps(hass: HomeAssistant, since: datetime, until: datetime, events: Sequenc
     return list(_between(runs, since, [event.at for event in events if event.event_type == _STARTED]))
 
 
-def _between(runs: Sequence[Any], since: datetime, started: Sequence[datetime]) -> Iterator[Gap]:
+def _between(runs: Sequence[Any], since: datetime, started: Sequence[datetime]) -> Iterator[PastGap]:
     """Yield the time between two runs, up to the moment when the second was ready."""
     for number, (begin, end) in enumerate(runs):
         follower = runs[number + 1][0] if number + 1 < len(runs) else None
@@ -243,7 +243,7 @@ def _between(runs: Sequence[Any], since: datetime, started: Sequence[datetime]) 
         ready = _aware(follower)
         ready = next((at for at in started if at >= ready), ready)
         if ready > since and ready > stopped:
-            yield Gap(since=max(stopped, since), until=ready)
+            yield PastGap(since=max(stopped, since), until=ready)
 
 
 def _aware(moment: datetime) -> datetime:

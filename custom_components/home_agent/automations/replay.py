@@ -22,7 +22,7 @@ from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_triggers import async_attach
-from .recorded import Change, Gap, PastEvent
+from .recorded import PastChange, PastEvent, PastGap
 from .timeline import Timeline
 
 MAX_SECONDS = 20
@@ -31,7 +31,7 @@ _JUST_BEFORE = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class PastRun:
     """It would have run."""
 
     at: datetime
@@ -62,7 +62,7 @@ class Replay:
 
     since: datetime
     until: datetime
-    runs: tuple[Run, ...]
+    runs: tuple[PastRun, ...]
     held: tuple[Held, ...]
     not_replayed: tuple[tuple[str, str], ...]
     """Paths of what cannot be looked up in the past, each with the reason."""
@@ -101,7 +101,7 @@ class _Play:
         self._triggers: tuple[PastTrigger, ...] = ()
         self._variables = _variables_of_run(home, draft)
         self._runs_now = Runs(home, None, "parallel", 1)
-        self._runs: list[Run] = []
+        self._runs: list[PastRun] = []
         self._held: list[Held] = []
         self._refused: dict[str, str] = {}
         self._fired: set[str] = set()
@@ -128,7 +128,7 @@ class _Play:
     async def async_play(self) -> None:
         """Play the timeline, piece by piece between the gaps."""
         begin = self._timeline.since
-        waiting: Iterator[tuple[datetime, int, Change | PastEvent]] = merge(
+        waiting: Iterator[tuple[datetime, int, PastChange | PastEvent]] = merge(
             ((change.at, 0, change) for change in self._timeline.changes),
             ((event.at, 1, event) for event in self._timeline.events),
             key=lambda row: row[:2],
@@ -177,7 +177,7 @@ class _Play:
                 yield
             self._home.clock.set(row.at)
             self._fired.clear()
-            if isinstance(row, Change):
+            if isinstance(row, PastChange):
                 for condition in self._conditions:
                     condition.changed(row.entity_id, row.state)
                 old = self._home.change(row.entity_id, row.state)
@@ -189,14 +189,14 @@ class _Play:
         for _ in self._home.clock.run_until(end):
             yield
 
-    def _pass(self, gap: Gap, rows: _Ahead) -> None:
-        """Let a gap pass: nothing waits any more, and what changes then is seen by nobody."""
+    def _pass(self, gap: PastGap, rows: _Ahead) -> None:
+        """Let a gap pass: nothing waits any more, and what changes then is not seen."""
         self._home.clock.clear()
         self._home.bus.listening.clear()
         self._home.forget_trackers()
         self._runs_now.clear()
         while (row := rows.next_until(gap.until)) is not None:
-            if isinstance(row, Change):
+            if isinstance(row, PastChange):
                 self._home.become(row.entity_id, row.state)
 
     def _fire(self, path: str, payload: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ class _Play:
             self._held.append(Held(at=at, trigger=path, condition="", because=busy))
             return
         told = str(payload.get("trigger", {}).get("description") or "")
-        self._runs.append(Run(at=at, trigger=path, because=told, variables=variables))
+        self._runs.append(PastRun(at=at, trigger=path, because=told, variables=variables))
         self._runs_now.start(dict(variables))
 
     def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str]:
@@ -255,12 +255,12 @@ class _Play:
 class _Ahead:
     """Rows in the order of time, of which the next one is known."""
 
-    def __init__(self, rows: Iterator[tuple[datetime, int, Change | PastEvent]]) -> None:
+    def __init__(self, rows: Iterator[tuple[datetime, int, PastChange | PastEvent]]) -> None:
         """Take the rows."""
         self._rows = rows
         self._next = next(rows, None)
 
-    def next_until(self, moment: datetime) -> Change | PastEvent | None:
+    def next_until(self, moment: datetime) -> PastChange | PastEvent | None:
         """Return the next row that is not later than a moment."""
         if self._next is None or self._next[0] > moment:
             return None

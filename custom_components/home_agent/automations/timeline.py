@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_ob
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
-from .recorded import Change, Gap, PastEvent, async_read
+from .recorded import PastChange, PastEvent, PastGap, async_read
 
 MAX_DAYS = 10
 MAX_ENTITIES = 50
@@ -32,12 +32,12 @@ class Timeline:
     """Those that are known, with a state or without one."""
     start: Mapping[str, State] = field(default_factory=dict)
     """Their states at `since`."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PastChange, ...] = ()
     """Oldest first."""
     events: tuple[PastEvent, ...] = ()
     event_types: frozenset[str] = frozenset()
     """Types whose events are known."""
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[PastGap, ...] = ()
     unrecorded: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Attributes that the recorder leaves out; an empty set stands for an entity of which nothing is recorded."""
     registry_ids: Mapping[str, str] = field(default_factory=dict)
@@ -172,7 +172,7 @@ class Timeline:
             entity_ids=frozenset(now.values()),
             start={state.entity_id: state for state in states if state is not None},
             changes=tuple(
-                Change(
+                PastChange(
                     at=_moment(row["at"]),
                     entity_id=now.get(row["entity_id"], row["entity_id"]),
                     state=_state_from_dict(row["state"], now),
@@ -184,7 +184,9 @@ class Timeline:
                 for row in data.get("events", ())[:MAX_KEPT]
             ),
             event_types=frozenset(data.get("event_types", ())),
-            gaps=tuple(Gap(since=_moment(row["since"]), until=_moment(row["until"])) for row in data.get("gaps", ())),
+            gaps=tuple(
+                PastGap(since=_moment(row["since"]), until=_moment(row["until"])) for row in data.get("gaps", ())
+            ),
             unrecorded={
                 now.get(entity_id, entity_id): frozenset(names)
                 for entity_id, names in data.get("unrecorded", {}).items()
@@ -194,7 +196,7 @@ class Timeline:
 
 
 def _unrecorded(hass: HomeAssistant, entity_ids: Collection[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield what of the entities the recorder leaves out."""
+    """Yield the attributes that the recorder leaves out, by entity."""
     from homeassistant.components import recorder
 
     is_recorded = getattr(recorder, "is_entity_recorded", lambda _hass, _entity_id: True)
