@@ -4,7 +4,7 @@ Each kind of change is planned here, whether a model calls a tool, a sentence sa
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, override
 
@@ -64,14 +64,23 @@ def with_never(config: Mapping[str, Any], never: Sequence[Mapping[str, Any]]) ->
     return ordered({**config, "conditions": [*listed, *(guard for guard in guards if guard not in listed)]})
 
 
-async def async_checked(hass: HomeAssistant, turn: Turn, config: Mapping[str, Any], automation_id: str) -> Draft:
-    """Return a draft with nothing wrong in it. Raises `ToolRefusal` with all that is wrong."""
+async def async_checked(
+    hass: HomeAssistant,
+    turn: Turn,
+    config: Mapping[str, Any],
+    automation_id: str,
+    trust_events: Collection[str] = (),
+) -> Draft:
+    """Return a draft with nothing wrong in it. Raises `ToolRefusal` with all that is wrong.
+
+    `trust_events` are types of events that will come although nothing here shows it.
+    """
 
     def knows(entity_id: str) -> bool:
         return is_exposed(hass, entity_id, turn.user)
 
     draft = await async_draft(hass, config, automation_id)
-    if problems := await async_problems(hass, draft, knows=knows):
+    if problems := await async_problems(hass, draft, knows=knows, trust_events=trust_events):
         told = "\n".join(f"- {problem.path}: {problem.sentence}" for problem in problems)
         raise ToolRefusal(f"Nothing was changed. Mend this and call again:\n{told}")
     return draft
@@ -129,6 +138,7 @@ class Creation(Change):
     config: Mapping[str, Any]
     never: Sequence[Mapping[str, Any]] = ()
     probation_days: int = 0
+    trust_events: Collection[str] = ()
 
     @override
     async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
@@ -136,7 +146,7 @@ class Creation(Change):
         if self.probation_days and "use_blueprint" in config:
             raise ToolRefusal("An automation from a blueprint cannot be on probation.")
         await async_check_name(hass, str(config.get("alias", "")))
-        draft = await async_checked(hass, turn, config, await _async_free_id(hass, config))
+        draft = await async_checked(hass, turn, config, await _async_free_id(hass, config), self.trust_events)
         assert draft.id is not None
         if is_decided:
             await automation_store(hass).async_check_writable()
@@ -191,6 +201,7 @@ class Rewriting(Change):
     parts: Mapping[str, Any]
     never: Sequence[Mapping[str, Any]] | None = None
     """None: as before."""
+    trust_events: Collection[str] = ()
 
     @override
     async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
@@ -214,7 +225,7 @@ class Rewriting(Change):
         if after == before:
             raise ToolRefusal("Nothing would change. Give the parts that are to be replaced.")
         await async_check_name(hass, str(after.get("alias", "")), but=self.id)
-        draft = await async_checked(hass, turn, after, self.id)
+        draft = await async_checked(hass, turn, after, self.id, self.trust_events)
         days = 0 if record is None or record.until is None else max(1, (record.until - record.made).days)
         data = {
             "id": self.id,

@@ -14,14 +14,17 @@ from ...policy.write import EffectTool
 from ...support.errors import ToolRefusal
 from ...turn.plan import Plan
 from ...turn.turn import Turn
-from ..arguments import LenientSchema
+from ..arguments import LenientSchema, text_list
 from .known import async_identified, hides
 from .written import PARTS, async_config, from_text, tidy
 
 MAX_NEVER = 10
 MOST_DAYS = 30  # of a probation
 _ID = {probatio.Required("id"): probatio.All(probatio.Coerce(str), probatio.Length(min=1, max=255))}
-_WRITTEN = {probatio.Optional(key): object for key in (*PARTS, "name", "description")}
+_WRITTEN = {
+    **{probatio.Optional(key): object for key in (*PARTS, "name", "description")},
+    probatio.Optional("trust_events", default=list): text_list,
+}
 _ARRAY: JsonObjectType = {"type": "array", "items": {"type": "object"}}
 _WIRE: JsonObjectType = {
     "name": {"type": "string"},
@@ -93,7 +96,9 @@ class CreateAutomation(_ChangeTool):
     @override
     async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
         config = await async_config(hass, args)
-        return Creation(config=config, never=args["never"], probation_days=args["probation_days"])
+        return Creation(
+            config=config, never=args["never"], probation_days=args["probation_days"], trust_events=args["trust_events"]
+        )
 
 
 class UpdateAutomation(_ChangeTool):
@@ -128,7 +133,14 @@ class UpdateAutomation(_ChangeTool):
                 f"'{known.name}' names entities that are not exposed. Tell the user to edit it in Home Assistant."
             )
         parts = await async_config(hass, args)
-        return Rewriting(id=known.id, alias=known.name, expected=args["hash"], parts=parts, never=args.get("never"))
+        return Rewriting(
+            id=known.id,
+            alias=known.name,
+            expected=args["hash"],
+            parts=parts,
+            never=args.get("never"),
+            trust_events=args["trust_events"],
+        )
 
 
 class DeleteAutomation(_ChangeTool):
