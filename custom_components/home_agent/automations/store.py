@@ -79,6 +79,11 @@ class _Order:
             raise ToolError("automation_file_changed")
         if self.text is not None:
             changed = file.with_text(self.id, self.text, self.place)
+            restored, meant = changed.item(self.id), read_text(self.text.encode()).item(self.id)
+            if restored is None or meant is None or restored.config != meant.config:
+                raise ToolError(
+                    "automation_file_not_plain"
+                )  # what stands around it would become a part of its last text
         elif self.config is not None:
             changed = file.with_config(self.id, self.config)
         else:

@@ -169,7 +169,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
         draft = effect.draft or await async_draft(hass, config, effect.id)
         written = noted_only(config) if days else config
-        await automation_store(hass).async_put(effect.id, written, expected=effect.data.get("expected"))
+        enabled = effect.service == CREATE or _is_on(hass, effect.id)
+        await automation_store(hass).async_put(
+            effect.id, written, expected=effect.data.get("expected"), enabled=enabled
+        )
         records = records_of(hass)
         record = _record_of(effect, context, ProposalStatus.APPROVED)
         if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
@@ -203,7 +206,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return item.text == effect.data.get("text")
         config = cast(Mapping[str, Any], effect.data["config"])
         wanted = noted_only(config) if effect.data.get("probation_days") else config
-        return state.state == STATE_ON and {k: v for k, v in item.config.items() if k != "id"} == wanted
+        is_on = effect.service == UPDATE or state.state == STATE_ON
+        return is_on and {key: value for key, value in item.config.items() if key != "id"} == wanted
 
     @override
     def capture(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> Before | None:
@@ -309,6 +313,11 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
             said = f"{said} {await async_text(hass, language, 'automation_opens')}"
         return said
+
+
+def _is_on(hass: HomeAssistant, automation_id: str) -> bool:
+    entity_id = entity_of(hass, automation_id)
+    return entity_id is not None and hass.states.is_state(entity_id, STATE_ON)
 
 
 def _record_of(effect: AutomationChange, context: Context, status: ProposalStatus) -> AutomationRecord:
