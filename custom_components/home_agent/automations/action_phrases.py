@@ -76,7 +76,7 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
     known = tuple(one for one in ids if phrases.may_tell(one)) or ((f"{domain}.{name}",) if names else ())
     call = ServiceCall(
-        domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_discreet(phrases, data)
+        domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_tactful(phrases, data)
     )
     told = await async_call_in_words(phrases.hass, phrases.language, call, names=names)
     return told if verb_of(call.action) or phrases.language.startswith("de") else _in_a_sentence(told)
@@ -87,7 +87,7 @@ def _in_a_sentence(name: str) -> str:
     return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
-def _discreet(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
+def _tactful(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of a call without secrets, and without ids of entities that may not be known."""
 
     def told(key: object, value: Any) -> Any:
@@ -95,15 +95,15 @@ def _discreet(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
             return MASK
         match value:
             case str():
-                return phrases.discreet(value[:1000])
+                return phrases.tactful(value[:1000])
             case dict():
-                return {phrases.discreet(str(name)): told(name, item) for name, item in [*value.items()][:MAX_DATA]}
+                return {phrases.tactful(str(name)): told(name, item) for name, item in [*value.items()][:MAX_DATA]}
             case list():
                 return [told(key, item) for item in value[:MAX_DATA]]
         return value
 
     given = [*data.items()]
-    return {phrases.discreet(str(key)): told(key, value) for key, value in given[: 2 * MAX_DATA]}
+    return {phrases.tactful(str(key)): told(key, value) for key, value in given[: 2 * MAX_DATA]}
 
 
 async def _async_special(
@@ -129,7 +129,7 @@ async def _async_special(
         case "script" if name not in ("turn_on", "turn_off", "toggle", "reload"):
             details = ", ".join(
                 f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}"
-                for key, value in [*_discreet(phrases, data).items()][:4]
+                for key, value in [*_tactful(phrases, data).items()][:4]
             )
             told = await phrases.text("automation_word_run_script", names=phrases.name(f"{domain}.{name}"))
             return f"{told} ({details})" if details else told

@@ -137,14 +137,14 @@ class Narrator:
 
     def cut(self, value: object, most: int = MAX_TEXT) -> str:
         """Return a text on one line, cut, without entities that may not be known."""
-        return one_line(self.discreet(str(plain(value))[:4000]), most)
+        return one_line(self.tactful(str(plain(value))[:4000]), most)
 
     def quoted(self, value: object, most: int = MAX_TEXT) -> str:
         """Return a text in the quotation marks of the language."""
         begin, end = data_of(self.language).quotes
         return f"{begin}{self.cut(value, most)}{end}"
 
-    def discreet(self, text: str) -> str:
+    def tactful(self, text: str) -> str:
         """Return a text with "…" for every id of an entity that may not be known."""
 
         def told(found: re.Match[str]) -> str:

@@ -118,7 +118,7 @@ async def async_words(hass: HomeAssistant, language: str, draft: Draft, *, knows
     """
     phrases = await _async_phrases(hass, language, draft, knows)
     rows = await _async_rows(phrases, draft)
-    told = {kind: [phrase for phrase, part in of if phrase and not _is_inner(part)] for kind, of in rows.items()}
+    told = {kind: [phrase or HIDDEN for phrase, part in of if not _is_inner(part)] for kind, of in rows.items()}
     for kind, of in told.items():
         if len(of) > MAX_PARTS:
             last = await phrases.text("confirm_more_names", count=str(len(of) - MAX_PARTS))
