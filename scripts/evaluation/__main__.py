@@ -13,7 +13,7 @@ import platform
 import sys
 from typing import Any
 
-from . import claims, local, local_report, meaning, memory, sentences, wishes
+from . import automations, claims, local, local_report, meaning, memory, sentences, wishes
 from .dataset import AS_IT_IS, FLAVOURS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
@@ -38,10 +38,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/eval",
         description="Measures what the home answers by itself (local), how well requests find what they mean (retrieval), whether "
-        "false answers are noticed (claims), what is worth remembering and found again (memory), and what waits that is said for later "
-        "(wishes, guard, plans).",
+        "false answers are noticed (claims), what is worth remembering and found again (memory), what waits that is said for later "
+        "(wishes, guard, plans), and automations that are asked for (automations, broken, attacks).",
     )
-    parser.add_argument("what", choices=["local", "retrieval", "meaning", "claims", "memory", *wishes.KINDS])
+    parser.add_argument(
+        "what", choices=["local", "retrieval", "meaning", "claims", "memory", *wishes.KINDS, *automations.KINDS]
+    )
     parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for all but claims and memory")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
@@ -75,7 +77,8 @@ def arguments() -> argparse.Namespace:
     alone.add_argument("--processes", type=int, metavar="N", default=os.cpu_count() or 1, help="(%(default)s)")
     alone.add_argument("--failures", type=Path, metavar="FILE", help="write what was not right, a line each")
     later = parser.add_argument_group(
-        "wishes, guard and plans", "as local, with --files, --languages, --limit and --processes"
+        "wishes, guard, plans, automations, broken and attacks",
+        "as local, with --files, --languages, --limit, --processes and --failures",
     )
     later.add_argument(
         "--model", action="store_true", help="guard: also agents with a model that does everything at once"
@@ -223,6 +226,29 @@ def main_wishes(chosen: argparse.Namespace) -> None:
         chosen.failures.write_text("".join(lines))
 
 
+def main_automations(chosen: argparse.Namespace) -> None:
+    """Ask for automations, and report."""
+    choice = automations.Choice(
+        kind=chosen.what,
+        files=chosen.files,
+        languages=chosen.languages,
+        limit=chosen.limit,
+        processes=chosen.processes,
+    )
+    judged = automations.run(chosen.data, choice, say)
+    if not judged:
+        sys.exit("Nothing to ask for.")
+    facts = {key: value for key, value in about(chosen).items() if key not in ("embedding", "quick")}
+    print(f"Taken {facts['taken']} on {facts['machine']}, Home Assistant {facts['homeassistant']}.\n")
+    print(automations.render(judged))
+    if chosen.json:
+        found = automations.as_json(facts, judged)
+        chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    if chosen.failures:
+        lines = (json.dumps(item, ensure_ascii=False) + "\n" for item in automations.failures(judged))
+        chosen.failures.write_text("".join(lines))
+
+
 async def async_memory(chosen: argparse.Namespace) -> None:
     """Judge what comes with the project for the memory, and report."""
     retrieval = memory.retrieval_of(chosen.embedding_url, chosen.embedding_model, chosen.embedding_threshold)
@@ -254,6 +280,9 @@ def main() -> None:
         return
     if chosen.what in wishes.KINDS:
         main_wishes(chosen)
+        return
+    if chosen.what in automations.KINDS:
+        main_automations(chosen)
         return
     if chosen.what == "memory":
         asyncio.run(async_memory(chosen))

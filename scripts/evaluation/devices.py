@@ -20,13 +20,14 @@ from homeassistant.components.humidifier import HumidifierEntity
 from homeassistant.components.light import ColorMode, LightEntity
 from homeassistant.components.lock import LockEntity
 from homeassistant.components.media_player import MediaPlayerEntity, MediaPlayerEntityFeature, MediaPlayerState
+from homeassistant.components.notify import NotifyEntity, NotifyEntityFeature
 from homeassistant.components.scene import Scene
 from homeassistant.components.switch import SwitchEntity
 from homeassistant.components.todo import TodoItem, TodoItemStatus, TodoListEntity, TodoListEntityFeature
 from homeassistant.components.vacuum import StateVacuumEntity, VacuumActivity, VacuumEntityFeature
 from homeassistant.components.valve import ValveEntity, ValveEntityFeature
 from homeassistant.config_entries import ConfigEntry, ConfigFlow
-from homeassistant.const import ATTR_TEMPERATURE, UnitOfTemperature
+from homeassistant.const import ATTR_TEMPERATURE, STATE_UNAVAILABLE, STATE_UNKNOWN, UnitOfTemperature
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.entity import Entity, ToggleEntity
@@ -69,6 +70,13 @@ class Device(Entity):
         """Be in this state; what is not said is as in the row."""
         raise NotImplementedError
 
+    def become(self, state: str, attributes: Mapping[str, Any]) -> None:
+        """Be in this state, or be unavailable, and tell it."""
+        self._attr_available = state != STATE_UNAVAILABLE
+        if self._attr_available:
+            self.put(state, attributes)
+        self.written()
+
     def written(self) -> None:
         """Tell what has become of it."""
         self.async_write_ha_state()
@@ -79,7 +87,7 @@ class Toggled(Device, ToggleEntity):
 
     @override
     def put(self, state: str, attributes: Mapping[str, Any]) -> None:
-        self._attr_is_on = state == "on"
+        self._attr_is_on = None if state == STATE_UNKNOWN else state == "on"
 
     @override
     async def async_turn_on(self, **kwargs: Any) -> None:
@@ -259,17 +267,22 @@ class Lock(Device, LockEntity):
 
     @override
     def put(self, state: str, attributes: Mapping[str, Any]) -> None:
-        self._attr_is_locked = state == "locked"
+        self._attr_is_locked = None if state == STATE_UNKNOWN else state == "locked"
+        self._attr_is_jammed, self._attr_is_open = state == "jammed", state == "open"
+        self._attr_is_locking, self._attr_is_unlocking = state == "locking", state == "unlocking"
+        self._attr_is_opening = state == "opening"
+
+    def _be(self, state: str) -> None:
+        self.put(state, {})
+        self.written()
 
     @override
     async def async_lock(self, **kwargs: Any) -> None:
-        self._attr_is_locked = True
-        self.written()
+        self._be("locked")
 
     @override
     async def async_unlock(self, **kwargs: Any) -> None:
-        self._attr_is_locked = False
-        self.written()
+        self._be("unlocked")
 
 
 _TARGET = "_attr_native_target_temperature"  # from 2026.11 on; the other names may not be written there
@@ -469,6 +482,20 @@ class Mood(Device, Scene):
         """Be activated; Home Assistant notes when."""
 
 
+class Phone(Device, NotifyEntity):
+    """What messages are sent to."""
+
+    flags = NotifyEntityFeature
+
+    @override
+    def put(self, state: str, attributes: Mapping[str, Any]) -> None:
+        """Remember nothing: its state is when something was sent last."""
+
+    @override
+    async def async_send_message(self, message: str, title: str | None = None) -> None:
+        """Be sent a message; Home Assistant notes when."""
+
+
 KINDS: Mapping[str, type[Device]] = {
     "climate": Climate,
     "cover": Cover,
@@ -477,6 +504,7 @@ KINDS: Mapping[str, type[Device]] = {
     "light": Light,
     "lock": Lock,
     "media_player": MediaPlayer,
+    "notify": Phone,
     "scene": Mood,
     "switch": Switch,
     "todo": TodoList,

@@ -28,6 +28,7 @@ from homeassistant.components.conversation.agent_manager import get_agent_manage
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS, async_get_chat_log
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import async_register_timer_handler
+from homeassistant.config import async_hass_config_yaml
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, State, SupportsResponse, callback
@@ -174,12 +175,20 @@ class House:
     """A home that works, and what is asked in it."""
 
     def __init__(
-        self, hass: HomeAssistant, home: dataset.Home, profiles: Sequence[ConfigSubentryDataWithId] = (PROFILE,)
+        self,
+        hass: HomeAssistant,
+        home: dataset.Home,
+        profiles: Sequence[ConfigSubentryDataWithId] = (PROFILE,),
+        components: Sequence[str] = (),
     ) -> None:
-        """Begin with an empty Home Assistant; `profiles` are the agents, with what they need."""
+        """Begin with an empty Home Assistant; `profiles` are the agents, with what they need; none: it is without Home Agent.
+
+        `components` are set up besides, with what the configuration file has for them.
+        """
         self.hass = hass
         self.home = home
         self._profiles = profiles
+        self._components = components
         self.rows = {row["entity_id"]: row for row in home["entities"]}
         self.devices: Mapping[str, Device] = {}
         self.called: set[str] = set()
@@ -196,18 +205,25 @@ class House:
         hass, home = self.hass, self.home
         hass.data.pop(loader.DATA_CUSTOM_COMPONENTS, None)
         await async_setup_component(hass, "homeassistant", {})
-        for component in dict.fromkeys((*_COMPONENTS, *(row["domain"] for row in home["entities"]))):
+        wanted = (
+            *(_COMPONENTS if self._profiles else ()),
+            *(row["domain"] for row in home["entities"]),
+            *self._components,
+        )
+        config = await async_hass_config_yaml(hass) if self._components else {}
+        for component in dict.fromkeys(wanted):
             if component in _PROGRAMS:
                 continue
-            await async_setup_component(hass, component, {})
+            await async_setup_component(hass, component, config)
         self._entry.add_to_hass(hass)
         self._areas = build(hass, self._entry, home, living=KINDS)
         self.devices = await async_add(hass, self._entry, home["entities"])
         self._ours = MockConfigEntry(
             domain=DOMAIN, title="Home Agent", data={}, options={}, subentries_data=[*self._profiles]
         )
-        self._ours.add_to_hass(hass)
-        await hass.config_entries.async_setup(self._ours.entry_id)
+        if self._profiles:
+            self._ours.add_to_hass(hass)
+            await hass.config_entries.async_setup(self._ours.entry_id)
         await hass.async_block_till_done()
         hass.bus.async_listen(EVENT_CALL_SERVICE, self._note)
         self._expected = self.snapshot()
@@ -340,17 +356,19 @@ async def async_house(
     home: dataset.Home,
     profiles: Sequence[ConfigSubentryDataWithId] = (PROFILE,),
     async_place: Callable[[HomeAssistant], Awaitable[None]] | None = None,
+    components: Sequence[str] = (),
 ) -> AsyncIterator[House]:
-    """Return a home that works; it is gone afterwards. `async_place` says before all else where it is."""
+    """Return a home that works; it is gone afterwards. `async_place` says before all else where it is; the rest as in `House`."""
     with TemporaryDirectory() as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.skip_pip = True
             frame.async_setup(hass)
             if async_place is not None:
                 await async_place(hass)
-            server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
-            await async_setup_component(hass, "http", {"http": server})
-            house = House(hass, home, profiles)
+            if profiles:
+                server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
+                await async_setup_component(hass, "http", {"http": server})
+            house = House(hass, home, profiles, components)
             try:
                 await house.async_begin()
                 gc.collect()

@@ -1,0 +1,125 @@
+"""A Home Assistant of its own for each row: on the Sunday before the week, with files that automations are written to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+import json
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.bootstrap import DEFAULT_INTEGRATIONS
+from homeassistant.components.sun.entity import Sun
+from homeassistant.const import BASE_PLATFORMS
+from homeassistant.core import HomeAssistant
+
+from .. import dataset
+from ..local import House, async_house
+from .clock import Clock, ClockLoop, RanAwayError
+from .week import BEGIN, LATITUDE, LONGITUDE, ZONE, Played, Row, TooManyRunsError, async_play, put_all
+
+_LONG_BEFORE = BEGIN - timedelta(hours=12)
+_JUST_BEFORE = BEGIN - timedelta(seconds=30)
+ALONE = "evaluated"
+"""The id of a row's automation that is put into Home Assistant without us."""
+_LEFT_OUT = {
+    "analytics", "application_credentials", "backup", "brands", "frontend", "hardware", "labs", "logger", "network",
+    "system_health",
+}  # fmt: skip
+_COMPONENTS = (*sorted(DEFAULT_INTEGRATIONS - BASE_PLATFORMS - _LEFT_OUT), "persistent_notification", "sun")
+_PHONE: Row = {
+    "entity_id": "notify.phone", "name": "Phone", "domain": "notify", "area": None, "floor": None, "device": None,
+    "device_class": None, "state": "unknown", "attributes": {"supported_features": 1}, "aliases": [],
+}  # fmt: skip
+_CONFIGURATION = """\
+automation: !include automations.yaml
+script: !include scripts.yaml
+scene: !include scenes.yaml
+"""
+OTHERS = """\
+# Made by hand: please keep the order.
+- id: "1700000000001"
+  alias: Porch   # the old one, from the first house
+  triggers:
+    - trigger: event
+      event_type: porch_was_painted
+  conditions: []
+  actions:
+    - delay: "00:00:01"
+  mode: single
+
+# This one waits for spring.
+- id: "1700000000002"
+  alias: 'Spring cleaning'
+  triggers:
+  - trigger: event
+    event_type: spring_has_come   # nothing fires it before March
+  actions:
+  - delay: 1
+"""
+
+
+class Place:
+    """A Home Assistant on the Sunday before, with its files, at the moment before the week."""
+
+    def __init__(self, house: House, day: FrozenDateTimeFactory, loop: ClockLoop) -> None:
+        """Take what there is."""
+        self.house, self.hass = house, house.hass
+        self._day, self._loop = day, loop
+        self.file = Path(self.hass.config.path("automations.yaml"))
+
+    def clock(self) -> Clock:
+        """Hold the time: from now on it goes on by its `async_until` alone, until it is released."""
+        return Clock(self._day, self._loop)
+
+    async def async_add(self, automation: Mapping[str, Any]) -> None:
+        """Write an automation into the file by hand, and reload."""
+        item = json.dumps([{**automation, "id": ALONE}], ensure_ascii=False)
+        await asyncio.to_thread(self.file.write_text, f"{OTHERS}\n- {item[1:-1]}\n", encoding="utf-8")
+        await self.hass.services.async_call("automation", "reload", blocking=True)
+
+    async def async_week(self, automation_id: str, changes: Sequence[Row]) -> tuple[Played | None, str]:
+        """Return what came of the week, or why it has none."""
+        clock = self.clock()
+        try:
+            return await async_play(self.house, clock, automation_id, changes), ""
+        except RanAwayError, TooManyRunsError:
+            await self.hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=False)
+            return None, "it runs without an end"
+        finally:
+            clock.release()
+
+
+@asynccontextmanager
+async def async_place(
+    home: dataset.Home, language: str, row: Row, day: FrozenDateTimeFactory, profiles: Sequence[Any] = ()
+) -> AsyncIterator[Place]:
+    """Return a place as the row begins; it is gone afterwards."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, ClockLoop)
+
+    async def async_files(hass: HomeAssistant) -> None:
+        hass.config.language = language
+        hass.config.latitude, hass.config.longitude = LATITUDE, LONGITUDE
+        await hass.config.async_set_time_zone(str(ZONE))
+        texts = {"configuration": _CONFIGURATION, "automations": OTHERS, "scripts": "", "scenes": ""}
+        for name, text in texts.items():
+            await asyncio.to_thread(Path(hass.config.path(f"{name}.yaml")).write_text, text, encoding="utf-8")
+
+    day.move_to(_LONG_BEFORE)
+    Sun._attr_should_poll = False  # noqa: SLF001 - it tells its changes by itself; four a minute are most of a week
+    async with loop.cleared(), async_house(home, profiles, async_files, _COMPONENTS) as house:
+        place = Place(house, day, loop)
+        clock = place.clock()
+        put_all(house, row.get("start") or {})
+        await clock.async_until(_JUST_BEFORE)
+        clock.release()
+        yield place
+
+
+def furnished(home: dataset.Home) -> dataset.Home:
+    """Return a home with a phone."""
+    if any(row["entity_id"] == _PHONE["entity_id"] for row in home["entities"]):
+        return home
+    return {**home, "entities": [*home["entities"], _PHONE]}
