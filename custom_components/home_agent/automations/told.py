@@ -11,7 +11,8 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from ..support.localize import async_text
-from .check import async_conflicts, async_watched
+from .check import async_watched
+from .conflicts import async_conflicts
 from .draft import Draft
 from .replay import Replay, async_replay
 from .timeline import Timeline
@@ -48,10 +49,16 @@ async def async_facts(
         said += await _async_now(hass, language, draft, knows)
     said += await _async_past(hass, language, draft, is_short=is_short)
     for conflict in (await async_conflicts(hass, draft, knows=knows))[:MAX_TOLD]:
-        said.append(await async_text(hass, language, "automation_conflict", other=conflict.name, thing=conflict.thing))
+        other, thing = (name_of(hass, item) for item in (conflict.automation, conflict.entity_id))
+        said.append(await async_text(hass, language, "automation_conflict", other=other, thing=thing))
     if probation_days:
         said.append(await async_text(hass, language, "automation_will_be_noted", days=str(probation_days)))
     return [sentence for sentence in said if sentence]
+
+
+def name_of(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of an entity, or its id if it has no state."""
+    return state.name if (state := hass.states.get(entity_id)) is not None else entity_id
 
 
 async def _async_now(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> list[str]:
