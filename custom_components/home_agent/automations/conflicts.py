@@ -10,8 +10,8 @@ from homeassistant.core import HomeAssistant
 from ..home.actions import members
 from ..home.contents import contents_of, sequence_calls
 from ..home.fired_events import triggers_in
+from ..home.states import Knows
 from .draft import Draft
-from .problems import Knows
 from .watched_states import texts
 
 MAX_CONFLICTS = 20
