@@ -8,7 +8,7 @@ from homeassistant.setup import async_setup_component
 
 from custom_components.home_agent.automations.check import async_problems
 from custom_components.home_agent.automations.draft import Draft, async_draft
-from custom_components.home_agent.automations.problems import Problem
+from custom_components.home_agent.automations.problems import DraftProblem
 from tests.house import build_house
 
 HIDDEN = "switch.ac"
@@ -85,7 +85,7 @@ async def draft(hass: HomeAssistant, *actions: Any, **more: Any) -> Draft:
     return await async_draft(hass, config(*actions, **more))
 
 
-async def problems(hass: HomeAssistant, *actions: Any, **more: Any) -> list[Problem]:
+async def problems(hass: HomeAssistant, *actions: Any, **more: Any) -> list[DraftProblem]:
     """Return what is wrong with an automation."""
     return await async_problems(hass, await draft(hass, *actions, **more), knows=knows)
 

@@ -24,15 +24,27 @@ from homeassistant.helpers.template import Template
 from ..home.actions import members
 from ..home.contents import sequence_calls
 from ..home.fingerprint import fingerprint
+from ..home.states import Knows
 from .draft import Draft
 from .event_types import TELLS_ALL, async_known_types, is_known
 from .kinds import async_unknown_kinds
 from .loops import loop_problems
 from .never_true import never_true
 from .parameters import async_call_problems, called, service_fault
-from .problems import MAX_PROBLEMS, Home, Knows, Problem, near_words, nearest, quoted
-from .references import Kind, Part, Reference, Step, own, references_of, steps_of, templates_in, variables_of, watched
-from .templates import Reads, Scope, environment_of, reads_of, texts_of
+from .problems import MAX_PROBLEMS, DraftProblem, KnownHome, near_words, nearest, quoted
+from .references import (
+    DraftStep,
+    Kind,
+    NamedThing,
+    StepPart,
+    own,
+    references_of,
+    steps_of,
+    templates_in,
+    variables_of,
+    watched,
+)
+from .templates import TemplateReads, TemplateScope, environment_of, reads_of, texts_of
 from .watched_states import async_state_fault, async_state_problems, texts
 
 MAX_STEPS = 500
@@ -44,13 +56,13 @@ _VALUE_TEMPLATE = "value_template"
 
 async def async_problems(
     hass: HomeAssistant, draft: Draft, *, knows: Knows, trust_events: Collection[str] = ()
-) -> list[Problem]:
+) -> list[DraftProblem]:
     """Return what is wrong with a draft, at most `MAX_PROBLEMS`, each place once.
 
-    `trust_events` are types of events that somebody said will come although nothing here shows it.
+    `trust_events` are types of events that are said to come although nothing here shows it.
     """
     check = _Check(hass, draft, knows, frozenset(trust_events))
-    found: dict[tuple[str, str], Problem] = {}
+    found: dict[tuple[str, str], DraftProblem] = {}
     async for problem in check.run():
         found.setdefault((problem.path, problem.sentence), problem)
         if len(found) >= MAX_PROBLEMS:
@@ -64,7 +76,7 @@ def async_watched(draft: Draft) -> set[str]:
     scope = scope_of(None, draft, steps)
     found = watched(steps)
     for step in steps:
-        for written in templates_in(own(step), step.path) if step.part is not Part.ACTION else ():
+        for written in templates_in(own(step), step.path) if step.part is not StepPart.ACTION else ():
             found |= reads_of(written.text, scope).entities.keys()
     return found
 
@@ -75,15 +87,15 @@ class _Check:
     def __init__(self, hass: HomeAssistant, draft: Draft, knows: Knows, trust_events: frozenset[str]) -> None:
         self._hass = hass
         self._draft = draft
-        self._home = Home(hass, knows)
+        self._home = KnownHome(hass, knows)
         self._trust_events = trust_events
         self._steps = [*steps_of(draft)]
         self._scope = scope_of(hass, draft, self._steps)
 
-    async def run(self) -> AsyncIterator[Problem]:
+    async def run(self) -> AsyncIterator[DraftProblem]:
         """Yield the problems, those of what does not exist first."""
         if len(self._steps) > MAX_STEPS:
-            yield Problem(
+            yield DraftProblem(
                 "actions", f"The automation is too long: at most {MAX_STEPS} triggers, conditions and actions."
             )
             return
@@ -103,42 +115,42 @@ class _Check:
         for problem in loop_problems(self._hass, self._draft, self._steps):
             yield problem
 
-    async def _kinds(self) -> AsyncIterator[Problem]:
+    async def _kinds(self) -> AsyncIterator[DraftProblem]:
         async for problem in async_unknown_kinds(self._hass, self._steps):
             yield problem
 
-    async def _blueprint(self) -> AsyncIterator[Problem]:
+    async def _blueprint(self) -> AsyncIterator[DraftProblem]:
         use = self._draft.config.get("use_blueprint")
         if not isinstance(use, Mapping):
             return
         path = str(use.get("path", ""))
         if path.startswith(("/", "\\")) or ".." in path:
-            yield Problem("use_blueprint.path", f"{quoted(path)} is no path of a blueprint.")
+            yield DraftProblem("use_blueprint.path", f"{quoted(path)} is no path of a blueprint.")
             return
         try:
             blueprint = await async_get_blueprints(self._hass).async_get_blueprint(path)
         except BlueprintException:
-            yield Problem("use_blueprint.path", f"There is no blueprint {quoted(path)}.")
+            yield DraftProblem("use_blueprint.path", f"There is no blueprint {quoted(path)}.")
             return
         inputs = use.get("input")
         for name in inputs if isinstance(inputs, Mapping) else ():
             if name not in blueprint.inputs:
                 near = nearest(str(name), blueprint.inputs) or sorted(blueprint.inputs)
-                yield Problem(
+                yield DraftProblem(
                     f"use_blueprint.input.{name}", f"The blueprint has no input {quoted(name)}.{near_words(near)}"
                 )
 
     # What is named.
 
-    async def _references(self) -> AsyncIterator[Problem]:
+    async def _references(self) -> AsyncIterator[DraftProblem]:
         for step in self._steps:
             for reference in references_of(step):
                 if (sentence := await self._async_fault(reference)) is not None:
-                    yield Problem(reference.path, sentence)
-            if step.part is not Part.ACTION and (problem := self._fault_of_target(step)) is not None:
+                    yield DraftProblem(reference.path, sentence)
+            if step.part is not StepPart.ACTION and (problem := self._fault_of_target(step)) is not None:
                 yield problem
 
-    async def _async_fault(self, reference: Reference) -> str | None:
+    async def _async_fault(self, reference: NamedThing) -> str | None:
         name = reference.name
         match reference.kind:
             case Kind.ENTITY:
@@ -167,7 +179,7 @@ class _Check:
         near = [f"{known[one]} ({one})" for one in nearest(name.replace("_", " "), known)]
         return f"{quoted(name)} is no device that can be used here.{near_words(near)} A device is named by its id; an entity id is simpler."
 
-    def _fault_of_target(self, step: Step) -> Problem | None:
+    def _fault_of_target(self, step: DraftStep) -> DraftProblem | None:
         """Return the problem of a trigger or condition that would watch more than may be known."""
         target = step.config.get("target")
         if not isinstance(target, Mapping):
@@ -184,11 +196,11 @@ class _Check:
         if len(known) == len(own_domain):
             return None
         named = f" Name the entities instead: {', '.join(known[:20])}." if known else " Name entities."
-        return Problem(f"{step.path}.target.{key}", f"This target may reach more than is exposed.{named}")
+        return DraftProblem(f"{step.path}.target.{key}", f"This target may reach more than is exposed.{named}")
 
     # What is called and fired.
 
-    async def _services(self) -> AsyncIterator[Problem]:
+    async def _services(self) -> AsyncIterator[DraftProblem]:
         descriptions = await service_helper.async_get_all_descriptions(self._hass)
         for step in self._steps:
             if not step.does(cv.SCRIPT_ACTION_CALL_SERVICE):
@@ -196,7 +208,7 @@ class _Check:
             named = step.config.get("action", step.config.get("service_template"))
             actions = texts_of(named.template, self._scope) if isinstance(named, Template) else (str(named),)
             if not actions:
-                yield Problem(
+                yield DraftProblem(
                     f"{step.path}.action", "Which action it calls is worked out while it runs. Write each with choose."
                 )
                 continue
@@ -204,14 +216,14 @@ class _Check:
                 yield problem
             for action in actions:
                 if (fault := service_fault(self._hass, action)) is not None:
-                    yield Problem(f"{step.path}.action", fault)
+                    yield DraftProblem(f"{step.path}.action", fault)
                     continue
                 call = called(step, action)
                 description = descriptions.get(call.domain, {}).get(call.service, {})
                 async for problem in async_call_problems(self._home, call, description):
                     yield problem
 
-    async def _async_targets(self, step: Step) -> AsyncIterator[Problem]:
+    async def _async_targets(self, step: DraftStep) -> AsyncIterator[DraftProblem]:
         """Yield the templates in a target that may come to anything, and what is unknown of those that are known."""
         for key, items in called(step, ".").targets.items():
             for item in items:
@@ -219,32 +231,32 @@ class _Check:
                     continue
                 path = f"{step.path}.target.{key}"
                 if (found := texts_of(item.template, self._scope)) is None:
-                    yield Problem(
+                    yield DraftProblem(
                         path, "What it acts on is worked out while it runs. Write the ids, or {{ trigger.entity_id }}."
                     )
                     continue
                 for name in (part.strip() for text in found for part in text.strip("[]").replace("'", "").split(",")):
                     if (
                         name
-                        and (fault := await self._async_fault(Reference(Kind(key.removesuffix("_id")), name, path)))
+                        and (fault := await self._async_fault(NamedThing(Kind(key.removesuffix("_id")), name, path)))
                         is not None
                     ):
-                        yield Problem(path, fault)
+                        yield DraftProblem(path, fault)
         if isinstance(step.config.get("target"), Template) or isinstance(step.config.get("data"), Template):
-            yield Problem(
+            yield DraftProblem(
                 f"{step.path}", "A template in place of the whole target or data cannot be checked. Write out its keys."
             )
 
-    async def _events(self) -> AsyncIterator[Problem]:
+    async def _events(self) -> AsyncIterator[DraftProblem]:
         known: set[str] | None = None
         own_types = {str(step.config["event"]) for step in self._steps if step.does(cv.SCRIPT_ACTION_FIRE_EVENT)}
         for step in self._steps:
-            if step.part is not Part.TRIGGER or step.kind != "event":
+            if step.part is not StepPart.TRIGGER or step.kind != "event":
                 continue
             path = f"{step.path}.event_type"
             for event_type in _listed(step.config.get("event_type")):
                 if isinstance(event_type, Template) and not event_type.is_static:
-                    yield Problem(path, "A template in the type of an event cannot be checked. Write the type.")
+                    yield DraftProblem(path, "A template in the type of an event cannot be checked. Write the type.")
                     continue
                 name = event_type.template if isinstance(event_type, Template) else str(event_type)
                 if name in TELLS_ALL:
@@ -254,22 +266,24 @@ class _Check:
                 known = await async_known_types(self._hass) if known is None else known
                 if not is_known(name, known | own_types | self._trust_events):
                     near = near_words(nearest(name, known | own_types))
-                    yield Problem(path, f"Nothing here fires the event {quoted(name)}.{near} Name an event that comes.")
+                    yield DraftProblem(
+                        path, f"Nothing here fires the event {quoted(name)}.{near} Name an event that comes."
+                    )
 
-    def _tells_all(self, step: Step, name: str) -> Problem | None:
+    def _tells_all(self, step: DraftStep, name: str) -> DraftProblem | None:
         data = step.config.get("event_data")
         entity = data.get("entity_id") if isinstance(data, Mapping) else None
         entity = entity.template if isinstance(entity, Template) else entity
         if isinstance(entity, str) and self._home.resolve(entity) is not None:
             return None
-        return Problem(
+        return DraftProblem(
             f"{step.path}.event_type",
             f"{name} tells of every entity. Use a state trigger, or name a known entity_id in event_data.",
         )
 
     # Templates.
 
-    async def _templates(self) -> AsyncIterator[Problem]:
+    async def _templates(self) -> AsyncIterator[DraftProblem]:
         for key in ("variables", "trigger_variables"):
             for written in templates_in(self._draft.normalized.get(key), key):
                 async for problem in self._async_template(written.text, written.path, is_test=False):
@@ -281,47 +295,47 @@ class _Check:
                 ):
                     yield problem
 
-    async def _async_template(self, text: str, path: str, *, is_test: bool) -> AsyncIterator[Problem]:
+    async def _async_template(self, text: str, path: str, *, is_test: bool) -> AsyncIterator[DraftProblem]:
         reads = reads_of(text, self._scope)
         for fault in reads.faults:
-            yield Problem(path, fault)
+            yield DraftProblem(path, fault)
         for entity_id in reads.entities:
             if self._home.resolve(entity_id) is None and entity_id != "zone.home":
-                yield Problem(path, await self._home.async_unknown(entity_id))
+                yield DraftProblem(path, await self._home.async_unknown(entity_id))
         for kind, name in reads.places:
             if kind == "device" and not is_known_device(self._home, name):
-                yield Problem(path, await self._async_unknown_device(name))
+                yield DraftProblem(path, await self._async_unknown_device(name))
         async for problem in self._async_compared(reads, path):
             yield problem
         if is_test and reads.is_constant and not reads.faults:
-            yield Problem(
+            yield DraftProblem(
                 path, f"The template {quoted(text)} always comes to the same: it decides nothing. Let it read a state."
             )
 
-    async def _async_compared(self, reads: Reads, path: str) -> AsyncIterator[Problem]:
+    async def _async_compared(self, reads: TemplateReads, path: str) -> AsyncIterator[DraftProblem]:
         for entity_id, value in reads.states:
             if self._home.resolve(entity_id) is None or (state := self._hass.states.get(entity_id)) is None:
                 continue
             if (sentence := await async_state_fault(self._home, state, value)) is not None:
-                yield Problem(path, sentence)
+                yield DraftProblem(path, sentence)
 
-    async def _states(self) -> AsyncIterator[Problem]:
+    async def _states(self) -> AsyncIterator[DraftProblem]:
         for step in self._steps:
-            if step.part is not Part.ACTION:
+            if step.part is not StepPart.ACTION:
                 async for problem in async_state_problems(self._home, step):
                     yield problem
 
 
-def scope_of(hass: HomeAssistant | None, draft: Draft, steps: Sequence[Step]) -> Scope:
+def scope_of(hass: HomeAssistant | None, draft: Draft, steps: Sequence[DraftStep]) -> TemplateScope:
     """Return what the templates of a draft find."""
     each = [step.config["repeat"]["for_each"] for step in steps if "for_each" in (step.config.get("repeat") or {})]
     items: list[object] | None = []
     for one in each:
         items = [*items, *_listed(one)] if items is not None and not isinstance(one, Template) else None
-    return Scope(
+    return TemplateScope(
         environment=environment_of(hass),
         variables=variables_of(draft, steps),
-        has_known_trigger=not any(step.part is Part.TRIGGER and step.kind in _TRIGGERS_OF_ANY for step in steps),
+        has_known_trigger=not any(step.part is StepPart.TRIGGER and step.kind in _TRIGGERS_OF_ANY for step in steps),
         items=items if each else None,
     )
 
@@ -330,14 +344,14 @@ def _listed(value: object) -> list[object]:
     return [*value] if isinstance(value, list | tuple | set) else [value]
 
 
-def _is_test(step: Step, path: str) -> bool:
+def _is_test(step: DraftStep, path: str) -> bool:
     """Return whether a template decides whether something happens."""
-    if step.part is Part.ACTION:
+    if step.part is StepPart.ACTION:
         return path == f"{step.path}.wait_template"
     return step.kind == "template" and path == f"{step.path}.{_VALUE_TEMPLATE}"
 
 
-def is_known_device(home: Home, device_id: str) -> bool:
+def is_known_device(home: KnownHome, device_id: str) -> bool:
     """Return whether a device may be known: one of its entities may, or it has none but settings and diagnostics."""
     device = dr.async_get(home.hass).async_get(device_id)
     if device is None:

@@ -1,4 +1,4 @@
-"""Which types of events are known to come in this home: somebody listens for them, they came before, or something is known to fire them."""
+"""Which types of events are known to come in this home: they are listened for, they came before, or something is known to fire them."""
 
 from collections.abc import Collection, Iterator, Mapping
 import re

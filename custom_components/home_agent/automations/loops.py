@@ -15,15 +15,15 @@ from ..home.fired_events import started_by_event, triggers_in
 from ..support.const import DOMAIN
 from .draft import Draft
 from .event_types import fired_in
-from .problems import Problem
-from .references import Part, Step
+from .problems import DraftProblem
+from .references import DraftStep, StepPart
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
 _TOGGLES = frozenset({"toggle"})
 
 
-def loop_problems(hass: HomeAssistant, draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def loop_problems(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what starts an automation again and again for certain."""
     yield from _patterns(steps)
     yield from _own_events(draft, steps)
@@ -33,19 +33,19 @@ def loop_problems(hass: HomeAssistant, draft: Draft, steps: Sequence[Step]) -> I
     yield from _mutual_events(hass, draft, steps)
 
 
-def loop_notes(hass: HomeAssistant, draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def loop_notes(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what may start an automation again: it changes an entity that it waits for, or another one does in its turn."""
     sure = {problem.path for problem in loop_problems(hass, draft, steps)}
     waited = _waited(steps)
     for step in _calls(steps):
         for entity_id in _targets(step):
             if entity_id in waited and step.path not in sure:
-                yield Problem(step.path, f"It changes {entity_id}, which it waits for: it may start itself again.")
+                yield DraftProblem(step.path, f"It changes {entity_id}, which it waits for: it may start itself again.")
 
 
-def _patterns(steps: Sequence[Step]) -> Iterator[Problem]:
+def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     for step in steps:
-        if step.part is Part.TRIGGER and step.is_sure and step.kind == "time_pattern" and step.is_enabled:
+        if step.part is StepPart.TRIGGER and step.is_sure and step.kind == "time_pattern" and step.is_enabled:
             seconds = str(step.config.get("seconds") if step.config.get("seconds") is not None else "0")
             every = (
                 1
@@ -55,26 +55,26 @@ def _patterns(steps: Sequence[Step]) -> Iterator[Problem]:
                 else MIN_PATTERN
             )
             if every < MIN_PATTERN:
-                yield Problem(
+                yield DraftProblem(
                     f"{step.path}.seconds",
                     f"It would run every {every} s. At most every {MIN_PATTERN} s is possible: wait for a state instead.",
                 )
 
 
-def _listened(steps: Sequence[Step]) -> Iterator[tuple[Step, str]]:
+def _listened(steps: Sequence[DraftStep]) -> Iterator[tuple[DraftStep, str]]:
     """Yield the triggers of the automation itself that wait for events, with each type."""
     for step in steps:
-        if step.part is Part.TRIGGER and step.is_sure and step.is_enabled and step.kind == "event":
+        if step.part is StepPart.TRIGGER and step.is_sure and step.is_enabled and step.kind == "event":
             named = step.config.get("event_type")
             for one in named if isinstance(named, list | tuple) else [named]:
                 yield step, one.template if isinstance(one, Template) else str(one)
 
 
-def _fired(steps: Sequence[Step]) -> Iterator[Step]:
+def _fired(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
     return (step for step in steps if step.does(cv.SCRIPT_ACTION_FIRE_EVENT) and step.is_enabled)
 
 
-def _own_events(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def _own_events(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     for fired in _fired(steps):
         for trigger, event_type in _listened(steps):
             if (
@@ -83,12 +83,12 @@ def _own_events(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
                 and fired.config["event"] == event_type
                 and _may_match(trigger, fired)
             ):
-                yield Problem(
+                yield DraftProblem(
                     fired.path, f"It fires {event_type}, which starts it again, without an end. Fire another event."
                 )
 
 
-def _may_match(trigger: Step, fired: Step) -> bool:
+def _may_match(trigger: DraftStep, fired: DraftStep) -> bool:
     """Return whether the data of an event is certainly what a trigger wants."""
     wanted, given = trigger.config.get("event_data"), fired.config.get("event_data") or {}
     if not isinstance(wanted, Mapping) or not wanted:
@@ -100,11 +100,11 @@ def _plain(value: object) -> object:
     return value.template if isinstance(value, Template) else value
 
 
-def _calls(steps: Sequence[Step]) -> Iterator[Step]:
+def _calls(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
     return (step for step in steps if step.does(cv.SCRIPT_ACTION_CALL_SERVICE) and step.is_enabled)
 
 
-def _targets(step: Step) -> list[str]:
+def _targets(step: DraftStep) -> list[str]:
     found: list[str] = []
     for place in (step.config, step.config.get("target"), step.config.get("data")):
         named = place.get("entity_id") if isinstance(place, Mapping) else None
@@ -112,22 +112,22 @@ def _targets(step: Step) -> list[str]:
     return found
 
 
-def _waited(steps: Sequence[Step]) -> set[str]:
+def _waited(steps: Sequence[DraftStep]) -> set[str]:
     found: set[str] = set()
     for step in steps:
-        if step.part is Part.TRIGGER and step.is_sure and step.is_enabled:
+        if step.part is StepPart.TRIGGER and step.is_sure and step.is_enabled:
             for place in (step.config, step.config.get("target")):
                 named = place.get("entity_id") if isinstance(place, Mapping) else None
                 found |= {one for one in ([named] if isinstance(named, str) else named or ()) if isinstance(one, str)}
     return found
 
 
-def _own_toggles(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def _own_toggles(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the toggles of what any change of starts the automation again."""
     open_triggers = [
         step
         for step in steps
-        if step.part is Part.TRIGGER
+        if step.part is StepPart.TRIGGER
         and step.is_sure
         and step.is_enabled
         and step.kind == "state"
@@ -138,13 +138,13 @@ def _own_toggles(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
         if str(step.config.get("action", "")).partition(".")[2] in _TOGGLES and step.is_sure and not draft.conditions:
             for entity_id in _targets(step):
                 if entity_id in waited:
-                    yield Problem(
+                    yield DraftProblem(
                         step.path,
                         f"It toggles {entity_id}, and each change of it starts it again. Name the state (to) in the trigger.",
                     )
 
 
-def _own_runs(steps: Sequence[Step]) -> Iterator[Problem]:
+def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the calls that start the automation itself, by its own entity."""
     for step in _calls(steps):
         if str(step.config.get("action", "")) == f"{AUTOMATION}.trigger" and step.is_sure:
@@ -152,21 +152,21 @@ def _own_runs(steps: Sequence[Step]) -> Iterator[Problem]:
                 named = place.get("entity_id") if isinstance(place, Mapping) else None
                 for one in named if isinstance(named, list) else [named]:
                     if isinstance(one, Template) and "this.entity_id" in one.template:
-                        yield Problem(step.path, "It starts itself again, without an end. Use repeat with an end.")
+                        yield DraftProblem(step.path, "It starts itself again, without an end. Use repeat with an end.")
 
 
-def _of_ours(steps: Sequence[Step]) -> Iterator[Problem]:
+def _of_ours(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the calls of this integration in an automation that waits for this integration's events."""
     heard = [event_type for _, event_type in _listened(steps) if event_type.startswith((f"{DOMAIN}.", f"{DOMAIN}_"))]
     for step in _calls(steps) if heard else ():
         if str(step.config.get("action", "")).startswith(f"{DOMAIN}."):
-            yield Problem(
+            yield DraftProblem(
                 step.path,
                 f"It waits for {heard[0]} and asks {DOMAIN} again, which fires it again. Use another trigger.",
             )
 
 
-def _mutual_events(hass: HomeAssistant, draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def _mutual_events(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the events that start another automation which fires what starts this one."""
     if draft.conditions:
         return
@@ -186,7 +186,7 @@ def _mutual_events(hass: HomeAssistant, draft: Draft, steps: Sequence[Step]) -> 
         for entity_id in started:
             config: Any = getattr(others.get(entity_id), "raw_config", None)
             if config and not (config.get("conditions") or config.get("condition")) and heard & {*fired_in(config)}:
-                yield Problem(
+                yield DraftProblem(
                     fired.path,
                     "It starts another automation, which starts this one again, without an end. Fire another event.",
                 )

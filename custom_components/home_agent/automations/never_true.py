@@ -14,8 +14,8 @@ from homeassistant.helpers.template import Template
 
 from ..home.tolerance import number_of
 from .draft import Draft
-from .problems import Problem, near_words, nearest, quoted
-from .references import Part, Step, condition_steps
+from .problems import DraftProblem, near_words, nearest, quoted
+from .references import DraftStep, StepPart, condition_steps
 
 MAX_COUNT = 10_000
 """Rounds of a repeat; Home Assistant itself ends others there."""
@@ -23,20 +23,20 @@ _DAY = 86_400.0  # seconds
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
 _WEEK = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 
-type _Subject = tuple[str, str]
+type _Aspect = tuple[str, str]
 """An entity and an attribute of it; the state as ""."""
 
 
-def never_true(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
+def never_true(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what can never be true in a draft."""
     ids = {str(trigger.get("id", place)) for place, trigger in enumerate(draft.triggers)}
-    ids |= {str(step.config["id"]) for step in steps if step.part is Part.TRIGGER and "id" in step.config}
+    ids |= {str(step.config["id"]) for step in steps if step.part is StepPart.TRIGGER and "id" in step.config}
     for step in steps:
-        if step.part is Part.CONDITION and step.is_enabled:
+        if step.part is StepPart.CONDITION and step.is_enabled:
             yield from _alone(step, ids)
-        elif step.part is Part.TRIGGER and step.is_enabled:
+        elif step.part is StepPart.TRIGGER and step.is_enabled:
             yield from _of_trigger(step)
-        elif step.part is Part.ACTION and step.is_enabled:
+        elif step.part is StepPart.ACTION and step.is_enabled:
             yield from _of_action(step)
     together = _Facts()
     for place, condition in enumerate(draft.conditions):
@@ -44,49 +44,49 @@ def never_true(draft: Draft, steps: Sequence[Step]) -> Iterator[Problem]:
     yield from _with_triggers(draft, together)
 
 
-def _alone(step: Step, ids: Iterable[str]) -> Iterator[Problem]:
+def _alone(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
     config = step.config
     match step.kind:
         case "state":
             if not _texts(config.get("entity_id")):
-                yield Problem(f"{step.path}.entity_id", "It names no entity.")
+                yield DraftProblem(f"{step.path}.entity_id", "It names no entity.")
             if config.get("state") == []:
-                yield Problem(f"{step.path}.state", "It names no state, so it is never true.")
+                yield DraftProblem(f"{step.path}.state", "It names no state, so it is never true.")
         case "numeric_state":
             yield from _bounds(step)
         case "time":
             yield from _time(step)
         case "or" if not config.get("conditions"):
-            yield Problem(f"{step.path}.conditions", "None of no conditions is ever true. Name some.")
+            yield DraftProblem(f"{step.path}.conditions", "None of no conditions is ever true. Name some.")
         case "trigger":
             yield from _trigger_ids(step, ids)
         case "and":
             yield from _list(config.get("conditions") or (), f"{step.path}.conditions")
 
 
-def _time(step: Step) -> Iterator[Problem]:
+def _time(step: DraftStep) -> Iterator[DraftProblem]:
     if step.config.get("weekday") in ([], ()):
-        yield Problem(
+        yield DraftProblem(
             f"{step.path}.weekday", "It names no weekday, so it is never true. Name days, or leave weekday out."
         )
     after, before = step.config.get("after"), step.config.get("before")
     if isinstance(after, time) and after == before:
-        yield Problem(
+        yield DraftProblem(
             f"{step.path}.before", "after and before are the same: it limits nothing. Write two different times."
         )
 
 
-def _trigger_ids(step: Step, ids: Iterable[str]) -> Iterator[Problem]:
+def _trigger_ids(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
     for one in _texts(step.config.get("id")):
         if one not in ids:
             near = near_words(nearest(one, ids) or sorted(ids))
-            yield Problem(f"{step.path}.id", f"No trigger has the id {quoted(one)}.{near}")
+            yield DraftProblem(f"{step.path}.id", f"No trigger has the id {quoted(one)}.{near}")
 
 
-def _bounds(step: Step) -> Iterator[Problem]:
+def _bounds(step: DraftStep) -> Iterator[DraftProblem]:
     above, below = step.config.get("above"), step.config.get("below")
     if _is_number(above) and _is_number(below) and float(above) >= float(below):
-        yield Problem(
+        yield DraftProblem(
             f"{step.path}.above",
             f"Nothing is above {above:g} and below {below:g} at the same time. Exchange them, or use or for two conditions.",
         )
@@ -96,29 +96,29 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _of_trigger(step: Step) -> Iterator[Problem]:
+def _of_trigger(step: DraftStep) -> Iterator[DraftProblem]:
     config = step.config
     match step.kind:
         case "numeric_state":
             yield from _bounds(step)
         case "state":
             if not _texts(config.get("entity_id")):
-                yield Problem(f"{step.path}.entity_id", "It names no entity.")
+                yield DraftProblem(f"{step.path}.entity_id", "It names no entity.")
             for key in ("to", "from"):
                 if config.get(key) == []:
-                    yield Problem(f"{step.path}.{key}", "It names no state, so it never comes.")
+                    yield DraftProblem(f"{step.path}.{key}", "It names no state, so it never comes.")
             to, before = config.get("to"), config.get("from")
             if config.get("attribute") is None and isinstance(to, str) and to == before:
-                yield Problem(
+                yield DraftProblem(
                     f"{step.path}.to", f"It never changes from {quoted(before)} to {quoted(to)}. Leave from out."
                 )
         case "time" if config.get("weekday") in ([], ()):
-            yield Problem(
+            yield DraftProblem(
                 f"{step.path}.weekday", "It names no weekday, so it never comes. Name days, or leave weekday out."
             )
 
 
-def _of_action(step: Step) -> Iterator[Problem]:
+def _of_action(step: DraftStep) -> Iterator[DraftProblem]:
     match step.kind:
         case cv.SCRIPT_ACTION_CHOOSE:
             for place, choice in enumerate(step.config["choose"]):
@@ -129,28 +129,28 @@ def _of_action(step: Step) -> Iterator[Problem]:
             yield from _repeat(step)
 
 
-def _list(conditions: Iterable[Any], path: str) -> Iterator[Problem]:
+def _list(conditions: Iterable[Any], path: str) -> Iterator[DraftProblem]:
     facts = _Facts()
     for place, condition in enumerate(conditions):
         yield from _together(facts, condition, f"{path}[{place}]")
 
 
-def _repeat(step: Step) -> Iterator[Problem]:
+def _repeat(step: DraftStep) -> Iterator[DraftProblem]:
     repeat = step.config["repeat"]
     path = f"{step.path}.repeat"
     for key in ("while", "until"):
         if key in repeat:
             yield from _list(repeat[key], f"{path}.{key}")
     if "while" in repeat and not repeat["while"]:
-        yield Problem(
+        yield DraftProblem(
             f"{path}.while", "It never ends: no condition is always true. Name a condition that ends it, or a count."
         )
     count = repeat.get("count")
     if _is_number(count) and count > MAX_COUNT:
-        yield Problem(f"{path}.count", f"It is repeated too often: at most {MAX_COUNT} times.")
+        yield DraftProblem(f"{path}.count", f"It is repeated too often: at most {MAX_COUNT} times.")
     for key, endless in (("while", True), ("until", False)):
         if repeat.get(key) and all(_always(one) is endless for one in repeat[key]):
-            yield Problem(f"{path}.{key}", "It never ends. Name a condition that changes, or a count.")
+            yield DraftProblem(f"{path}.{key}", "It never ends. Name a condition that changes, or a count.")
 
 
 def _always(condition: object) -> bool | None:
@@ -171,14 +171,14 @@ def _always(condition: object) -> bool | None:
 class _Facts:
     """What has to be so for all conditions that were added."""
 
-    states: dict[_Subject, frozenset[str]] = field(default_factory=dict)
-    numbers: dict[_Subject, tuple[float, float]] = field(default_factory=dict)
+    states: dict[_Aspect, frozenset[str]] = field(default_factory=dict)
+    numbers: dict[_Aspect, tuple[float, float]] = field(default_factory=dict)
     times: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, _DAY)])
     days: frozenset[str] = _WEEK
     triggers: frozenset[str] | None = None
 
 
-def _together(facts: _Facts, condition: Any, path: str) -> Iterator[Problem]:
+def _together(facts: _Facts, condition: Any, path: str) -> Iterator[DraftProblem]:
     """Add a condition to the others; yield the problem if it contradicts them."""
     for step in condition_steps(condition, path):
         if not step.is_enabled:
@@ -187,13 +187,13 @@ def _together(facts: _Facts, condition: Any, path: str) -> Iterator[Problem]:
             for place, inner in enumerate(step.config.get("conditions") or ()):
                 yield from _together(facts, inner, f"{path}.conditions[{place}]")
         elif (reason := _add(facts, step)) is not None:
-            yield Problem(
+            yield DraftProblem(
                 path, f"It contradicts another condition: {reason}. Both can never be true; use or, or drop one."
             )
         return
 
 
-def _add(facts: _Facts, step: Step) -> str | None:
+def _add(facts: _Facts, step: DraftStep) -> str | None:
     match step.kind:
         case "state":
             return _add_states(facts, step.config)
@@ -287,12 +287,12 @@ def _seconds(moment: object, otherwise: float) -> float:
 # What the triggers say.
 
 
-def _with_triggers(draft: Draft, facts: _Facts) -> Iterator[Problem]:
+def _with_triggers(draft: Draft, facts: _Facts) -> Iterator[DraftProblem]:
     """Yield the problem if the conditions contradict each trigger of the automation."""
     triggers = [one for one in draft.triggers if one.get("enabled") is not False]
     reasons = [_contradicts(one, facts) for one in triggers]
     if triggers and all(reasons):
-        yield Problem(
+        yield DraftProblem(
             "conditions",
             f"They can never be true when it is triggered: {reasons[0]}. Change the trigger or the condition.",
         )
@@ -323,7 +323,7 @@ def _contradicts(trigger: Mapping[str, Any], facts: _Facts) -> str | None:
     return None
 
 
-def _of_state(subject: _Subject, to: frozenset[str], facts: _Facts) -> str | None:
+def _of_state(subject: _Aspect, to: frozenset[str], facts: _Facts) -> str | None:
     wanted = facts.states.get(subject)
     if wanted and not wanted & to:
         return f"{subject[0]} has just become {' or '.join(sorted(to))}, and the condition wants {' or '.join(sorted(wanted))}"

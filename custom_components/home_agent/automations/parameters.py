@@ -14,8 +14,8 @@ import probatio
 
 from ..home.actions import members
 from ..support.quoting import one_line
-from .problems import MAX_NEAR, Home, Problem, near_words, nearest, quoted
-from .references import Step
+from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
+from .references import DraftStep
 
 TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 MAX_OPTIONS = 20
@@ -47,7 +47,7 @@ _ANY_DOMAIN = "homeassistant"
 class Called:
     """A service call as it is written."""
 
-    step: Step
+    step: DraftStep
     domain: str
     service: str
     data: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Called:
         return f"{self.domain}.{self.service}"
 
 
-def called(step: Step, action: str) -> Called:
+def called(step: DraftStep, action: str) -> Called:
     """Return a service call under one of the names that its action may have."""
     given = [step.config.get(key) for key in ("data", "data_template")]
     data: dict[str, Any] = {}
@@ -131,14 +131,18 @@ def service_fault(hass: HomeAssistant, action: str) -> str | None:
     return f"There is no action {quoted(action)}.{near_words(near)}"
 
 
-async def async_call_problems(home: Home, call: Called, description: Mapping[str, Any]) -> AsyncIterator[Problem]:
+async def async_call_problems(
+    home: KnownHome, call: Called, description: Mapping[str, Any]
+) -> AsyncIterator[DraftProblem]:
     """Yield what is wrong with a call of a service that exists."""
     path = call.step.path
     service = home.hass.services.async_services_for_domain(call.domain).get(call.service)
     for problem in _of_schema(call, service, description):
         yield problem
     if any(one == ENTITY_MATCH_ALL for one in call.targets.get(ATTR_ENTITY_ID, ())):
-        yield Problem(f"{path}.target.entity_id", "'all' reaches what is not exposed, too. Name the entities instead.")
+        yield DraftProblem(
+            f"{path}.target.entity_id", "'all' reaches what is not exposed, too. Name the entities instead."
+        )
         return
     fields = flat_fields(description.get("fields"))
     states = _states(home, call)
@@ -149,7 +153,7 @@ async def async_call_problems(home: Home, call: Called, description: Mapping[str
                 yield problem
         elif state.entity_id in named:
             near = await home.async_near(state.entity_id, target_domains(call, description))
-            yield Problem(
+            yield DraftProblem(
                 f"{path}.target.entity_id", f"{fault}{near_words(one for one in near if one != state.entity_id)}"
             )
     for problem in _of_places(home, call, states, description):
@@ -157,13 +161,13 @@ async def async_call_problems(home: Home, call: Called, description: Mapping[str
     if call.domain == "script":
         for name, one in fields.items():
             if one.get("required") and name not in call.data and not call.is_open and one.get("default") is None:
-                yield Problem(f"{path}.data", f"script.{call.service} needs {quoted(name)}.")
+                yield DraftProblem(f"{path}.data", f"script.{call.service} needs {quoted(name)}.")
 
 
 # The service's own schema.
 
 
-def _of_schema(call: Called, service: Service | None, description: Mapping[str, Any]) -> Iterator[Problem]:
+def _of_schema(call: Called, service: Service | None, description: Mapping[str, Any]) -> Iterator[DraftProblem]:
     if service is None or service.schema is None or call.is_open:
         return
     data = {key: deepcopy(value) for key, value in call.data.items() if key not in call.open_keys}
@@ -187,7 +191,7 @@ def _of_schema(call: Called, service: Service | None, description: Mapping[str, 
         key = str(error.path[0]) if error.path else ""
         if key in call.open_keys or (call.open_keys and not key):
             continue
-        yield Problem(_path_of(call, key), _sentence(call, error, key, names))
+        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, names))
 
 
 def _path_of(call: Called, key: str) -> str:
@@ -224,7 +228,7 @@ def flat_fields(fields: object) -> dict[str, Mapping[str, Any]]:
 # Its targets.
 
 
-def _states(home: Home, call: Called) -> list[State]:
+def _states(home: KnownHome, call: Called) -> list[State]:
     """Return the states of the entities that a call names or reaches, as far as they may be known."""
     found = [home.resolve(one) for one in call.targets.get(ATTR_ENTITY_ID, ()) if isinstance(one, str)]
     states = (home.hass.states.get(entity_id) for entity_id in dict.fromkeys(filter(None, found)))
@@ -287,7 +291,9 @@ def _suits(hass: HomeAssistant, state: State, selector: Mapping[str, Any]) -> bo
     return any(isinstance(mask, int) and features & mask == mask for mask in masks)
 
 
-def _of_places(home: Home, call: Called, states: Sequence[State], description: Mapping[str, Any]) -> Iterator[Problem]:
+def _of_places(
+    home: KnownHome, call: Called, states: Sequence[State], description: Mapping[str, Any]
+) -> Iterator[DraftProblem]:
     """Yield what is wrong with the areas, floors, labels and devices of a target: nothing suits it, or not all of it may be reached."""
     places = {
         key: [item for item in items if isinstance(item, str)]
@@ -310,16 +316,16 @@ def _of_places(home: Home, call: Called, states: Sequence[State], description: M
     key = next(key for key, items in places.items() if items)
     path = f"{call.step.path}.target.{key}"
     if not known and not states:
-        yield Problem(path, f"Nothing in this target can do {call.action}. Name entities that can.")
+        yield DraftProblem(path, f"Nothing in this target can do {call.action}. Name entities that can.")
     elif len(known) < len(suitable):
         listed = ", ".join(known[:MAX_OPTIONS])
-        yield Problem(path, f"This target may reach more than is exposed. Name the entities instead: {listed}.")
+        yield DraftProblem(path, f"This target may reach more than is exposed. Name the entities instead: {listed}.")
 
 
 # What an entity says of itself.
 
 
-def _of_entity(call: Called, state: State) -> Iterator[Problem]:
+def _of_entity(call: Called, state: State) -> Iterator[DraftProblem]:
     for name, value in call.data.items():
         if name in call.open_keys:
             continue
@@ -329,8 +335,10 @@ def _of_entity(call: Called, state: State) -> Iterator[Problem]:
             allowed = [str(one) for one in listed]
             if value not in allowed and value not in _ALSO.get(name, ()) and call.domain == state.domain:
                 options = ", ".join(allowed[:MAX_OPTIONS])
-                yield Problem(path, f"{state.entity_id} has no {name} {quoted(value)}. It can be: {options}.")
+                yield DraftProblem(path, f"{state.entity_id} has no {name} {quoted(value)}. It can be: {options}.")
         elif name in _RANGES and isinstance(value, int | float) and not isinstance(value, bool):
             low, high = (state.attributes.get(one) for one in _RANGES[name])
             if isinstance(low, int | float) and isinstance(high, int | float) and not low <= value <= high:
-                yield Problem(path, f"{name} of {state.entity_id} has to be from {low:g} to {high:g}, not {value:g}.")
+                yield DraftProblem(
+                    path, f"{name} of {state.entity_id} has to be from {low:g} to {high:g}, not {value:g}."
+                )

@@ -1,11 +1,12 @@
 """What is wrong with a draft, in sentences by which a model can mend it, and the names that are near to a wrong one."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from homeassistant.core import HomeAssistant, valid_entity_id
 from homeassistant.helpers import entity_registry as er
 
+from ..home.states import Knows
 from ..support.bounds import in_slices
 from ..support.nearness import grams, overlap
 from ..support.quoting import one_line
@@ -19,12 +20,9 @@ _SAME_DOMAIN = 0.15
 ALWAYS_KNOWN = frozenset({"sun.sun"})
 """What every home has and tells nothing of it."""
 
-type Knows = Callable[[str], bool]
-"""Whether an entity may be known to the user of the turn."""
-
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DraftProblem:
     """One thing that is wrong."""
 
     path: str
@@ -52,7 +50,7 @@ def near_words(names: Iterable[str]) -> str:
 
 
 @dataclass(slots=True)
-class Home:
+class KnownHome:
     """The entities that may be known, looked up by id."""
 
     hass: HomeAssistant

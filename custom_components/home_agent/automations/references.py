@@ -50,7 +50,7 @@ _ENTITY_KEYS = frozenset(
 _IDS_OF_REGISTRY = 32  # hexadecimal digits
 
 
-class Part(StrEnum):
+class StepPart(StrEnum):
     """Which part of an automation a step is of."""
 
     TRIGGER = "trigger"
@@ -69,10 +69,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DraftStep:
     """One trigger, condition or action."""
 
-    part: Part
+    part: StepPart
     kind: str
     """Its trigger platform, its condition, or the kind of its action; empty for an action of a kind that is not known."""
     path: str
@@ -83,7 +83,7 @@ class Step:
 
     def does(self, kind: str) -> bool:
         """Return whether it is an action of a kind; triggers and conditions have kinds of the same names."""
-        return self.part is Part.ACTION and self.kind == kind
+        return self.part is StepPart.ACTION and self.kind == kind
 
     @property
     def is_enabled(self) -> bool:
@@ -92,7 +92,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class NamedThing:
     """Something that an automation names."""
 
     kind: Kind
@@ -101,24 +101,24 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTemplate:
     """A template where it stands."""
 
     text: str
     path: str
 
 
-def steps_of(draft: Draft) -> Iterator[Step]:
+def steps_of(draft: Draft) -> Iterator[DraftStep]:
     """Yield all triggers, conditions and actions of a draft, outer ones before those inside them."""
     yield from _triggers(draft.triggers, "triggers", is_sure=True)
     yield from _conditions(draft.conditions, "conditions")
     yield from actions_in(draft.actions, "actions")
 
 
-def _triggers(triggers: object, path: str, *, is_sure: bool) -> Iterator[Step]:
+def _triggers(triggers: object, path: str, *, is_sure: bool) -> Iterator[DraftStep]:
     for place, trigger in enumerate(triggers if isinstance(triggers, Sequence) else ()):
         kind = str(trigger.get("platform", trigger.get("trigger", "")))
-        yield Step(Part.TRIGGER, kind, f"{path}[{place}]", _flat(trigger), is_sure)
+        yield DraftStep(StepPart.TRIGGER, kind, f"{path}[{place}]", _flat(trigger), is_sure)
 
 
 def _flat(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,24 +126,24 @@ def _flat(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**config, **options} if isinstance(options, Mapping) else config
 
 
-def _conditions(conditions: object, path: str) -> Iterator[Step]:
+def _conditions(conditions: object, path: str) -> Iterator[DraftStep]:
     for place, condition in enumerate(conditions if isinstance(conditions, list | tuple) else ()):
         yield from condition_steps(condition, f"{path}[{place}]")
 
 
-def condition_steps(condition: object, path: str) -> Iterator[Step]:
+def condition_steps(condition: object, path: str) -> Iterator[DraftStep]:
     """Yield a condition and those inside it; a template alone is one, too."""
     if isinstance(condition, Template | str):
         condition = {"condition": "template", "value_template": condition}
     if not isinstance(condition, Mapping):
         return
     kind = str(condition.get("condition", ""))
-    yield Step(Part.CONDITION, kind, path, _flat(condition))
+    yield DraftStep(StepPart.CONDITION, kind, path, _flat(condition))
     if kind in COMPOUND:
         yield from _conditions(condition.get("conditions"), f"{path}.conditions")
 
 
-def actions_in(actions: object, path: str, *, is_sure: bool = True) -> Iterator[Step]:
+def actions_in(actions: object, path: str, *, is_sure: bool = True) -> Iterator[DraftStep]:
     """Yield the actions of a sequence and what is inside them."""
     for place, action in enumerate(actions if isinstance(actions, list | tuple) else ()):
         here = f"{path}[{place}]"
@@ -152,13 +152,13 @@ def actions_in(actions: object, path: str, *, is_sure: bool = True) -> Iterator[
         except ValueError:
             kind = ""
         is_sure = is_sure and action.get("enabled") in (None, True)
-        yield Step(Part.ACTION, kind, here, action, is_sure)
+        yield DraftStep(StepPart.ACTION, kind, here, action, is_sure)
         yield from _inside(action, kind, here, is_sure)
         if kind in (cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_STOP):
             is_sure = False  # what follows may not be reached
 
 
-def _inside(action: Mapping[str, Any], kind: str, path: str, is_sure: bool) -> Iterator[Step]:
+def _inside(action: Mapping[str, Any], kind: str, path: str, is_sure: bool) -> Iterator[DraftStep]:
     match kind:
         case cv.SCRIPT_ACTION_CHECK_CONDITION:
             yield from condition_steps(action, path)
@@ -191,11 +191,11 @@ NESTED = frozenset(
 """Keys of steps whose values are steps."""
 
 
-def own(step: Step) -> Mapping[str, Any]:
+def own(step: DraftStep) -> Mapping[str, Any]:
     """Return what a step says itself, without the steps inside it."""
-    if step.part is Part.TRIGGER:
+    if step.part is StepPart.TRIGGER:
         return {key: value for key, value in step.config.items() if key != "options"}
-    if step.part is Part.CONDITION:
+    if step.part is StepPart.CONDITION:
         hidden = {"options", "conditions"} if step.kind in COMPOUND else {"options"}
         return {key: value for key, value in step.config.items() if key not in hidden}
     if step.kind == cv.SCRIPT_ACTION_CHECK_CONDITION:
@@ -208,36 +208,36 @@ def own(step: Step) -> Mapping[str, Any]:
     return found
 
 
-def references_of(step: Step) -> Iterator[Reference]:
+def references_of(step: DraftStep) -> Iterator[NamedThing]:
     """Yield the entities and places that a step names; what templates read is not among them."""
-    if step.part is Part.ACTION:
+    if step.part is StepPart.ACTION:
         yield from _of_action(step)
         return
     for path, key, value in _leaves(own(step), step.path):
         if key in _ENTITY_KEYS and valid_entity_id(value.lower()):
-            yield Reference(Kind.ENTITY, value.lower(), path)
+            yield NamedThing(Kind.ENTITY, value.lower(), path)
         elif key in _ENTITY_KEYS and is_registry_id(value):
-            yield Reference(Kind.ENTITY, value, path)
+            yield NamedThing(Kind.ENTITY, value, path)
         elif key in _TARGET_KEYS:
-            yield Reference(Kind(key.removesuffix("_id")), value, path)
+            yield NamedThing(Kind(key.removesuffix("_id")), value, path)
 
 
-def _of_action(step: Step) -> Iterator[Reference]:
+def _of_action(step: DraftStep) -> Iterator[NamedThing]:
     config = step.config
     if step.kind == cv.SCRIPT_ACTION_ACTIVATE_SCENE:
-        yield Reference(Kind.ENTITY, str(config["scene"]), f"{step.path}.scene")
+        yield NamedThing(Kind.ENTITY, str(config["scene"]), f"{step.path}.scene")
     elif step.kind == cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
-        yield Reference(Kind.DEVICE, str(config["device_id"]), f"{step.path}.device_id")
+        yield NamedThing(Kind.DEVICE, str(config["device_id"]), f"{step.path}.device_id")
         if isinstance(named := config.get("entity_id"), str):
-            yield Reference(Kind.ENTITY, named, f"{step.path}.entity_id")
+            yield NamedThing(Kind.ENTITY, named, f"{step.path}.entity_id")
     elif step.kind == cv.SCRIPT_ACTION_CALL_SERVICE:
         for path, key, value in _leaves(own(step), step.path):
             if key in ("entity_id", *_TARGET_KEYS):
                 for name in filter(None, (part.strip() for part in value.split(","))):
                     kind = Kind(key.removesuffix("_id"))
-                    yield Reference(kind, name.lower() if kind is Kind.ENTITY and "." in name else name, path)
+                    yield NamedThing(kind, name.lower() if kind is Kind.ENTITY and "." in name else name, path)
             elif key != "action" and ".data" in path and "." in value and valid_entity_id(value) and _names_entity(key):
-                yield Reference(Kind.ENTITY, value, path)
+                yield NamedThing(Kind.ENTITY, value, path)
         yield from _scene_entities(step)
 
 
@@ -252,13 +252,13 @@ def _names_entity(key: str) -> bool:
     )
 
 
-def _scene_entities(step: Step) -> Iterator[Reference]:
+def _scene_entities(step: DraftStep) -> Iterator[NamedThing]:
     """Yield the entities of a scene that is written into an action, by whose ids its data has keys."""
     data = step.config.get("data")
     entities = data.get("entities") if isinstance(data, Mapping) else None
     if str(step.config.get("action")) in ("scene.apply", "scene.create") and isinstance(entities, Mapping):
         for name in entities:
-            yield Reference(Kind.ENTITY, str(name), f"{step.path}.data.entities")
+            yield NamedThing(Kind.ENTITY, str(name), f"{step.path}.data.entities")
 
 
 def is_registry_id(text: str) -> bool:
@@ -279,24 +279,24 @@ def _leaves(value: object, path: str, key: str = "", depth: int = MAX_DEPTH) -> 
                 yield from _leaves(item, f"{path}[{place}]" if len(value) > 1 else path, key, depth - 1)
 
 
-def templates_in(value: object, path: str, depth: int = MAX_DEPTH) -> Iterator[Written]:
+def templates_in(value: object, path: str, depth: int = MAX_DEPTH) -> Iterator[WrittenTemplate]:
     """Yield the templates in a value, those in keys and variables among them."""
     match value:
         case Template():
-            yield Written(value.template, path)
+            yield WrittenTemplate(value.template, path)
         case ScriptVariables():
             yield from templates_in(value.variables, path, depth)
         case Mapping() if depth:
             for name, item in value.items():
                 if isinstance(name, Template):
-                    yield Written(name.template, path)
+                    yield WrittenTemplate(name.template, path)
                 yield from templates_in(item, f"{path}.{name}" if isinstance(name, str) else path, depth - 1)
         case list() | tuple() if depth:
             for place, item in enumerate(value):
                 yield from templates_in(item, f"{path}[{place}]", depth - 1)
 
 
-def variables_of(draft: Draft, steps: Sequence[Step]) -> dict[str, list[object]]:
+def variables_of(draft: Draft, steps: Sequence[DraftStep]) -> dict[str, list[object]]:
     """Return the variables that a draft sets anywhere, each with the values that are written for it."""
     found: dict[str, list[object]] = {}
     given: list[object] = [draft.normalized.get(key) for key in ("variables", "trigger_variables")]
@@ -311,12 +311,12 @@ def variables_of(draft: Draft, steps: Sequence[Step]) -> dict[str, list[object]]
     return found
 
 
-def watched(steps: Sequence[Step]) -> set[str]:
+def watched(steps: Sequence[DraftStep]) -> set[str]:
     """Return the entities that the triggers and conditions among these steps name."""
     return {
         reference.name
         for step in steps
-        if step.part is not Part.ACTION
+        if step.part is not StepPart.ACTION
         for reference in references_of(step)
         if reference.kind is Kind.ENTITY
     }

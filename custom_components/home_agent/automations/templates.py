@@ -53,7 +53,7 @@ _NONE = nodes.Const(None)
 
 
 @dataclass(slots=True, kw_only=True)
-class Reads:
+class TemplateReads:
     """What one template reads, and what is wrong with it."""
 
     entities: dict[str, None] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Reads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class TemplateScope:
     """What a template finds where it stands."""
 
     environment: TemplateEnvironment
@@ -86,9 +86,9 @@ def environment_of(hass: HomeAssistant | None) -> TemplateEnvironment:
     return TemplateEnvironment(hass)
 
 
-def reads_of(text: str, scope: Scope) -> Reads:
+def reads_of(text: str, scope: TemplateScope) -> TemplateReads:
     """Return what a template reads and what is wrong with it."""
-    found = Reads()
+    found = TemplateReads()
     if len(text) > MAX_TEMPLATE:
         found.faults.append(f"The template is too long: at most {MAX_TEMPLATE} characters.")
         return found
@@ -104,7 +104,7 @@ def reads_of(text: str, scope: Scope) -> Reads:
     return found
 
 
-def texts_of(text: str, scope: Scope, depth: int = _MAX_FOLLOWED) -> tuple[str, ...] | None:
+def texts_of(text: str, scope: TemplateScope, depth: int = _MAX_FOLLOWED) -> tuple[str, ...] | None:
     """Return all texts that a template may come to; None if that is not known before it runs. Raises nothing."""
     try:
         tree = scope.environment.parse(text)
@@ -132,7 +132,9 @@ def texts_of(text: str, scope: Scope, depth: int = _MAX_FOLLOWED) -> tuple[str, 
 class _Values:
     """Which texts an expression may come to."""
 
-    def __init__(self, scope: Scope, depth: int, local: Mapping[str, Sequence[nodes.Expr]] | None = None) -> None:
+    def __init__(
+        self, scope: TemplateScope, depth: int, local: Mapping[str, Sequence[nodes.Expr]] | None = None
+    ) -> None:
         self._scope = scope
         self._depth = depth
         self._local = local or {}
@@ -243,7 +245,7 @@ def _path_of(node: nodes.Node) -> tuple[str, ...]:
 class _Walk:
     """One template, walked once."""
 
-    def __init__(self, scope: Scope, tree: nodes.Template, found: Reads) -> None:
+    def __init__(self, scope: TemplateScope, tree: nodes.Template, found: TemplateReads) -> None:
         self._scope = scope
         self._tree = tree
         self._found = found

@@ -8,16 +8,16 @@ from homeassistant.core import State, valid_entity_id
 
 from ..home.possible_states import async_possible_states, is_number
 from ..home.tolerance import number_of
-from .problems import Home, Problem, near_words, nearest, quoted
-from .references import Part, Step
+from .problems import DraftProblem, KnownHome, near_words, nearest, quoted
+from .references import DraftStep, StepPart
 
 MAX_STATES = 20  # named in a sentence
-_KEYS = {Part.TRIGGER: ("to", "from", "not_to", "not_from"), Part.CONDITION: ("state",)}
+_KEYS = {StepPart.TRIGGER: ("to", "from", "not_to", "not_from"), StepPart.CONDITION: ("state",)}
 _ALWAYS = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
 
 
-async def async_state_problems(home: Home, step: Step) -> AsyncIterator[Problem]:
+async def async_state_problems(home: KnownHome, step: DraftStep) -> AsyncIterator[DraftProblem]:
     """Yield what is wrong with what a trigger or a condition waits for."""
     states = [state for one in texts(step.config.get("entity_id")) if (state := _state(home, one)) is not None]
     if step.kind == "state" and step.part in _KEYS and step.config.get("attribute") is None:
@@ -29,7 +29,7 @@ async def async_state_problems(home: Home, step: Step) -> AsyncIterator[Problem]
             yield problem
 
 
-def _state(home: Home, name: str) -> State | None:
+def _state(home: KnownHome, name: str) -> State | None:
     entity_id = home.resolve(name)
     return home.hass.states.get(entity_id) if entity_id is not None else None
 
@@ -41,23 +41,27 @@ def texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list | tuple | set) else []
 
 
-async def _async_values(home: Home, step: Step, key: str, states: Iterable[State]) -> AsyncIterator[Problem]:
+async def _async_values(
+    home: KnownHome, step: DraftStep, key: str, states: Iterable[State]
+) -> AsyncIterator[DraftProblem]:
     for value in texts(step.config.get(key)):
         path = f"{step.path}.{key}"
-        if step.part is Part.CONDITION and value.startswith(_INPUTS) and valid_entity_id(value):
+        if step.part is StepPart.CONDITION and value.startswith(_INPUTS) and valid_entity_id(value):
             if home.resolve(value) is None:
-                yield Problem(path, await home.async_unknown(value))
+                yield DraftProblem(path, await home.async_unknown(value))
             continue
         if "{{" in value or "{%" in value:
-            yield Problem(path, "A template is not read here: write a state, or use a template trigger or condition.")
+            yield DraftProblem(
+                path, "A template is not read here: write a state, or use a template trigger or condition."
+            )
             continue
         for state in states:
             if (sentence := await async_state_fault(home, state, value)) is not None:
-                yield Problem(path, sentence)
+                yield DraftProblem(path, sentence)
                 break
 
 
-async def async_state_fault(home: Home, state: State, value: str) -> str | None:
+async def async_state_fault(home: KnownHome, state: State, value: str) -> str | None:
     """Return the sentence for a state that an entity never has; None for one that it may have."""
     if value in _ALWAYS or value == state.state:
         return None
@@ -75,7 +79,7 @@ async def async_state_fault(home: Home, state: State, value: str) -> str | None:
     return f"{state.entity_id} is never {quoted(value)}.{near_words(near)} Its states are: {listed}."
 
 
-async def _async_possible(home: Home, state: State) -> set[str]:
+async def _async_possible(home: KnownHome, state: State) -> set[str]:
     if state.domain == "climate" and isinstance(modes := state.attributes.get("hvac_modes"), list | tuple):
         return {str(mode) for mode in modes}
     if is_number(state):
@@ -83,7 +87,7 @@ async def _async_possible(home: Home, state: State) -> set[str]:
     return {*(await async_possible_states(home.hass, state)).values()}
 
 
-def _numbers(step: Step, states: Iterable[State]) -> Iterator[Problem]:
+def _numbers(step: DraftStep, states: Iterable[State]) -> Iterator[DraftProblem]:
     if step.config.get("value_template") is not None:
         return
     attribute = step.config.get("attribute")
@@ -93,11 +97,11 @@ def _numbers(step: Step, states: Iterable[State]) -> Iterator[Problem]:
             continue
         if isinstance(value, bool) or number_of(value) is None:
             if attribute is not None:
-                yield Problem(f"{step.path}.attribute", f"{quoted(attribute)} of {state.entity_id} is no number.")
+                yield DraftProblem(f"{step.path}.attribute", f"{quoted(attribute)} of {state.entity_id} is no number.")
                 continue
             numbers = [name for name, item in state.attributes.items() if _is_plain_number(item)]
             hint = f" It has numbers in attributes: {', '.join(numbers[:6])}; name one as attribute." if numbers else ""
-            yield Problem(
+            yield DraftProblem(
                 f"{step.path}.entity_id",
                 f"{state.entity_id} has no number: its state is {quoted(state.state)}.{hint} For a state use a state trigger or condition.",
             )
