@@ -262,14 +262,19 @@ class PastHome(HomeAssistant):
             if isinstance(value, TemplateEnvironment):
                 self._environments[key] = value
 
-    def template(self, text: str) -> Template:
-        """Return a template that is rendered at the moment of this home."""
-        found = Template(text, self)
-        environment = found._env  # noqa: SLF001 - there is no public way to have other functions in a template
+    @property
+    def environment(self) -> TemplateEnvironment:
+        """The functions that templates have here."""
+        environment = Template("", self)._env  # noqa: SLF001 - there is no public way to have other functions in a template
         if environment not in self._clocked:
             self._set_clock(environment)
             self._clocked.add(environment)
-        return found
+        return environment
+
+    def template(self, text: str) -> Template:
+        """Return a template that is rendered at the moment of this home."""
+        _ = self.environment  # it is the one that the template takes
+        return Template(text, self)
 
     def _set_clock(self, environment: TemplateEnvironment) -> None:
         """Let templates know no time but that of this home."""
