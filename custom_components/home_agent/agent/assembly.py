@@ -53,7 +53,7 @@ from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..support.kept import KeptThings, kept_things
-from ..tools.automations.provider import AutomationTools
+from ..tools.automations.automation_tools import AutomationTools
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation
@@ -73,10 +73,10 @@ from . import due
 from .commands import Commands
 from .configuration import Configuration
 from .library import Library
-from .offered import async_offer
 from .registry import Registry
 from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
+from .vocabulary_tool import async_offer
 
 KEPT = (
     ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,

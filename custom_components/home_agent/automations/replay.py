@@ -14,7 +14,7 @@ from homeassistant.helpers.script_variables import ScriptVariables
 import probatio
 
 from ..support.bounds import in_slices
-from .draft import Draft
+from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
 from .past_actions import Runs, async_steps
@@ -70,7 +70,7 @@ class Replay:
     """Changes that came near a trigger and were not what it waits for, the most frequent first."""
 
 
-async def async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
+async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
     """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long."""
     # A context of its own: what is traced here belongs to no automation that may be running.
     task = hass.loop.create_task(_async_replay(hass, draft, timeline), context=Context())
@@ -80,7 +80,7 @@ async def async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) ->
         task.cancel()
 
 
-async def _async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
+async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
     with past_home(hass) as home, quiet():
         play = _Play(home, draft, timeline)
         await play.async_prepare()
@@ -91,7 +91,7 @@ async def _async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -
 class _Play:
     """One replay."""
 
-    def __init__(self, home: PastHome, draft: Draft, timeline: Timeline) -> None:
+    def __init__(self, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
         """Take what is replayed."""
         self._home = home
         self._draft = draft
@@ -273,7 +273,7 @@ def _script_variables(home: PastHome, found: object) -> ScriptVariables | None:
     return ScriptVariables(home.rebound(found.variables)) if isinstance(found, ScriptVariables) else None
 
 
-def _variables_of_run(home: PastHome, draft: Draft) -> ScriptVariables | None:
+def _variables_of_run(home: PastHome, draft: AutomationDraft) -> ScriptVariables | None:
     """Return the variables of a run: those of the triggers, too."""
     listed = [draft.normalized.get(key) for key in ("trigger_variables", "variables")]
     found: dict[str, Any] = {}

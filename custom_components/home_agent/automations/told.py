@@ -13,7 +13,7 @@ from homeassistant.util.hass_dict import HassKey
 from ..support.localize import async_text
 from .check import async_watched
 from .conflicts import async_conflicts
-from .draft import Draft
+from .draft import AutomationDraft
 from .replay import Replay, async_replay
 from .timeline import Timeline
 from .words import async_difference, async_words
@@ -30,8 +30,8 @@ _REPLAYS: HassKey[OrderedDict[str, Replay]] = HassKey("home_agent_replays")
 async def async_facts(
     hass: HomeAssistant,
     language: str,
-    draft: Draft,
-    earlier: Draft | None,
+    draft: AutomationDraft,
+    earlier: AutomationDraft | None,
     *,
     knows: Knows,
     is_short: bool,
@@ -61,7 +61,7 @@ def name_of(hass: HomeAssistant, entity_id: str) -> str:
     return state.name if (state := hass.states.get(entity_id)) is not None else entity_id
 
 
-async def _async_now(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> list[str]:
+async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> list[str]:
     """Return whether the conditions are true at this moment."""
     if not draft.conditions:
         return []
@@ -90,7 +90,7 @@ async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
         checker.async_unload()
 
 
-async def async_past_week(hass: HomeAssistant, draft: Draft) -> Replay:
+async def async_past_week(hass: HomeAssistant, draft: AutomationDraft) -> Replay:
     """Return the replay of the last seven days; one of the last minutes is used again."""
     kept = hass.data.setdefault(_REPLAYS, OrderedDict())
     now = dt_util.utcnow()
@@ -104,7 +104,7 @@ async def async_past_week(hass: HomeAssistant, draft: Draft) -> Replay:
     return found
 
 
-async def _async_past(hass: HomeAssistant, language: str, draft: Draft, *, is_short: bool) -> list[str]:
+async def _async_past(hass: HomeAssistant, language: str, draft: AutomationDraft, *, is_short: bool) -> list[str]:
     """Return how often it would have run in the last days, and what held it back."""
     if "recorder" not in hass.config.components:
         return [await async_text(hass, language, "automation_no_history")]

@@ -13,7 +13,7 @@ from homeassistant.helpers import llm
 import probatio
 
 from ..automations.check import async_problems
-from ..automations.draft import Draft, async_draft, ordered
+from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
 from ..automations.records import records_of
 from ..automations.store import automation_store
@@ -70,7 +70,7 @@ async def async_checked(
     config: Mapping[str, Any],
     automation_id: str,
     trust_events: Collection[str] = (),
-) -> Draft:
+) -> AutomationDraft:
     """Return a draft with nothing wrong in it. Raises `ToolRefusal` with all that is wrong.
 
     `trust_events` are types of events that will come although nothing here shows it.

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...automations.check import async_depends
-from ...automations.draft import Draft, async_draft
+from ...automations.draft import AutomationDraft, async_draft
 from ...automations.probation import noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
@@ -56,9 +56,9 @@ class AutomationChange(Effect):
 
     kind: ClassVar[str] = "automation_change"
     domain: str = DOMAIN
-    draft: Draft | None = field(default=None, compare=False, repr=False)
+    draft: AutomationDraft | None = field(default=None, compare=False, repr=False)
     """As it will act; None for a change that was read from the disk."""
-    earlier: Draft | None = field(default=None, compare=False, repr=False)
+    earlier: AutomationDraft | None = field(default=None, compare=False, repr=False)
     """As it is before an update."""
 
     @classmethod

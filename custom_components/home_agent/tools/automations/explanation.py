@@ -12,7 +12,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ...automations.draft import Draft, async_draft
+from ...automations.draft import AutomationDraft, async_draft
 from ...automations.replay import async_replay
 from ...automations.timeline import Timeline
 from ...automations.traces import async_statistics, async_why_not
@@ -85,7 +85,7 @@ def _entity_id(hass: HomeAssistant, known: Identified) -> str:
     return er.async_get(hass).async_get_entity_id("automation", "automation", known.id) or f"automation.{known.id}"
 
 
-async def _async_draft(hass: HomeAssistant, known: Identified) -> Draft | None:
+async def _async_draft(hass: HomeAssistant, known: Identified) -> AutomationDraft | None:
     """Return the automation as it would be replayed, None if it is not valid."""
     try:
         return await async_draft(hass, {key: value for key, value in known.config.items() if key != "id"}, known.id)
