@@ -73,10 +73,10 @@ from . import due
 from .commands import Commands
 from .configuration import Configuration
 from .library import Library
+from .offered import async_offer
 from .registry import Registry
 from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
-from .vocabulary_tool import async_offer
 
 KEPT = (
     ModelStatistics, ActionJournal, Conversations, TaughtNames, LearnedPhrases, ForeignTexts, Memories, AddedDocuments,

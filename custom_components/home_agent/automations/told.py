@@ -1,7 +1,7 @@
 """What a person is told of an automation before a yes: what it does, whether it could run now, how often it would have run."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from homeassistant.core import HomeAssistant
@@ -14,11 +14,10 @@ from ..support.localize import async_text
 from .check import async_watched
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
+from .problems import Knows
 from .replay import Replay, async_replay
 from .timeline import Timeline
 from .words import async_difference, async_words
-
-type Knows = Callable[[str], bool]
 
 LOOKED_BACK = timedelta(days=7)
 MAX_TOLD = 3  # conditions, reasons and conflicts of one sentence
@@ -124,5 +123,5 @@ async def _async_past(hass: HomeAssistant, language: str, draft: AutomationDraft
     if found.held and not is_short:
         why = dict.fromkeys(held.because for held in found.held)
         told = "; ".join([*why][:MAX_TOLD])
-        said.append(await async_text(hass, language, "automation_held_back", count=str(len(found.held)), why=told))
+        said.append(await async_text(hass, language, "automation_kept_back", count=str(len(found.held)), why=told))
     return said

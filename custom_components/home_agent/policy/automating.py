@@ -106,7 +106,7 @@ async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(ABC):
+class WantedChange(ABC):
     """A change of one automation that somebody wants."""
 
     service: ClassVar[str]
@@ -131,7 +131,7 @@ class Change(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Creation(Change):
+class Creation(WantedChange):
     """A new automation, which others than administrators propose."""
 
     service = CREATE
@@ -190,7 +190,7 @@ def _told_by(turn: Turn) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewriting(Change):
+class Rewriting(WantedChange):
     """Other parts of an automation, as it was when it was read."""
 
     service = UPDATE
@@ -241,7 +241,7 @@ class Rewriting(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion(Change):
+class Deletion(WantedChange):
     """The end of an automation."""
 
     service = DELETE
@@ -261,7 +261,7 @@ class Deletion(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch(Change):
+class Switch(WantedChange):
     """An automation is switched on or off; what it does once it is on is judged as if it were made."""
 
     service: str  # type: ignore[misc]
@@ -296,7 +296,7 @@ class ChangeAutomation(EffectTool):
     is_its_effects = False
     parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: WantedChange) -> None:
         """Take the change."""
         self.change = change
         self.name = change.service
