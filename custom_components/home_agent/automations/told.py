@@ -11,10 +11,10 @@ from homeassistant.helpers.condition import async_from_config
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
+from ..home.states import Knows
 from ..support.localize import async_text
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
-from .problems import Knows
 from .replay import Replay, async_replay
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
