@@ -52,15 +52,21 @@ def test_actions_are_compared_to_the_second(
     assert (len(found.missing), len(found.extra)) == (missing, extra)
 
 
+DIM = {"alias": "Dim", "actions": [{"action": "light.turn_on", "data": {"brightness_pct": 300}}, {"delay": 5}]}
+
+
 @pytest.mark.parametrize(("sentence", "wrong", "found"), [
-    pytest.param("actions[0]: there is no 'light.hal'. Near: light.hall.", "light.hal", True, id="an id"),
+    pytest.param("- actions[0]: there is no 'light.hal'. Near: light.hall.", "light.hal", True, id="an id"),
     pytest.param('Unknown filter "rond".', "{{ 1 | rond }}", False, id="another phrase"),
-    pytest.param('brightness_pct: 300 is more than 100', 300, True, id="a number"),
+    pytest.param("- x: 300 is more than 100", 300, True, id="a number"),
     pytest.param("states(\\'sensor.x\\')  is unknown", 'states("sensor.x")', True, id="any quotes"),
     pytest.param("The state ' Opened ' is none of it", "opened", True, id="capitals do not count"),
+    pytest.param("- actions[0].data.brightness_pct: at most 100", 300, True, id="the path to it"),
+    pytest.param("- actions[1].delay: at most 100", 300, False, id="another path"),
+    pytest.param("- actions[7].data: at most 100", 300, False, id="a path to nothing"),
 ])  # fmt: skip
 def test_a_sentence_names_what_is_wrong(sentence: str, wrong: object, found: bool) -> None:
-    assert names(sentence, wrong) is found
+    assert names(sentence, wrong, DIM) is found
 
 
 async def _a_week(day: Any, loop: ClockLoop) -> list[datetime]:
