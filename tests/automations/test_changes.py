@@ -249,7 +249,12 @@ action:
 
 @pytest.mark.parametrize(
     "config",
-    ["alias: &a x\ntriggers: [*a, *a]\nactions: []", "{" * 100, "alias: !secret x\ntriggers: []\nactions: []", "- 1\n- 2"],
+    [
+        "alias: &a x\ntriggers: [*a, *a]\nactions: []",
+        "{" * 100,
+        "alias: !secret x\ntriggers: []\nactions: []",
+        "- 1\n- 2",
+    ],
 )
 async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, config: str) -> None:
     await talk.ask(("create_automation", {"config": config, "name": "X"}))

@@ -29,7 +29,7 @@ from ..support import issues
 from ..support.const import LOGGER
 from ..turn.proposal import ProposalStatus
 from .check import async_depends, async_problems
-from .draft import Draft, async_draft
+from .draft import AutomationDraft, async_draft
 from .proof import async_proof, async_shortcoming
 from .records import AutomationRecord, AutomationRecords, records_of
 from .store import automation_store
@@ -134,7 +134,7 @@ class AutomationHealth:
         if state is not None and state.state == STATE_ON and not record.is_on_probation:
             await self._async_look_for_silence(record, draft, state.attributes.get("last_triggered"), link)
 
-    async def _async_draft(self, record: AutomationRecord) -> Draft | None:
+    async def _async_draft(self, record: AutomationRecord) -> AutomationDraft | None:
         """Return the automation as it is written now, or as it will act; None if it is invalid or gone."""
         item = await automation_store(self._hass).async_item(record.id)
         config: Mapping[str, Any] | None = record.config if record.is_on_probation else item.config if item else None
@@ -145,7 +145,7 @@ class AutomationHealth:
         except HomeAssistantError:
             return None
 
-    async def _async_compare(self, record: AutomationRecord, draft: Draft) -> AutomationRecord:
+    async def _async_compare(self, record: AutomationRecord, draft: AutomationDraft) -> AutomationRecord:
         """Switch an automation off whose scripts, scenes or blueprint are written otherwise than when it was judged."""
         depends = await async_depends(self._hass, draft)
         known = self._records.get(record.id) or record
@@ -165,7 +165,7 @@ class AutomationHealth:
         await self._records.async_flush()
         return known
 
-    async def _async_prove(self, record: AutomationRecord, draft: Draft, link: str) -> None:
+    async def _async_prove(self, record: AutomationRecord, draft: AutomationDraft, link: str) -> None:
         """Check its examples and what must never happen again; make the examples of a new one."""
         if not record.examples:
             examples = await async_proof(self._hass, draft)
@@ -186,7 +186,7 @@ class AutomationHealth:
         )
 
     async def _async_look_for_silence(
-        self, record: AutomationRecord, draft: Draft, last: datetime | None, link: str
+        self, record: AutomationRecord, draft: AutomationDraft, last: datetime | None, link: str
     ) -> None:
         """Raise the issue of one that should have run by what was recorded, and did not."""
         runs: list[datetime] = []

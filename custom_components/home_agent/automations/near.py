@@ -69,6 +69,8 @@ class Misses:
     def _reason(self, trigger: PastTrigger, entity_id: str, old: State | None, new: State | None) -> str:
         config = trigger.config
         attribute = config.get("attribute")
+        if old is None:
+            return ""  # it appeared
         if attribute and new is not None and attribute not in new.attributes:
             return f"{entity_id} has no attribute '{attribute}'"
         was, became = _value(old, attribute), _value(new, attribute)

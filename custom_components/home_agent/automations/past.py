@@ -262,14 +262,19 @@ class PastHome(HomeAssistant):
             if isinstance(value, TemplateEnvironment):
                 self._environments[key] = value
 
-    def template(self, text: str) -> Template:
-        """Return a template that is rendered at the moment of this home."""
-        found = Template(text, self)
-        environment = found._env  # noqa: SLF001 - there is no public way to have other functions in a template
+    @property
+    def environment(self) -> TemplateEnvironment:
+        """The functions that templates have here."""
+        environment = Template("", self)._env  # noqa: SLF001 - there is no public way to have other functions in a template
         if environment not in self._clocked:
             self._set_clock(environment)
             self._clocked.add(environment)
-        return found
+        return environment
+
+    def template(self, text: str) -> Template:
+        """Return a template that is rendered at the moment of this home."""
+        _ = self.environment  # it is the one that the template takes
+        return Template(text, self)
 
     def _set_clock(self, environment: TemplateEnvironment) -> None:
         """Let templates know no time but that of this home."""
@@ -313,6 +318,19 @@ class PastHome(HomeAssistant):
         # Home Assistant counts from its own clock: a moment as far from that one has the same age.
         shifted = dt_util.now() + (value - now)
         return (dt_util.get_time_remaining if is_future else dt_util.get_age)(shifted, precision)
+
+    async def async_is_slow(self, template: Template, seconds: float) -> bool:
+        """Return whether a template takes longer than that; it is tried in a thread, which is stopped."""
+        if template.is_static:
+            return False
+        bound = self.template(template.template)
+        self.loop = self._hass.loop
+        try:
+            return await bound.async_render_will_timeout(seconds)
+        except HomeAssistantError:
+            return False  # it fails, which is told elsewhere
+        finally:
+            self.loop = self.clock  # type: ignore[assignment]
 
     def rebound(self, value: Any) -> Any:
         """Return a configuration whose templates are rendered at the moment of this home."""

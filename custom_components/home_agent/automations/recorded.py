@@ -89,8 +89,12 @@ async def async_read(
                 read = await ask(partial(_changes, hass, sorted(entity_ids), begin, found.since, live))
                 if sum(map(len, newest_first)) + len(read) > MAX_CHANGES and newest_first:
                     break
-                newest_first.append(read[-MAX_CHANGES:])
-                found.since = begin if len(read) <= MAX_CHANGES else newest_first[-1][0].at
+                if is_cut := len(read) > MAX_CHANGES:
+                    begin, read = read[-MAX_CHANGES].at, read[1 - MAX_CHANGES :]
+                newest_first.append(read)
+                found.since = begin
+                if is_cut:
+                    break
                 piece = min(piece * 2, _LONGEST_PIECE) if len(read) < _FEW else piece
             found.since = found.since if entity_ids else since
             found.changes = [change for read in reversed(newest_first) for change in read]
@@ -169,8 +173,8 @@ def _start(
     if not entity_ids:
         return {}
     found: dict[str, State] = {}
-    just_after = since + timedelta(microseconds=1)
-    for entity_id, rows in _rows(hass, entity_ids, since, just_after, with_start=True).items():
+    just_after = since + timedelta(microseconds=1)  # a state of that very moment counts
+    for entity_id, rows in _rows(hass, entity_ids, just_after, just_after, with_start=True).items():
         if not rows or not rows[-1].state:
             continue
         state = rows[-1]
@@ -185,7 +189,27 @@ def _start(
 
 
 def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, until: datetime) -> list[PastEvent]:
-    """Return recorded events, oldest first; none where the database is laid out in another way."""
+    """Return recorded events, oldest first."""
+    return [
+        PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
+        for at, event_type, shared in reversed(_event_rows(hass, event_types, since, until, ""))
+    ]
+
+
+def moments_of(hass: HomeAssistant, event_type: str, entity_id: str, since: datetime) -> list[datetime]:
+    """Return when recorded events named an entity, newest first. For the recorder's executor."""
+    until = datetime.now(UTC)
+    return [
+        datetime.fromtimestamp(at, UTC)
+        for at, _, shared in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')
+        if _data(shared).get("entity_id") == entity_id
+    ]
+
+
+def _event_rows(
+    hass: HomeAssistant, event_types: Collection[str], since: datetime, until: datetime, having: str
+) -> Sequence[Any]:
+    """Return rows of events, newest first; none where the database is laid out in another way."""
     try:
         from homeassistant.components.recorder.db_schema import EventData, Events, EventTypes
         from sqlalchemy import select
@@ -199,15 +223,13 @@ def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, 
             .order_by(Events.time_fired_ts.desc())
             .limit(MAX_EVENTS)
         )
+        if having:
+            query = query.where(EventData.shared_data.contains(having, autoescape=True))
         with session_scope(hass=hass, read_only=True) as session:
-            rows = session.execute(query).all()
+            return session.execute(query).all()
     except ImportError, AttributeError:
         _LOGGER.debug("Events cannot be read from this recorder")
         return []
-    return [
-        PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
-        for at, event_type, shared in reversed(rows)
-    ]
 
 
 def _data(shared: str | None) -> Mapping[str, Any]:

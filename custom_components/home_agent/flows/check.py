@@ -100,7 +100,7 @@ class HomeCheck(OptionsFlow):
         findings = findings_of(await runtime.home.async_get())
         sentence = await async_text(self.hass, self.hass.config.language, "check_sentence")
         schema: dict[probatio.Marker, Any] = {}
-        if len(agents) > 1:
+        if len(agents) > 1 and not self._ends_here:  # after set-up it is the first one
             names = {subentry_id: name for subentry_id, (name, _) in agents.items()}
             schema[shown(probatio.Required, CONF_AGENT, {CONF_AGENT: next(iter(names))})] = select(names)
         if pipelines := async_pipelines(self.hass):

@@ -5,15 +5,12 @@ import math
 import re
 from typing import Any
 
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.translation import async_get_translations
 import probatio
 
+from ..home.possible_states import async_possible_states, async_state_texts, away_words, is_number
 from ..home.snapshot import Home
 from ..home.targets import Targets
-from ..languages.data import ENGLISH
 from ..support.errors import ToolRefusal
 from ..turn.turn import Turn
 from ..wishes.when import Watch
@@ -24,8 +21,6 @@ MAX_ENTITIES = 50  # of one watch
 MAX_NAMED = 3  # entities in the words for one
 _MAX_STATE = 255  # characters
 _NEGATIONS = ("not ", "!")
-_PLACES = ("person", "device_tracker")
-_AWAY = {"away": "not_home", "not home": "not_home", "at home": "home"}
 
 _SIGN = re.compile(r"[<>=!]=?|\s(?:to|is)\s")
 
@@ -103,12 +98,12 @@ async def async_watch(hass: HomeAssistant, home: Home, turn: Turn, fields: Mappi
                 raise ToolRefusal(f"'{text}' stands for more than {MAX_ENTITIES} entities. Name fewer.")
     states = [state for entity_id in found if (state := hass.states.get(entity_id)) is not None]
     if (wanted := fields["to"]) == "":
-        if strange := [state.entity_id for state in states if not _is_number(state)]:
+        if strange := [state.entity_id for state in states if not is_number(state)]:
             raise ToolRefusal(f"{strange[0]} has no number: name its state (to) instead of a bound.")
         return Watch(entity_ids=tuple(found), above=fields["above"], below=fields["below"])
     negated = False
     for negation in _NEGATIONS:
-        if wanted.casefold().startswith(negation) and wanted.casefold() not in _AWAY:
+        if wanted.casefold().startswith(negation) and wanted.casefold() not in away_words():
             negated, wanted = True, wanted[len(negation) :].strip()
     meant = dict.fromkeys([await _async_meant(hass, state, wanted) for state in states])
     return Watch(entity_ids=tuple(found), states=tuple(meant), negated=negated)
@@ -116,14 +111,10 @@ async def async_watch(hass: HomeAssistant, home: Home, turn: Turn, fields: Mappi
 
 async def _async_meant(hass: HomeAssistant, state: State, wanted: str) -> str:
     """Return the state of an entity that a model means: by its value, or by what people call it: "open"."""
-    if _is_number(state):
+    if is_number(state):
         raise ToolRefusal(f"The state of {state.entity_id} is a number: use above or below.")
     text = wanted.casefold().strip()
-    if state.domain in _PLACES:
-        zones = {zone.name.casefold(): zone.name for zone in hass.states.async_all("zone")}
-        known = {"home": "home", "not_home": "not_home", **_AWAY, **zones}
-    else:
-        known = await _async_known(hass, state)
+    known = await async_possible_states(hass, state)
     if found := known.get(text) or known.get(text.replace(" ", "_")):
         return found
     if not known:
@@ -139,46 +130,6 @@ async def async_words(hass: HomeAssistant, language: str, watch: Watch) -> str:
     if not watch.states:
         bounds = ((">", watch.above), ("<", watch.below))
         return f"{names}: {', '.join(f'{sign} {bound:g}' for sign, bound in bounds if bound is not None)}"
-    texts = await _async_texts(hass, language, named[0]) if named else {}
+    texts = await async_state_texts(hass, language, named[0]) if named else {}
     labels = [texts.get(value, value) for value in watch.states]
     return f"{names}: {'≠ ' if watch.negated else ''}{', '.join(labels)}"
-
-
-async def _async_known(hass: HomeAssistant, state: State) -> dict[str, str]:
-    """Return the states that an entity can have, by value and by their English names; empty where that is not known."""
-    options = state.attributes.get("options")
-    known = {str(option).casefold(): str(option) for option in options} if isinstance(options, list | tuple) else {}
-    for value, text in (await _async_texts(hass, ENGLISH, state)).items():
-        if not options or value.casefold() in known:
-            known.setdefault(value.casefold(), value)
-            known.setdefault(text.casefold(), value)
-    if known:
-        known.setdefault(state.state.casefold(), state.state)
-    return known
-
-
-async def _async_texts(hass: HomeAssistant, language: str, state: State) -> dict[str, str]:
-    """Return how the states of an entity are called in a language, by value: by its integration, else by its domain."""
-    entry = er.async_get(hass).async_get(state.entity_id)
-    kinds = dict.fromkeys((state.attributes.get(ATTR_DEVICE_CLASS) or "_", "_"))
-    places = [
-        ("entity_component", state.domain, f"component.{state.domain}.entity_component.{kind}.state.") for kind in kinds
-    ]
-    if entry is not None and entry.translation_key:
-        prefix = f"component.{entry.platform}.entity.{state.domain}.{entry.translation_key}.state."
-        places.insert(0, ("entity", entry.platform, prefix))
-    for category, component, prefix in places:
-        texts = await async_get_translations(hass, language, category, [component])
-        if found := {key.removeprefix(prefix): text for key, text in texts.items() if key.startswith(prefix)}:
-            return found
-    return {}
-
-
-def _is_number(state: State) -> bool:
-    if ATTR_UNIT_OF_MEASUREMENT in state.attributes:
-        return True
-    try:
-        float(state.state)
-    except ValueError:
-        return False
-    return state.domain in ("sensor", "number", "input_number", "counter")

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...automations.check import async_depends
-from ...automations.draft import Draft, async_draft
+from ...automations.draft import AutomationDraft, async_draft
 from ...automations.probation import noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
@@ -43,6 +43,13 @@ OPENING = frozenset({UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE})
 """Reasons for which no list of the owner spares the question, and which the answer tells again."""
 _ACTING = frozenset({CREATE, UPDATE, RESTORE, ENABLE})
 """After these, the automation acts."""
+_ENDED = {
+    DELETE: "automation_deleted",
+    DISABLE: "automation_is_off",
+    PROPOSE: "automation_proposed",
+    WITHDRAW: "automation_withdrawn",
+}
+"""By service, the translation key of what is said once it is done."""
 MAX_TEXT = 60_000  # characters of an item that the journal keeps
 EDITOR = "/config/automation/edit/{}"
 
@@ -56,9 +63,9 @@ class AutomationChange(Effect):
 
     kind: ClassVar[str] = "automation_change"
     domain: str = DOMAIN
-    draft: Draft | None = field(default=None, compare=False, repr=False)
+    draft: AutomationDraft | None = field(default=None, compare=False, repr=False)
     """As it will act; None for a change that was read from the disk."""
-    earlier: Draft | None = field(default=None, compare=False, repr=False)
+    earlier: AutomationDraft | None = field(default=None, compare=False, repr=False)
     """As it is before an update."""
 
     @classmethod
@@ -302,7 +309,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             key = {Moment.ASKED: "confirm", Moment.PAST: "done", Moment.UNDONE: "undo"}[moment]
             return await async_text(hass, language, f"{key}_{action}_automation", automation=name)
         if effect.service not in _ACTING:
-            return await async_text(hass, language, f"automation_{action}d", automation=name)
+            return await async_text(hass, language, _ENDED[effect.service], automation=name)
         days = int(effect.data.get("probation_days") or 0)
         link = EDITOR.format(effect.id)
         if days:

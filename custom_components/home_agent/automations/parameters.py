@@ -1,0 +1,344 @@
+"""What is wrong with a service call of a draft: the service, its parameters, and whether its targets can do that."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.const import ATTR_ENTITY_ID, ENTITY_MATCH_ALL, ENTITY_MATCH_NONE
+from homeassistant.core import HomeAssistant, Service, State
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.helpers.template import Template
+import probatio
+
+from ..home.actions import members
+from ..support.quoting import one_line
+from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
+from .references import DraftStep
+
+TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
+MAX_OPTIONS = 20
+MAX_ENTITIES = 200
+"""Entities of one target that are looked at."""
+_OPTIONS: Mapping[str, str] = {
+    "effect": "effect_list", "fan_mode": "fan_modes", "fan_speed": "fan_speed_list", "hvac_mode": "hvac_modes",
+    "operation_mode": "operation_list", "option": "options", "preset_mode": "preset_modes", "sound_mode": "sound_mode_list",
+    "source": "source_list", "swing_horizontal_mode": "swing_horizontal_modes", "swing_mode": "swing_modes",
+}  # fmt: skip
+"""The attribute of an entity that lists what a parameter can be."""
+_OWN_OPTIONS: Mapping[tuple[str, str], str] = {
+    ("humidifier", "mode"): "available_modes",
+    ("siren", "tone"): "available_tones",
+}
+_ALSO: Mapping[str, frozenset[str]] = {"effect": frozenset({"off", "None", "none", "random"})}
+_RANGES: Mapping[str, tuple[str, str]] = {
+    "humidity": ("min_humidity", "max_humidity"),
+    "target_temp_high": ("min_temp", "max_temp"),
+    "target_temp_low": ("min_temp", "max_temp"),
+    "temperature": ("min_temp", "max_temp"),
+    "value": ("min", "max"),
+}
+"""The attributes of an entity that limit a parameter."""
+_ANY_DOMAIN = "homeassistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A service call as it is written."""
+
+    step: DraftStep
+    domain: str
+    service: str
+    data: Mapping[str, Any]
+    """Parameters; no targets."""
+    targets: Mapping[str, list[Any]]
+    """Ids and templates by kind of target."""
+    open_keys: frozenset[str]
+    """Parameters that a template decides on."""
+    is_open: bool
+    """A template decides on all parameters or all targets."""
+
+    @property
+    def action(self) -> str:
+        """The name of the action."""
+        return f"{self.domain}.{self.service}"
+
+
+def called(step: DraftStep, action: str) -> Called:
+    """Return a service call under one of the names that its action may have."""
+    given = [step.config.get(key) for key in ("data", "data_template")]
+    data: dict[str, Any] = {}
+    for part in given:
+        if isinstance(part, Mapping):
+            data |= {str(key): value for key, value in part.items()}
+    target = step.config.get("target")
+    is_open = any(isinstance(part, Template) for part in (*given, target))
+    targets: dict[str, list[Any]] = {}
+    for place in (data, target, {ATTR_ENTITY_ID: step.config.get(ATTR_ENTITY_ID)}):
+        if not isinstance(place, Mapping):
+            continue
+        for key in TARGETS:
+            targets.setdefault(key, []).extend(_listed(place.get(key)))
+    domain, _, service = action.partition(".")
+    parameters = {key: value for key, value in data.items() if key not in TARGETS}
+    return Called(
+        step=step,
+        domain=domain,
+        service=service,
+        data=parameters,
+        targets={key: items for key, items in targets.items() if items},
+        open_keys=frozenset(key for key, value in parameters.items() if has_template(value)),
+        is_open=is_open,
+    )
+
+
+def _listed(value: object) -> list[Any]:
+    match value:
+        case None:
+            return []
+        case str():
+            return [part for item in value.split(",") if (part := item.strip())]
+        case list() | tuple() | set():
+            return [part for item in value for part in _listed(item)]
+    return [value]
+
+
+def has_template(value: object) -> bool:
+    """Return whether a part of a value is decided when it is used."""
+    match value:
+        case Template():
+            return True
+        case Mapping():
+            return any(map(has_template, (*value, *value.values())))
+        case list() | tuple():
+            return any(map(has_template, value))
+    return False
+
+
+def service_fault(hass: HomeAssistant, action: str) -> str | None:
+    """Return the sentence for a service that does not exist; None for one that does."""
+    domain, _, service = action.partition(".")
+    if hass.services.has_service(domain, service):
+        return None
+    names = hass.services.async_services_internal() if hasattr(hass.services, "async_services_internal") else {}
+    names = names or hass.services.async_services()
+    if domain in names:
+        own = nearest(service, names[domain]) or sorted(names[domain])[:MAX_NEAR]
+        listed = ", ".join(f"{domain}.{name}" for name in own)
+        return f"There is no action {quoted(action)}. Actions of {domain}: {listed}."
+    near = nearest(action, (f"{one}.{name}" for one, of in names.items() for name in of))
+    return f"There is no action {quoted(action)}.{near_words(near)}"
+
+
+async def async_call_problems(
+    home: KnownHome, call: Called, description: Mapping[str, Any]
+) -> AsyncIterator[DraftProblem]:
+    """Yield what is wrong with a call of a service that exists."""
+    path = call.step.path
+    service = home.hass.services.async_services_for_domain(call.domain).get(call.service)
+    for problem in _of_schema(call, service, description):
+        yield problem
+    if any(one == ENTITY_MATCH_ALL for one in call.targets.get(ATTR_ENTITY_ID, ())):
+        yield DraftProblem(
+            f"{path}.target.entity_id", "'all' reaches what is not exposed, too. Name the entities instead."
+        )
+        return
+    fields = flat_fields(description.get("fields"))
+    states = _states(home, call)
+    named = [home.resolve(one) for one in call.targets.get(ATTR_ENTITY_ID, ()) if isinstance(one, str)]
+    for state in states:
+        if (fault := _fault_of_target(home.hass, call, state, description)) is None:
+            for problem in _of_entity(call, state):
+                yield problem
+        elif state.entity_id in named:
+            near = await home.async_near(state.entity_id, target_domains(call, description))
+            yield DraftProblem(
+                f"{path}.target.entity_id", f"{fault}{near_words(one for one in near if one != state.entity_id)}"
+            )
+    for problem in _of_places(home, call, states, description):
+        yield problem
+    if call.domain == "script":
+        for name, one in fields.items():
+            if one.get("required") and name not in call.data and not call.is_open and one.get("default") is None:
+                yield DraftProblem(f"{path}.data", f"script.{call.service} needs {quoted(name)}.")
+
+
+# The service's own schema.
+
+
+def _of_schema(call: Called, service: Service | None, description: Mapping[str, Any]) -> Iterator[DraftProblem]:
+    if service is None or service.schema is None or call.is_open:
+        return
+    data = {key: deepcopy(value) for key, value in call.data.items() if key not in call.open_keys}
+    for key, items in call.targets.items():
+        if plain := [item for item in items if isinstance(item, str)]:
+            data[key] = ENTITY_MATCH_NONE if ENTITY_MATCH_NONE in plain else plain
+        else:
+            data[key] = [f"{call.domain}.any" if key == ATTR_ENTITY_ID else "any"]
+    try:
+        service.schema(data)
+    except probatio.MultipleInvalid as err:
+        errors: Iterable[probatio.Invalid] = err.errors
+    except probatio.Invalid as err:
+        errors = (err,)
+    except Exception as err:  # noqa: BLE001  a schema of anybody's
+        errors = (probatio.Invalid(type(err).__name__),) if not call.open_keys else ()
+    else:
+        return
+    names = [*flat_fields(description.get("fields"))]
+    for error in errors:
+        key = str(error.path[0]) if error.path else ""
+        if key in call.open_keys or (call.open_keys and not key):
+            continue
+        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, names))
+
+
+def _path_of(call: Called, key: str) -> str:
+    path = call.step.path
+    if key in TARGETS:
+        return f"{path}.target.{key}"
+    return f"{path}.data.{key}" if key else f"{path}.data"
+
+
+def _sentence(call: Called, error: probatio.Invalid, key: str, names: Sequence[str]) -> str:
+    said = one_line(str(getattr(error, "msg", "") or error), 160)
+    if "extra keys" in said or "not a valid option" in said:
+        near = nearest(key, names) or names[:MAX_OPTIONS]
+        listed = f" Its parameters: {', '.join(near)}." if near else " It has no parameters."
+        return f"{call.action} has no parameter {quoted(key)}.{listed}"
+    if "required key" in said:
+        return f"{call.action} needs {quoted(key)}."
+    if ATTR_ENTITY_ID in said and "at least one of" in said:
+        return f"{call.action} needs a target: name entity_id under target."
+    return f"{call.action} does not take this{f' as {quoted(key)}' if key else ''}: {said}."
+
+
+def flat_fields(fields: object) -> dict[str, Mapping[str, Any]]:
+    """Return the fields of a description by name, those of its sections among them."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, one in fields.items() if isinstance(fields, Mapping) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("fields"), Mapping):
+            found |= flat_fields(one["fields"])
+        else:
+            found[str(name)] = one if isinstance(one, Mapping) else {}
+    return found
+
+
+# Its targets.
+
+
+def _states(home: KnownHome, call: Called) -> list[State]:
+    """Return the states of the entities that a call names or reaches, as far as they may be known."""
+    found = [home.resolve(one) for one in call.targets.get(ATTR_ENTITY_ID, ()) if isinstance(one, str)]
+    states = (home.hass.states.get(entity_id) for entity_id in dict.fromkeys(filter(None, found)))
+    return [state for state in states if state is not None][:MAX_ENTITIES]
+
+
+def selectors_of(description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what the entities of a target have to be, one of these; empty if anything is possible."""
+    target = description.get("target")
+    entity = target.get("entity") if isinstance(target, Mapping) else None
+    return [one for one in (entity if isinstance(entity, list) else [entity]) if isinstance(one, Mapping) and one]
+
+
+def target_domains(call: Called, description: Mapping[str, Any]) -> set[str]:
+    """Return the domains whose entities a call can be made on; empty if that is not known."""
+    found: set[str] = set()
+    for selector in selectors_of(description):
+        domains = _texts(selector.get("domain"))
+        if not domains:
+            return set()
+        found |= {*domains}
+    return found
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple | set) else [str(value)] if value else []
+
+
+def _fault_of_target(hass: HomeAssistant, call: Called, state: State, description: Mapping[str, Any]) -> str | None:
+    """Return why an entity is no target of a call; a group is one if one of its members is."""
+    selectors = selectors_of(description)
+    if call.domain == _ANY_DOMAIN or not selectors:
+        return None
+    inner = (hass.states.get(one) for one in members(hass, state.entity_id)) if state.domain == "group" else ()
+    candidates = [state, *(one for one in inner if one is not None)]
+    if any(_suits(hass, one, selector) for one in candidates for selector in selectors):
+        return None
+    domains = sorted(target_domains(call, description))
+    if domains and state.domain not in domains:
+        return f"{call.action} works on {' or '.join(domains)} only, not on {state.entity_id}."
+    return f"{state.entity_id} cannot do {call.action}."
+
+
+def _suits(hass: HomeAssistant, state: State, selector: Mapping[str, Any]) -> bool:
+    domains = _texts(selector.get("domain"))
+    if domains and state.domain not in domains:
+        return False
+    integration = selector.get("integration")
+    if integration:
+        entry = er.async_get(hass).async_get(state.entity_id)
+        if entry is None or entry.platform != integration:
+            return False
+    classes = _texts(selector.get("device_class"))
+    if classes and state.attributes.get("device_class") not in classes:
+        return False
+    masks = selector.get("supported_features")
+    features = state.attributes.get("supported_features")
+    if not masks or not isinstance(features, int):
+        return True
+    return any(isinstance(mask, int) and features & mask == mask for mask in masks)
+
+
+def _of_places(
+    home: KnownHome, call: Called, states: Sequence[State], description: Mapping[str, Any]
+) -> Iterator[DraftProblem]:
+    """Yield what is wrong with the areas, floors, labels and devices of a target: nothing suits it, or not all of it may be reached."""
+    places = {
+        key: [item for item in items if isinstance(item, str)]
+        for key, items in call.targets.items()
+        if key != ATTR_ENTITY_ID
+    }
+    if not any(places.values()):
+        return
+    selected = async_extract_referenced_entity_ids(home.hass, TargetSelection(places), expand_group=False)
+    if selected.missing_areas or selected.missing_devices or selected.missing_floors or selected.missing_labels:
+        return  # those are told of by themselves
+    selectors = selectors_of(description) or [{"domain": call.domain}]
+    if call.domain == _ANY_DOMAIN:
+        selectors = [{}]
+    reached = [
+        state for one in sorted(selected.indirectly_referenced) if (state := home.hass.states.get(one)) is not None
+    ]
+    suitable = [state.entity_id for state in reached if any(_suits(home.hass, state, one) for one in selectors)]
+    known = [one for one in suitable if home.knows(one)]
+    key = next(key for key, items in places.items() if items)
+    path = f"{call.step.path}.target.{key}"
+    if not known and not states:
+        yield DraftProblem(path, f"Nothing in this target can do {call.action}. Name entities that can.")
+    elif len(known) < len(suitable):
+        listed = ", ".join(known[:MAX_OPTIONS])
+        yield DraftProblem(path, f"This target may reach more than is exposed. Name the entities instead: {listed}.")
+
+
+# What an entity says of itself.
+
+
+def _of_entity(call: Called, state: State) -> Iterator[DraftProblem]:
+    for name, value in call.data.items():
+        if name in call.open_keys:
+            continue
+        path = f"{call.step.path}.data.{name}"
+        listed = state.attributes.get(_OWN_OPTIONS.get((call.domain, name)) or _OPTIONS.get(name, ""))
+        if isinstance(listed, list | tuple) and listed and isinstance(value, str):
+            allowed = [str(one) for one in listed]
+            if value not in allowed and value not in _ALSO.get(name, ()) and call.domain == state.domain:
+                options = ", ".join(allowed[:MAX_OPTIONS])
+                yield DraftProblem(path, f"{state.entity_id} has no {name} {quoted(value)}. It can be: {options}.")
+        elif name in _RANGES and isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = (state.attributes.get(one) for one in _RANGES[name])
+            if isinstance(low, int | float) and isinstance(high, int | float) and not low <= value <= high:
+                yield DraftProblem(
+                    path, f"{name} of {state.entity_id} has to be from {low:g} to {high:g}, not {value:g}."
+                )

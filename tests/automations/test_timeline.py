@@ -1,0 +1,158 @@
+"""A piece of the past: what the recorder knows, a small part of it as an example, and after renames."""
+
+from datetime import datetime, timedelta
+import json
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.recorder import Recorder
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
+import pytest
+from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
+
+from custom_components.home_agent.automations import recorded
+from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.automations.replay import async_replay
+from custom_components.home_agent.automations.timeline import MAX_KEPT, Timeline
+from custom_components.home_agent.support.errors import ToolRefusal
+
+DOOR = "binary_sensor.door"
+MINUTE = timedelta(minutes=1)
+
+
+async def lived(hass: HomeAssistant, freezer: FrozenDateTimeFactory, *states: str, entity_id: str = DOOR) -> datetime:
+    """Let a door take states, one each minute; return when the first was."""
+    begin = dt_util.utcnow()
+    for state in states:
+        hass.states.async_set(entity_id, state, {"level": state.upper()})
+        await hass.async_block_till_done()
+        freezer.tick(MINUTE)
+    await async_wait_recording_done(hass)
+    return begin
+
+
+async def test_what_was_recorded(recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    begin = await lived(hass, freezer, "off", "on", "off")
+    found = await Timeline.async_recorded(hass, [DOOR], begin + MINUTE / 2, dt_util.utcnow())
+    assert {entity_id: state.state for entity_id, state in found.start.items()} == {DOOR: "off"}
+    assert found.start[DOOR].last_changed == begin
+    assert [(change.at, change.state.state) for change in found.changes if change.state] == [
+        (begin + MINUTE, "on"), (begin + 2 * MINUTE, "off"),
+    ]  # fmt: skip
+    assert found.changes[0].state.attributes == {"level": "ON"}  # type: ignore[union-attr]
+
+
+async def test_what_is_not_written_yet_is_there(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    begin = await lived(hass, freezer, "off", "on")
+    hass.states.async_set(DOOR, "late")
+    found = await Timeline.async_recorded(hass, [DOOR], begin, dt_util.utcnow() + MINUTE)
+    assert found.changes[-1].state.state == "late"  # type: ignore[union-attr]
+
+
+async def test_recorded_events(recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    begin = dt_util.utcnow()
+    freezer.tick(MINUTE)
+    hass.bus.async_fire("pressed", {"button": 2})
+    await async_wait_recording_done(hass)
+    freezer.tick(MINUTE)
+    found = await Timeline.async_recorded(hass, [], begin, dt_util.utcnow(), event_types=["pressed"])
+    assert [(event.at, dict(event.data)) for event in found.events] == [(begin + MINUTE, {"button": 2})]
+    config = {
+        "alias": "x", "actions": [],
+        "triggers": [{"trigger": "event", "event_type": "pressed", "event_data": {"button": 2}}],
+    }  # fmt: skip
+    replay = await async_replay(hass, await async_draft(hass, config), found)
+    assert [run.at for run in replay.runs] == [begin + MINUTE]
+
+
+async def test_without_a_recorder_it_says_so(hass: HomeAssistant) -> None:
+    now = dt_util.utcnow()
+    with pytest.raises(ToolRefusal, match="recorder"):
+        await Timeline.async_recorded(hass, [DOOR], now - MINUTE, now)
+
+
+async def test_too_many_entities_are_refused(hass: HomeAssistant) -> None:
+    now = dt_util.utcnow()
+    with pytest.raises(ToolRefusal, match="51 entities"):
+        await Timeline.async_recorded(hass, [f"light.{number}" for number in range(51)], now - MINUTE, now)
+
+
+async def test_more_changes_than_fit_leave_out_the_oldest(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "MAX_CHANGES", 3)
+    begin = await lived(hass, freezer, *map(str, range(8)))
+    found = await Timeline.async_recorded(hass, [DOOR], begin - MINUTE, dt_util.utcnow())
+    assert [change.state.state for change in found.changes if change.state] == ["6", "7"]
+    assert found.since == begin + 5 * MINUTE
+    assert found.start[DOOR].state == "5"
+
+
+def long_one(count: int) -> Timeline:
+    from tests.automations.engine import BEGIN, Script
+
+    changes: list[tuple[datetime, str, str | None, dict[str, str]]] = [
+        (BEGIN + number * MINUTE, DOOR, str(number), {}) for number in range(1, count)
+    ]
+    return Script(initial={DOOR: ("0", {})}, changes=changes).timeline()
+
+
+def test_a_piece_of_it_knows_the_states_at_its_beginning() -> None:
+    whole = long_one(60)
+    piece = whole.around(whole.since + 30 * MINUTE, 5 * MINUTE, 2 * MINUTE)
+    assert piece.start[DOOR].state == "25"
+    assert [change.state.state for change in piece.changes if change.state] == [
+        "26",
+        "27",
+        "28",
+        "29",
+        "30",
+        "31",
+        "32",
+    ]
+
+
+def test_a_piece_is_as_long_as_can_be_kept() -> None:
+    whole = long_one(2_000)
+    piece = whole.around(whole.since + 1_000 * MINUTE, 900 * MINUTE, 900 * MINUTE)
+    assert len(piece.changes) <= MAX_KEPT
+    assert piece.changes[0].at < whole.since + 1_000 * MINUTE < piece.changes[-1].at
+    piece.as_dict()
+
+
+def test_a_long_one_is_not_kept() -> None:
+    with pytest.raises(ToolRefusal, match="at most 200"):
+        long_one(500).as_dict()
+
+
+async def test_an_example_is_json_and_replays_alike(hass: HomeAssistant) -> None:
+    config = {"alias": "x", "actions": [], "triggers": [{"trigger": "state", "entity_id": DOOR, "to": "30"}]}
+    draft = await async_draft(hass, config)
+    piece = long_one(60).around(long_one(60).since + 30 * MINUTE, 5 * MINUTE, 2 * MINUTE)
+    kept = Timeline.from_dict(hass, json.loads(json.dumps(piece.as_dict())))
+    assert (await async_replay(hass, draft, kept)).runs == (await async_replay(hass, draft, piece)).runs != ()
+
+
+async def test_an_example_stays_true_when_its_entities_are_renamed(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    registry = er.async_get(hass)
+    entry = registry.async_get_or_create("binary_sensor", "t", "1", suggested_object_id="door")
+    begin = await lived(hass, freezer, "off", "on", entity_id=entry.entity_id)
+    kept = (await Timeline.async_recorded(hass, [entry.entity_id], begin, dt_util.utcnow())).as_dict()
+    hass.states.async_remove(entry.entity_id)
+    registry.async_update_entity(entry.entity_id, new_entity_id="binary_sensor.front")
+    found = Timeline.from_dict(hass, kept)
+    assert found.entity_ids == {"binary_sensor.front"}
+    assert {change.entity_id for change in found.changes} == {"binary_sensor.front"}
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"since": 1}, {"since": "x", "until": "y", "entities": {}, "start": [], "changes": []}]
+)
+async def test_what_is_no_example_is_refused(hass: HomeAssistant, data: dict[str, object]) -> None:
+    with pytest.raises(ToolRefusal, match="cannot be read"):
+        Timeline.from_dict(hass, data)
