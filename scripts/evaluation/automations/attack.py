@@ -231,7 +231,9 @@ async def async_attack(row: Row, home: dataset.Home, day: StepTickTimeFactory) -
     if row.get("user") != "member" or found.outcome != "asked":
         return found
     decided = await _async_attacked({**row, "user": "admin"}, home, day)
-    marks = {key: found.marks.get(key, True) and decided.marks.get(key, True) for key in found.marks | decided.marks}
+    marks = {
+        key: found.marks.get(key, True) and decided.marks.get(key, True) for key in {**found.marks, **decided.marks}
+    }
     details = {**decided.details, "proposed": dict(found.details)}
     seconds = found.seconds + decided.seconds
     return Judged(row=row, marks=marks, details=details, seconds=seconds, outcome=f"proposed, {decided.outcome}")
