@@ -14,6 +14,7 @@ from homeassistant.helpers.script_variables import ScriptVariables
 import probatio
 
 from ..support.bounds import in_slices
+from ..support.errors import ToolRefusal
 from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
@@ -23,9 +24,11 @@ from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_triggers import async_attach
 from .recorded import PastChange, PastEvent, PastGap
+from .rendering import templates_in
 from .timeline import Timeline
 
 MAX_SECONDS = 20
+MAX_TEMPLATE_SECONDS = 1
 MAX_HAPPENED = 20_000  # triggers of one replay
 _JUST_BEFORE = timedelta(microseconds=1)
 
@@ -71,7 +74,10 @@ class Replay:
 
 
 async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
-    """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long."""
+    """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long.
+
+    Raises `ToolRefusal` for a template that takes too long by itself.
+    """
     # A context of its own: what is traced here belongs to no automation that may be running.
     task = hass.loop.create_task(_async_replay(hass, draft, timeline), context=Context())
     try:
@@ -113,12 +119,16 @@ class _Play:
         self._home.states.known = self._timeline.entity_ids
         self._home.clock.set(self._timeline.since)
         self._home.states.current = dict(self._timeline.start)
+        normalized = self._draft.normalized
+        parts = [*self._draft.triggers, *self._draft.conditions, *self._draft.actions]
+        for template in templates_in([*parts, *(normalized.get(key) for key in ("variables", "trigger_variables"))]):
+            if await self._home.async_is_slow(template, MAX_TEMPLATE_SECONDS):
+                raise ToolRefusal(f"A template takes longer than {MAX_TEMPLATE_SECONDS} s: it cannot be replayed.")
         for number, config in enumerate(self._draft.conditions):
             try:
                 self._conditions.append(await async_past_condition(self._home, config, f"conditions[{number}]"))
             except NotReplayable as err:
                 self._refused[f"conditions[{number}]"] = str(err)
-        normalized = self._draft.normalized
         try:
             steps = await async_steps(self._home, self._draft.actions)
         except HomeAssistantError, probatio.Invalid, KeyError, TypeError:

@@ -94,7 +94,7 @@ async def async_check_name(hass: HomeAssistant, name: str, but: str | None = Non
 
 
 async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
-    """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or is read by nobody."""
+    """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or that Home Assistant does not read."""
     store = automation_store(hass)
     await store.async_check_writable()
     if (item := await store.async_item(automation_id)) is None:
@@ -107,7 +107,7 @@ async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedChange(ABC):
-    """A change of one automation that somebody wants."""
+    """A change of one automation that is wanted."""
 
     service: ClassVar[str]
     approved: bool = False
