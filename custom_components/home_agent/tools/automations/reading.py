@@ -141,7 +141,7 @@ class GetAutomation(HomeAgentTool):
             if record.is_on_probation:
                 result |= {
                     "would_have_acted": len(record.noted),
-                    "probation_ends": record.until and record.until.isoformat(),
+                    "probation_ends": record.until.isoformat() if record.until else None,
                 }
                 result["config"] = _plain(shown(hass, turn, dict(record.config)))
         return result
