@@ -26,6 +26,7 @@ from homeassistant.auth.const import GROUP_ID_ADMIN
 from homeassistant.components import conversation
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS, async_get_chat_log
+from homeassistant.components.http.config import async_get_and_load_store
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import async_register_timer_handler
 from homeassistant.config import async_hass_config_yaml
@@ -71,7 +72,7 @@ _COMPONENTS = (
 """What is set up in every home, for its intents."""
 _PROGRAMS = frozenset({"camera", "image"})
 """Domains that want programs which are not here, and have no intents."""
-_YES: Mapping[str, str] = {"de": "ja", "es": "sí", "fr": "oui", "it": "sì", "nl": "ja", "pl": "tak", "ru": "да"}
+YES: Mapping[str, str] = {"de": "ja", "es": "sí", "fr": "oui", "it": "sì", "nl": "ja", "pl": "tak", "ru": "да"}
 _SETS_LIGHT = "HassLightSet"
 SEED = 14
 MESSAGES = 25
@@ -296,7 +297,7 @@ class House:
         )
         confirmed = False
         if agent == OURS and row["kind"] != "none" and self.open_questions:
-            yes = _YES.get(row["lang"], "yes")
+            yes = YES.get(row["lang"], "yes")
             after = await self._async_say(agent, yes, row["lang"], device_id, reply.conversation_id)
             reply.response, confirmed = after.response, True
         await self.hass.async_block_till_done()
@@ -368,6 +369,9 @@ async def async_house(
             if profiles:
                 server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
                 await async_setup_component(hass, "http", {"http": server})
+                store = await async_get_and_load_store(hass)
+                if store.pending is not None:  # else Home Assistant restarts five minutes later, however these pass
+                    await store.async_promote_pending()
             house = House(hass, home, profiles, components)
             try:
                 await house.async_begin()

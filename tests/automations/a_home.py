@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
 from custom_components.home_agent.automations.check import async_problems
-from custom_components.home_agent.automations.draft import Draft, async_draft
+from custom_components.home_agent.automations.draft import AutomationDraft, async_draft
 from custom_components.home_agent.automations.problems import DraftProblem
 from tests.house import build_house
 
@@ -81,7 +81,7 @@ def config(*actions: Mapping[str, Any], trigger: Any = DOOR, conditions: Any = (
     return {**found, "conditions": [*conditions]} if conditions else found
 
 
-async def draft(hass: HomeAssistant, *actions: Any, **more: Any) -> Draft:
+async def draft(hass: HomeAssistant, *actions: Any, **more: Any) -> AutomationDraft:
     return await async_draft(hass, config(*actions, **more))
 
 

@@ -103,7 +103,7 @@ async def run_times(
     await hass.async_block_till_done()
     assert hass.states.get("automation.test").state == "on"  # type: ignore[union-attr]
     moments = {script.begin + number * every for number in range(int((script.end - script.begin) / every) + 1)}
-    happenings = [row[0] for row in (*script.changes, *script.events)]
+    happenings = [row[0] for row in script.changes] + [row[0] for row in script.events]
     moments |= {at + timedelta(seconds=seconds) for at in also for seconds in (0, 1)}
     moments |= {at + due for at in happenings for due in (timedelta(), *dues)}
     for moment in sorted(moments):
@@ -118,13 +118,13 @@ async def run_times(
         if moment.microsecond:
             async_fire_time_changed_exact(hass)
             await _settled()
-        for at, entity_id, state, attributes in script.changes:
+        for at, entity_id, became, attributes in script.changes:
             if at != moment:
                 continue
-            if state is None:
+            if became is None:
                 hass.states.async_remove(entity_id)
             else:
-                hass.states.async_set(entity_id, state, dict(attributes))
+                hass.states.async_set(entity_id, became, dict(attributes))
         for at, kind, data in script.events:
             if at == moment:
                 hass.bus.async_fire(kind, dict(data))

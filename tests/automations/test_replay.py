@@ -16,6 +16,7 @@ from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.recorded import PastGap
 from custom_components.home_agent.automations.replay import Replay, async_replay
 from custom_components.home_agent.automations.timeline import Timeline
+from custom_components.home_agent.support.errors import ToolRefusal
 from tests.automations.engine import Script
 
 DOOR = "binary_sensor.door"
@@ -27,8 +28,12 @@ type Row = tuple[float, str, str | None]
 
 def timeline(*rows: Row, hours: float = 6, **initial: str) -> Timeline:
     """Return a timeline of changes (minutes, entity, state); initial states are those of `domain__name`."""
-    start = {name.replace("__", "."): (state, {}) for name, state in initial.items()}
-    changes = [(BEGIN + timedelta(minutes=minute), entity_id, state, {}) for minute, entity_id, state in rows]
+    start: dict[str, tuple[str, Mapping[str, Any]]] = {
+        name.replace("__", "."): (state, {}) for name, state in initial.items()
+    }
+    changes: list[tuple[datetime, str, str | None, Mapping[str, Any]]] = [
+        (BEGIN + timedelta(minutes=minute), entity_id, state, {}) for minute, entity_id, state in rows
+    ]
     return Script(
         initial={DOOR: ("off", {}), **start}, changes=changes, begin=BEGIN, end=BEGIN + timedelta(hours=hours)
     ).timeline()
@@ -194,7 +199,7 @@ async def test_a_device_trigger_is_what_its_platform_makes_of_a_state(hass: Home
     trigger = {
         "trigger": "device", "device_id": device.id, "domain": "light", "entity_id": light.id, "type": "turned_on",
     }  # fmt: skip
-    past = timeline((10, light.entity_id, "on"), **{light.entity_id.replace(".", "__"): "off"})
+    past = timeline((10, light.entity_id, "on"), light__lamp="off")
     found = await played(hass, past, trigger)
     assert (len(found.runs), found.not_replayed) == (1, ())
 
@@ -243,6 +248,13 @@ async def test_the_event_loop_is_not_held_up(hass: HomeAssistant) -> None:
     handles[0].cancel()
     assert len(found.held) == 10_000
     assert longest < 0.5  # this machine is shared; a replay in one piece takes seconds
+
+
+async def test_a_template_without_end_is_refused(hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_module, "MAX_TEMPLATE_SECONDS", 0.2)
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    with pytest.raises(ToolRefusal, match="takes longer"):
+        await played(hass, timeline((10, DOOR, "on")), conditions=[loop])
 
 
 async def test_replays_leave_nothing_behind(hass: HomeAssistant) -> None:

@@ -22,7 +22,7 @@ LIMIT = "input_number.limit"
 ANNA = "person.anna"
 ALARM = "input_datetime.alarm"
 ZONE = ("zoning", {"latitude": 52.0, "longitude": 13.0, "radius": 100, "friendly_name": "Work"})
-UNKNOWN = (("unavailable", {}), ("unknown", {}))
+UNKNOWN: Sequence[tuple[str, Mapping[str, Any]]] = (("unavailable", {}), ("unknown", {}))
 
 
 def clock(hour: int, minute: int) -> tuple[str, Mapping[str, Any]]:
@@ -65,7 +65,7 @@ def minutes(*counts: float) -> list[timedelta]:
     return [timedelta(minutes=count) for count in counts]
 
 
-def state(entity_id: str | list[str] = DOOR, **fields: Any) -> dict[str, Any]:
+def state(entity_id: Any = DOOR, **fields: Any) -> dict[str, Any]:
     return {"trigger": "state", "entity_id": entity_id, **fields}
 
 

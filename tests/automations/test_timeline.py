@@ -94,7 +94,9 @@ async def test_more_changes_than_fit_leave_out_the_oldest(
 def long_one(count: int) -> Timeline:
     from tests.automations.engine import BEGIN, Script
 
-    changes = [(BEGIN + number * MINUTE, DOOR, str(number), {}) for number in range(1, count)]
+    changes: list[tuple[datetime, str, str | None, dict[str, str]]] = [
+        (BEGIN + number * MINUTE, DOOR, str(number), {}) for number in range(1, count)
+    ]
     return Script(initial={DOOR: ("0", {})}, changes=changes).timeline()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.support.errors import ToolRefusal
-from custom_components.home_agent.tools.automations.offered import AutomationVocabulary
+from custom_components.home_agent.tools.automations.vocabulary_tool import AutomationVocabulary
 from custom_components.home_agent.turn.plan import ActionClass
 from custom_components.home_agent.turn.turn import Turn
 from tests.entities import home, turn, user

@@ -53,7 +53,7 @@ from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..support.kept import KeptThings, kept_things
-from ..tools.automations.provider import AutomationTools
+from ..tools.automations.automation_tools import AutomationTools
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import Delegation
 from ..tools.documentation import Documentation

@@ -25,7 +25,7 @@ from ..home.actions import members
 from ..home.contents import sequence_calls
 from ..home.fingerprint import fingerprint
 from ..home.states import Knows
-from .draft import Draft
+from .draft import AutomationDraft
 from .event_types import TELLS_ALL, async_known_types, is_known
 from .kinds import async_unknown_kinds
 from .loops import loop_problems
@@ -55,7 +55,7 @@ _VALUE_TEMPLATE = "value_template"
 
 
 async def async_problems(
-    hass: HomeAssistant, draft: Draft, *, knows: Knows, trust_events: Collection[str] = ()
+    hass: HomeAssistant, draft: AutomationDraft, *, knows: Knows, trust_events: Collection[str] = ()
 ) -> list[DraftProblem]:
     """Return what is wrong with a draft, at most `MAX_PROBLEMS`, each place once.
 
@@ -70,7 +70,7 @@ async def async_problems(
     return [*found.values()]
 
 
-def async_watched(draft: Draft) -> set[str]:
+def async_watched(draft: AutomationDraft) -> set[str]:
     """Return the entities of the triggers and conditions of a draft, those in their templates among them."""
     steps = [*steps_of(draft)]
     scope = scope_of(None, draft, steps)
@@ -84,7 +84,7 @@ def async_watched(draft: Draft) -> set[str]:
 class _Check:
     """One draft, looked at once."""
 
-    def __init__(self, hass: HomeAssistant, draft: Draft, knows: Knows, trust_events: frozenset[str]) -> None:
+    def __init__(self, hass: HomeAssistant, draft: AutomationDraft, knows: Knows, trust_events: frozenset[str]) -> None:
         self._hass = hass
         self._draft = draft
         self._home = KnownHome(hass, knows)
@@ -326,7 +326,7 @@ class _Check:
                     yield problem
 
 
-def scope_of(hass: HomeAssistant | None, draft: Draft, steps: Sequence[DraftStep]) -> TemplateScope:
+def scope_of(hass: HomeAssistant | None, draft: AutomationDraft, steps: Sequence[DraftStep]) -> TemplateScope:
     """Return what the templates of a draft find."""
     each = [step.config["repeat"]["for_each"] for step in steps if "for_each" in (step.config.get("repeat") or {})]
     items: list[object] | None = []
@@ -372,7 +372,7 @@ def _unknown_place(word: str, name: str, known: Mapping[str, str]) -> str | None
     return f"There is no {word} {quoted(name)}.{near_words(offered)} Use the id of one."
 
 
-async def async_depends(hass: HomeAssistant, draft: Draft) -> dict[str, str]:
+async def async_depends(hass: HomeAssistant, draft: AutomationDraft) -> dict[str, str]:
     """Return what the actions of a draft reach and others may change, each with a fingerprint of how it is written now.
 
     Scripts, scenes and automations by entity id, groups by theirs, blueprints as `blueprint:<path>`.

@@ -11,7 +11,7 @@ from ..home.actions import members
 from ..home.contents import contents_of, sequence_calls
 from ..home.fired_events import triggers_in
 from ..home.states import Knows
-from .draft import Draft
+from .draft import AutomationDraft
 from .watched_states import texts
 
 MAX_CONFLICTS = 20
@@ -38,7 +38,7 @@ class Conflict:
     """What the other one does to it."""
 
 
-async def async_conflicts(hass: HomeAssistant, draft: Draft, *, knows: Knows) -> list[Conflict]:
+async def async_conflicts(hass: HomeAssistant, draft: AutomationDraft, *, knows: Knows) -> list[Conflict]:
     """Return the automations that are on and undo what a draft does, as far as they and what they change may be known."""
     done: dict[str, set[str]] = {}
     for call in sequence_calls(hass, draft.actions, frozenset(), members, members, {}):

@@ -25,7 +25,7 @@ NEW = "home_agent_draft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class AutomationDraft:
     """One automation, validated by Home Assistant."""
 
     id: str | None
@@ -75,7 +75,9 @@ def ordered(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: plural[key] for key in (*(key for key in ORDER if key in plural), *plural)}
 
 
-async def async_draft(hass: HomeAssistant, config: Mapping[str, Any], automation_id: str | None = None) -> Draft:
+async def async_draft(
+    hass: HomeAssistant, config: Mapping[str, Any], automation_id: str | None = None
+) -> AutomationDraft:
     """Return an automation as Home Assistant would run it. Raises `ToolRefusal`, with Home Assistant's reason, for an invalid one."""
     written = {key: value for key, value in ordered(config).items() if key != "id"}
     try:
@@ -86,4 +88,4 @@ async def async_draft(hass: HomeAssistant, config: Mapping[str, Any], automation
         raise ToolRefusal(one_line(str(err), MAX_ERROR)) from err
     if found is None:
         raise ToolRefusal("Home Assistant does not accept this automation.")
-    return Draft(id=automation_id, config=written, normalized=found)
+    return AutomationDraft(id=automation_id, config=written, normalized=found)

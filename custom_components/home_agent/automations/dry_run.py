@@ -19,7 +19,7 @@ import probatio
 from ..home.states import Knows
 from ..support.encoding import dump, plain_text
 from ..support.masking import CODE, MASK
-from .draft import Draft
+from .draft import AutomationDraft
 from .past import NotReplayable, past_home, quiet
 from .past_conditions import async_past_condition
 from .recorded import copied
@@ -48,7 +48,7 @@ class DryCall:
 
 async def async_dry_run(
     hass: HomeAssistant,
-    what: Draft | Sequence[Any],
+    what: AutomationDraft | Sequence[Any],
     variables: Mapping[str, Any],
     *,
     knows: Knows,
@@ -69,11 +69,11 @@ async def async_dry_run(
         known = {"context": {"id": "", "parent_id": None, "user_id": None}, **variables}
         if "trigger" not in variables:
             run.rendering.unknown["trigger"] = "it depends on the trigger: give one"
-        if isinstance(what, Draft):
+        if isinstance(what, AutomationDraft):
             for key in ("trigger_variables", "variables"):
                 if isinstance(found := what.normalized.get(key), ScriptVariables):
                     known |= await run.rendering.async_variables(found, known)
-        actions = what.actions if isinstance(what, Draft) else what
+        actions = what.actions if isinstance(what, AutomationDraft) else what
         await run.async_sequence(actions, "actions", known)
         return run.calls[:MAX_CALLS]
 

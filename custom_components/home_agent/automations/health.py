@@ -11,16 +11,12 @@ from typing import Any
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION, EVENT_AUTOMATION_RELOADED
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
-from homeassistant.core import CoreState, Event, HomeAssistant, callback
+from homeassistant.const import ATTR_ENTITY_ID, EVENT_STATE_CHANGED, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
+from homeassistant.core import CoreState, Event, EventStateChangedData, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import (
-    async_track_state_added_domain,
-    async_track_state_removed_domain,
-    async_track_time_interval,
-)
+from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
@@ -29,7 +25,7 @@ from ..support import issues
 from ..support.const import LOGGER
 from ..turn.proposal import ProposalStatus
 from .check import async_depends, async_problems
-from .draft import Draft, async_draft
+from .draft import AutomationDraft, async_draft
 from .proof import async_proof, async_shortcoming
 from .records import AutomationRecord, AutomationRecords, records_of
 from .store import automation_store
@@ -40,7 +36,7 @@ _EVERY = timedelta(hours=6)
 _SETTLED = timedelta(days=7)
 """How old an automation is before it counts as one that stopped running."""
 _LATE = timedelta(hours=1)
-_USED = ("script", "scene", "group")
+_USED = frozenset({"script", "scene", "group", "automation"})
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -61,12 +57,21 @@ class AutomationHealth:
         unload(self._looking.async_shutdown)
         unload(hass.bus.async_listen(EVENT_AUTOMATION_RELOADED, self._reloaded))
         unload(hass.bus.async_listen(_SCENES_RELOADED, self._reloaded))
-        unload(async_track_state_added_domain(hass, _USED, self._reloaded))
-        unload(async_track_state_removed_domain(hass, _USED, self._reloaded))
+        unload(hass.bus.async_listen(EVENT_STATE_CHANGED, self._reloaded, event_filter=self._is_loaded_anew))
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
+
+    @callback
+    def _is_loaded_anew(self, data: EventStateChangedData) -> bool:
+        """Return whether something that an automation of ours uses was loaded anew."""
+        if data["entity_id"].partition(".")[0] not in _USED:
+            return False
+        old = data["old_state"]
+        return (old is None or old.state == STATE_UNAVAILABLE) and any(
+            data["entity_id"] in record.depends for record in self._records.made_here()
+        )
 
     @callback
     def _started(self, hass: HomeAssistant) -> None:
@@ -134,7 +139,7 @@ class AutomationHealth:
         if state is not None and state.state == STATE_ON and not record.is_on_probation:
             await self._async_look_for_silence(record, draft, state.attributes.get("last_triggered"), link)
 
-    async def _async_draft(self, record: AutomationRecord) -> Draft | None:
+    async def _async_draft(self, record: AutomationRecord) -> AutomationDraft | None:
         """Return the automation as it is written now, or as it will act; None if it is invalid or gone."""
         item = await automation_store(self._hass).async_item(record.id)
         config: Mapping[str, Any] | None = record.config if record.is_on_probation else item.config if item else None
@@ -145,7 +150,7 @@ class AutomationHealth:
         except HomeAssistantError:
             return None
 
-    async def _async_compare(self, record: AutomationRecord, draft: Draft) -> AutomationRecord:
+    async def _async_compare(self, record: AutomationRecord, draft: AutomationDraft) -> AutomationRecord:
         """Switch an automation off whose scripts, scenes or blueprint are written otherwise than when it was judged."""
         depends = await async_depends(self._hass, draft)
         known = self._records.get(record.id) or record
@@ -165,7 +170,7 @@ class AutomationHealth:
         await self._records.async_flush()
         return known
 
-    async def _async_prove(self, record: AutomationRecord, draft: Draft, link: str) -> None:
+    async def _async_prove(self, record: AutomationRecord, draft: AutomationDraft, link: str) -> None:
         """Check its examples and what must never happen again; make the examples of a new one."""
         if not record.examples:
             examples = await async_proof(self._hass, draft)
@@ -186,7 +191,7 @@ class AutomationHealth:
         )
 
     async def _async_look_for_silence(
-        self, record: AutomationRecord, draft: Draft, last: datetime | None, link: str
+        self, record: AutomationRecord, draft: AutomationDraft, last: datetime | None, link: str
     ) -> None:
         """Raise the issue of one that should have run by what was recorded, and did not."""
         runs: list[datetime] = []

@@ -13,7 +13,7 @@ from homeassistant.helpers.template import Template
 
 from ..home.fired_events import started_by_event, triggers_in
 from ..support.const import DOMAIN
-from .draft import Draft
+from .draft import AutomationDraft
 from .event_types import fired_in
 from .problems import DraftProblem
 from .references import DraftStep, StepPart
@@ -23,7 +23,7 @@ MIN_PATTERN = 10
 _TOGGLES = frozenset({"toggle"})
 
 
-def loop_problems(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what starts an automation again and again for certain."""
     yield from _patterns(steps)
     yield from _own_events(draft, steps)
@@ -33,7 +33,7 @@ def loop_problems(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep])
     yield from _mutual_events(hass, draft, steps)
 
 
-def loop_notes(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def loop_notes(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what may start an automation again: it changes an entity that it waits for, or another one does in its turn."""
     sure = {problem.path for problem in loop_problems(hass, draft, steps)}
     waited = _waited(steps)
@@ -74,7 +74,7 @@ def _fired(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
     return (step for step in steps if step.does(cv.SCRIPT_ACTION_FIRE_EVENT) and step.is_enabled)
 
 
-def _own_events(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def _own_events(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     for fired in _fired(steps):
         for trigger, event_type in _listened(steps):
             if (
@@ -122,7 +122,7 @@ def _waited(steps: Sequence[DraftStep]) -> set[str]:
     return found
 
 
-def _own_toggles(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the toggles of what any change of starts the automation again."""
     open_triggers = [
         step
@@ -166,7 +166,7 @@ def _of_ours(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
             )
 
 
-def _mutual_events(hass: HomeAssistant, draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the events that start another automation which fires what starts this one."""
     if draft.conditions:
         return

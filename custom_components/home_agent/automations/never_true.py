@@ -13,7 +13,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
 from ..home.tolerance import number_of
-from .draft import Draft
+from .draft import AutomationDraft
 from .problems import DraftProblem, near_words, nearest, quoted
 from .references import DraftStep, StepPart, condition_steps
 
@@ -27,7 +27,7 @@ type _Aspect = tuple[str, str]
 """An entity and an attribute of it; the state as ""."""
 
 
-def never_true(draft: Draft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def never_true(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what can never be true in a draft."""
     ids = {str(trigger.get("id", place)) for place, trigger in enumerate(draft.triggers)}
     ids |= {str(step.config["id"]) for step in steps if step.part is StepPart.TRIGGER and "id" in step.config}
@@ -287,7 +287,7 @@ def _seconds(moment: object, otherwise: float) -> float:
 # What the triggers say.
 
 
-def _with_triggers(draft: Draft, facts: _Facts) -> Iterator[DraftProblem]:
+def _with_triggers(draft: AutomationDraft, facts: _Facts) -> Iterator[DraftProblem]:
     """Yield the problem if the conditions contradict each trigger of the automation."""
     triggers = [one for one in draft.triggers if one.get("enabled") is not False]
     reasons = [_contradicts(one, facts) for one in triggers]

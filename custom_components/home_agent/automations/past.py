@@ -319,6 +319,19 @@ class PastHome(HomeAssistant):
         shifted = dt_util.now() + (value - now)
         return (dt_util.get_time_remaining if is_future else dt_util.get_age)(shifted, precision)
 
+    async def async_is_slow(self, template: Template, seconds: float) -> bool:
+        """Return whether a template takes longer than that; it is tried in a thread, which is stopped."""
+        if template.is_static:
+            return False
+        bound = self.template(template.template)
+        self.loop = self._hass.loop
+        try:
+            return await bound.async_render_will_timeout(seconds)
+        except HomeAssistantError:
+            return False  # it fails, which is told elsewhere
+        finally:
+            self.loop = self.clock  # type: ignore[assignment]
+
     def rebound(self, value: Any) -> Any:
         """Return a configuration whose templates are rendered at the moment of this home."""
         match value:

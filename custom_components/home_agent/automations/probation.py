@@ -105,7 +105,7 @@ class Probation:
                     self._records.put(replace(known, status=ProposalStatus.TRIED, noted=tuple(noted)))
 
     async def _async_compared(self, run: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a run with a mark where somebody did the opposite soon after it."""
+        """Return a run with a mark where a person did the opposite soon after it."""
         at = dt_util.parse_datetime(str(run["at"]))
         wanted = {
             entity_id: goal

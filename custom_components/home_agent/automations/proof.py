@@ -9,12 +9,11 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
 from ..support.localize import async_text
-from .check import async_watched
-from .draft import Draft
+from .draft import AutomationDraft
 from .records import AutomationRecord
 from .replay import async_replay
 from .timeline import Timeline
-from .told import LOOKED_BACK
+from .told import async_past
 
 MOST_RUNS = 3
 MOST_HELD = 2
@@ -22,13 +21,12 @@ _BEFORE, _AFTER = timedelta(minutes=20), timedelta(minutes=1)
 _NEAR = timedelta(seconds=2)
 
 
-async def async_proof(hass: HomeAssistant, draft: Draft) -> Sequence[Mapping[str, Any]]:
+async def async_proof(hass: HomeAssistant, draft: AutomationDraft) -> Sequence[Mapping[str, Any]]:
     """Return examples from the last seven days: when it would have run, and when a condition held it back. None without history."""
     if "recorder" not in hass.config.components:
         return ()
-    now = dt_util.utcnow()
     try:
-        timeline = await Timeline.async_recorded(hass, async_watched(draft), now - LOOKED_BACK, now)
+        timeline = await async_past(hass, draft)
         found = await async_replay(hass, draft, timeline)
     except HomeAssistantError, TimeoutError:
         return ()
@@ -41,7 +39,7 @@ async def async_proof(hass: HomeAssistant, draft: Draft) -> Sequence[Mapping[str
     ]
 
 
-async def async_shortcoming(hass: HomeAssistant, record: AutomationRecord, draft: Draft) -> str:
+async def async_shortcoming(hass: HomeAssistant, record: AutomationRecord, draft: AutomationDraft) -> str:
     """Return why an automation is no longer what it was proved to be, in Home Assistant's language; "" if it still is."""
     language = hass.config.language
     guards = [{"condition": "not", "conditions": [dict(item)]} for item in record.never]

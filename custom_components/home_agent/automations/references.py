@@ -14,7 +14,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.script_variables import ScriptVariables
 from homeassistant.helpers.template import Template
 
-from .draft import Draft
+from .draft import AutomationDraft
 
 MAX_DEPTH = 40
 """Levels of values in values that are looked into; Home Assistant's own recursion ends far above."""
@@ -108,7 +108,7 @@ class WrittenTemplate:
     path: str
 
 
-def steps_of(draft: Draft) -> Iterator[DraftStep]:
+def steps_of(draft: AutomationDraft) -> Iterator[DraftStep]:
     """Yield all triggers, conditions and actions of a draft, outer ones before those inside them."""
     yield from _triggers(draft.triggers, "triggers", is_sure=True)
     yield from _conditions(draft.conditions, "conditions")
@@ -296,7 +296,7 @@ def templates_in(value: object, path: str, depth: int = MAX_DEPTH) -> Iterator[W
                 yield from templates_in(item, f"{path}[{place}]", depth - 1)
 
 
-def variables_of(draft: Draft, steps: Sequence[DraftStep]) -> dict[str, list[object]]:
+def variables_of(draft: AutomationDraft, steps: Sequence[DraftStep]) -> dict[str, list[object]]:
     """Return the variables that a draft sets anywhere, each with the values that are written for it."""
     found: dict[str, list[object]] = {}
     given: list[object] = [draft.normalized.get(key) for key in ("variables", "trigger_variables")]

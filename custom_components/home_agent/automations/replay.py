@@ -14,7 +14,8 @@ from homeassistant.helpers.script_variables import ScriptVariables
 import probatio
 
 from ..support.bounds import in_slices
-from .draft import Draft
+from ..support.errors import ToolRefusal
+from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
 from .past_actions import Runs, async_steps
@@ -23,9 +24,11 @@ from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_triggers import async_attach
 from .recorded import PastChange, PastEvent, PastGap
+from .rendering import templates_in
 from .timeline import Timeline
 
 MAX_SECONDS = 20
+MAX_TEMPLATE_SECONDS = 1
 MAX_HAPPENED = 20_000  # triggers of one replay
 _JUST_BEFORE = timedelta(microseconds=1)
 
@@ -70,8 +73,11 @@ class Replay:
     """Changes that came near a trigger and were not what it waits for, the most frequent first."""
 
 
-async def async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
-    """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long."""
+async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
+    """Return when an automation would have run on a timeline. It ends earlier if it triggers too often, or takes too long.
+
+    Raises `ToolRefusal` for a template that takes too long by itself.
+    """
     # A context of its own: what is traced here belongs to no automation that may be running.
     task = hass.loop.create_task(_async_replay(hass, draft, timeline), context=Context())
     try:
@@ -80,7 +86,7 @@ async def async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) ->
         task.cancel()
 
 
-async def _async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -> Replay:
+async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
     with past_home(hass) as home, quiet():
         play = _Play(home, draft, timeline)
         await play.async_prepare()
@@ -91,7 +97,7 @@ async def _async_replay(hass: HomeAssistant, draft: Draft, timeline: Timeline) -
 class _Play:
     """One replay."""
 
-    def __init__(self, home: PastHome, draft: Draft, timeline: Timeline) -> None:
+    def __init__(self, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
         """Take what is replayed."""
         self._home = home
         self._draft = draft
@@ -113,12 +119,16 @@ class _Play:
         self._home.states.known = self._timeline.entity_ids
         self._home.clock.set(self._timeline.since)
         self._home.states.current = dict(self._timeline.start)
+        normalized = self._draft.normalized
+        parts = [*self._draft.triggers, *self._draft.conditions, *self._draft.actions]
+        for template in templates_in([*parts, *(normalized.get(key) for key in ("variables", "trigger_variables"))]):
+            if await self._home.async_is_slow(template, MAX_TEMPLATE_SECONDS):
+                raise ToolRefusal(f"A template takes longer than {MAX_TEMPLATE_SECONDS} s: it cannot be replayed.")
         for number, config in enumerate(self._draft.conditions):
             try:
                 self._conditions.append(await async_past_condition(self._home, config, f"conditions[{number}]"))
             except NotReplayable as err:
                 self._refused[f"conditions[{number}]"] = str(err)
-        normalized = self._draft.normalized
         try:
             steps = await async_steps(self._home, self._draft.actions)
         except HomeAssistantError, probatio.Invalid, KeyError, TypeError:
@@ -273,7 +283,7 @@ def _script_variables(home: PastHome, found: object) -> ScriptVariables | None:
     return ScriptVariables(home.rebound(found.variables)) if isinstance(found, ScriptVariables) else None
 
 
-def _variables_of_run(home: PastHome, draft: Draft) -> ScriptVariables | None:
+def _variables_of_run(home: PastHome, draft: AutomationDraft) -> ScriptVariables | None:
     """Return the variables of a run: those of the triggers, too."""
     listed = [draft.normalized.get(key) for key in ("trigger_variables", "variables")]
     found: dict[str, Any] = {}

@@ -1,8 +1,9 @@
 """What a person is told of an automation before a yes: what it does, whether it could run now, how often it would have run."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+import re
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
@@ -10,16 +11,16 @@ from homeassistant.helpers.condition import async_from_config
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
+from ..home.states import Knows
 from ..support.localize import async_text
-from .check import async_watched
 from .conflicts import async_conflicts
-from .draft import Draft
+from .draft import AutomationDraft
 from .replay import Replay, async_replay
 from .timeline import Timeline
+from .watched import async_entities, event_types_of
 from .words import async_difference, async_words
 
-type Knows = Callable[[str], bool]
-
+_PLACE = re.compile(r"conditions\[(\d+)\]")
 LOOKED_BACK = timedelta(days=7)
 MAX_TOLD = 3  # conditions, reasons and conflicts of one sentence
 _FRESH = timedelta(minutes=5)
@@ -30,8 +31,8 @@ _REPLAYS: HassKey[OrderedDict[str, Replay]] = HassKey("home_agent_replays")
 async def async_facts(
     hass: HomeAssistant,
     language: str,
-    draft: Draft,
-    earlier: Draft | None,
+    draft: AutomationDraft,
+    earlier: AutomationDraft | None,
     *,
     knows: Knows,
     is_short: bool,
@@ -39,15 +40,15 @@ async def async_facts(
 ) -> Sequence[str]:
     """Return sentences about an automation that does not exist yet, or about what is changed of `earlier`; few for a voice."""
     said: list[str] = []
+    told = await async_words(hass, language, draft, knows=knows)
     if earlier is not None:
         said += await async_difference(hass, language, earlier, draft, knows=knows)
     if earlier is None or not said:
-        told = await async_words(hass, language, draft, knows=knows)
         sentence = told.short() if is_short else told.sentence()
         said.append(f"{sentence[:1].upper()}{sentence[1:]}.")
     if not is_short:
-        said += await _async_now(hass, language, draft, knows)
-    said += await _async_past(hass, language, draft, is_short=is_short)
+        said += await _async_now(hass, language, draft, told.conditions)
+    said += await _async_past(hass, language, draft, told.conditions, is_short=is_short)
     for conflict in (await async_conflicts(hass, draft, knows=knows))[:MAX_TOLD]:
         other, thing = (name_of(hass, item) for item in (conflict.automation, conflict.entity_id))
         said.append(await async_text(hass, language, "automation_conflict", other=other, thing=thing))
@@ -61,14 +62,13 @@ def name_of(hass: HomeAssistant, entity_id: str) -> str:
     return state.name if (state := hass.states.get(entity_id)) is not None else entity_id
 
 
-async def _async_now(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> list[str]:
+async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft, phrases: Sequence[str]) -> list[str]:
     """Return whether the conditions are true at this moment."""
     if not draft.conditions:
         return []
-    told = await async_words(hass, language, draft, knows=knows)
     missing = [
         words
-        for condition, words in zip(draft.conditions, told.conditions, strict=False)
+        for condition, words in zip(draft.conditions, phrases, strict=False)
         if await _async_is_true(hass, condition) is False
     ]
     if not missing:
@@ -90,13 +90,21 @@ async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
         checker.async_unload()
 
 
-async def async_past_week(hass: HomeAssistant, draft: Draft) -> Replay:
+async def async_past(hass: HomeAssistant, draft: AutomationDraft) -> Timeline:
+    """Return what was recorded in the last seven days of all that an automation looks at. Raises `ToolRefusal`."""
+    now = dt_util.utcnow()
+    return await Timeline.async_recorded(
+        hass, async_entities(hass, draft), now - LOOKED_BACK, now, event_types=event_types_of(draft)
+    )
+
+
+async def async_past_week(hass: HomeAssistant, draft: AutomationDraft) -> Replay:
     """Return the replay of the last seven days; one of the last minutes is used again."""
     kept = hass.data.setdefault(_REPLAYS, OrderedDict())
     now = dt_util.utcnow()
     if (known := kept.get(draft.fingerprint)) is not None and known.until > now - _FRESH:
         return known
-    timeline = await Timeline.async_recorded(hass, async_watched(draft), now - LOOKED_BACK, now)
+    timeline = await async_past(hass, draft)
     kept[draft.fingerprint] = found = await async_replay(hass, draft, timeline)
     kept.move_to_end(draft.fingerprint)
     while len(kept) > _MOST_KEPT:
@@ -104,7 +112,9 @@ async def async_past_week(hass: HomeAssistant, draft: Draft) -> Replay:
     return found
 
 
-async def _async_past(hass: HomeAssistant, language: str, draft: Draft, *, is_short: bool) -> list[str]:
+async def _async_past(
+    hass: HomeAssistant, language: str, draft: AutomationDraft, phrases: Sequence[str], *, is_short: bool
+) -> list[str]:
     """Return how often it would have run in the last days, and what held it back."""
     if "recorder" not in hass.config.components:
         return [await async_text(hass, language, "automation_no_history")]
@@ -122,7 +132,9 @@ async def _async_past(hass: HomeAssistant, language: str, draft: Draft, *, is_sh
     if found.not_replayed:
         said.append(await async_text(hass, language, "automation_not_replayed"))
     if found.held and not is_short:
-        why = dict.fromkeys(held.because for held in found.held)
-        told = "; ".join([*why][:MAX_TOLD])
-        said.append(await async_text(hass, language, "automation_held_back", count=str(len(found.held)), why=told))
+        places = (_PLACE.match(held.condition) for held in found.held)
+        numbers = dict.fromkeys(int(place[1]) for place in places if place is not None)
+        why = "; ".join(phrases[number] for number in [*numbers][:MAX_TOLD] if number < len(phrases))
+        if why:
+            said.append(await async_text(hass, language, "automation_kept_back", count=str(len(found.held)), why=why))
     return said

@@ -18,7 +18,7 @@ import probatio
 
 from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
-from .draft import Draft
+from .draft import AutomationDraft
 from .dry_run import shown_data
 from .near import Near
 from .recorded import moments_of
@@ -51,7 +51,9 @@ class TraceFinding:
     """For a model."""
 
 
-async def async_why_not(hass: HomeAssistant, entity_id: str, draft: Draft | None, at: datetime | None) -> list[str]:
+async def async_why_not(
+    hass: HomeAssistant, entity_id: str, draft: AutomationDraft | None, at: datetime | None
+) -> list[str]:
     """Return why an automation did not run, at a moment or lately, the likeliest reason first."""
     found = [*_of_state(hass, entity_id)]
     if at is not None:
@@ -170,7 +172,7 @@ def _result_of(trace: Mapping[str, Any], path: str) -> str:
 
 
 async def _async_of_replay(
-    hass: HomeAssistant, draft: Draft, since: datetime, until: datetime, at: datetime | None
+    hass: HomeAssistant, draft: AutomationDraft, since: datetime, until: datetime, at: datetime | None
 ) -> list[TraceFinding]:
     """Return what a replay of a time says."""
     try:

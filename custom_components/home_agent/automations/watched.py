@@ -10,14 +10,14 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.trigger import async_extract_entities as entities_of_trigger
 
-from .draft import Draft
+from .draft import AutomationDraft
 from .past_triggers import events_of, kind_of
 from .rendering import templates_in
 
 MAX_SIBLINGS = 50  # entities of a domain that a template reads as a whole
 
 
-def async_entities(hass: HomeAssistant, draft: Draft) -> set[str]:
+def async_entities(hass: HomeAssistant, draft: AutomationDraft) -> set[str]:
     """Return the entities of triggers, conditions and delays, those of their targets, and those that templates read now."""
     found: set[str] = set()
     for trigger in draft.triggers:
@@ -39,7 +39,7 @@ def async_entities(hass: HomeAssistant, draft: Draft) -> set[str]:
     return found
 
 
-def event_types_of(draft: Draft) -> set[str]:
+def event_types_of(draft: AutomationDraft) -> set[str]:
     """Return the types of the events that its triggers wait for."""
     return {event_type for trigger in draft.triggers for event_type in events_of(trigger)}
 

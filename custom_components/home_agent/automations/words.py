@@ -14,7 +14,7 @@ from ..languages.data import data_of
 from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
-from .draft import Draft
+from .draft import AutomationDraft
 from .phrases import HIDDEN, Narrator, listed, plain
 from .trigger_phrases import async_trigger
 
@@ -111,7 +111,7 @@ type _ToldPart = tuple[str, Any]
 """A phrase with the part of the automation that it tells of."""
 
 
-async def async_words(hass: HomeAssistant, language: str, draft: Draft, *, knows: Knows) -> AutomationWords:
+async def async_words(hass: HomeAssistant, language: str, draft: AutomationDraft, *, knows: Knows) -> AutomationWords:
     """Return what triggers an automation, its conditions and what it does, each in a phrase of the language.
 
     Entities that `knows` refuses are "…". The language is English where ours are not translated into it.
@@ -139,7 +139,7 @@ def _is_inner(part: object) -> bool:
     return isinstance(part, Mapping) and part.keys() <= _INNER and "variables" in part
 
 
-async def _async_phrases(hass: HomeAssistant, language: str, draft: Draft, knows: Knows) -> Narrator:
+async def _async_phrases(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> Narrator:
     phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
     for trigger in draft.triggers[: 2 * MAX_PARTS]:
         if (trigger_id := trigger.get("id")) is not None:
@@ -147,7 +147,7 @@ async def _async_phrases(hass: HomeAssistant, language: str, draft: Draft, knows
     return phrases
 
 
-async def _async_rows(phrases: Narrator, draft: Draft) -> dict[str, list[_ToldPart]]:
+async def _async_rows(phrases: Narrator, draft: AutomationDraft) -> dict[str, list[_ToldPart]]:
     """Return every part of an automation with its phrase; parts beyond the bound have none."""
 
     async def rows(parts: Sequence[Any], tell: Callable[[Narrator, Any], Awaitable[str]]) -> list[_ToldPart]:
@@ -165,7 +165,7 @@ async def _async_rows(phrases: Narrator, draft: Draft) -> dict[str, list[_ToldPa
 
 
 async def async_difference(
-    hass: HomeAssistant, language: str, before: Draft, after: Draft, *, knows: Knows
+    hass: HomeAssistant, language: str, before: AutomationDraft, after: AutomationDraft, *, knows: Knows
 ) -> list[str]:
     """Return sentences that say what changed from one automation to another; none only if nothing did."""
     old_phrases = await _async_phrases(hass, language, before, knows)
@@ -195,7 +195,7 @@ async def async_difference(
     return [*said[:MAX_DIFFERENCES], await async_more(hass, phrases.language, [], len(said) - MAX_DIFFERENCES)]
 
 
-def _other_keys(before: Draft, after: Draft) -> list[str]:
+def _other_keys(before: AutomationDraft, after: AutomationDraft) -> list[str]:
     """Return the names of what else differs, as variables, and of what only differs as it is written."""
     old, new = before.written, after.written
     keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD]

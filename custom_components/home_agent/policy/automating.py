@@ -13,7 +13,7 @@ from homeassistant.helpers import llm
 import probatio
 
 from ..automations.check import async_problems
-from ..automations.draft import Draft, async_draft, ordered
+from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
 from ..automations.records import records_of
 from ..automations.store import automation_store
@@ -70,7 +70,7 @@ async def async_checked(
     config: Mapping[str, Any],
     automation_id: str,
     trust_events: Collection[str] = (),
-) -> Draft:
+) -> AutomationDraft:
     """Return a draft with nothing wrong in it. Raises `ToolRefusal` with all that is wrong.
 
     `trust_events` are types of events that will come although nothing here shows it.
@@ -94,7 +94,7 @@ async def async_check_name(hass: HomeAssistant, name: str, but: str | None = Non
 
 
 async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
-    """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or is read by nobody."""
+    """Return the item of an automation in the file. Raises `ToolError` for one that is not there, or that Home Assistant does not read."""
     store = automation_store(hass)
     await store.async_check_writable()
     if (item := await store.async_item(automation_id)) is None:
@@ -106,8 +106,8 @@ async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(ABC):
-    """A change of one automation that somebody wants."""
+class WantedChange(ABC):
+    """A change of one automation that is wanted."""
 
     service: ClassVar[str]
     approved: bool = False
@@ -131,7 +131,7 @@ class Change(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Creation(Change):
+class Creation(WantedChange):
     """A new automation, which others than administrators propose."""
 
     service = CREATE
@@ -190,7 +190,7 @@ def _told_by(turn: Turn) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewriting(Change):
+class Rewriting(WantedChange):
     """Other parts of an automation, as it was when it was read."""
 
     service = UPDATE
@@ -241,7 +241,7 @@ class Rewriting(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion(Change):
+class Deletion(WantedChange):
     """The end of an automation."""
 
     service = DELETE
@@ -261,7 +261,7 @@ class Deletion(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch(Change):
+class Switch(WantedChange):
     """An automation is switched on or off; what it does once it is on is judged as if it were made."""
 
     service: str  # type: ignore[misc]
@@ -296,7 +296,7 @@ class ChangeAutomation(EffectTool):
     is_its_effects = False
     parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: WantedChange) -> None:
         """Take the change."""
         self.change = change
         self.name = change.service

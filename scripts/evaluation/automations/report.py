@@ -1,10 +1,10 @@
 """Puts together what became of automations."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .judge import ENGINE, Judged
+from .judge import ENGINE, TO_READ, Judged
 
 ALL = "all"
 
@@ -37,6 +37,8 @@ def render(judged: Sequence[Judged]) -> str:
     """Return everything as Markdown."""
     columns = [*dict.fromkeys(column for item in judged for column in item.marks)]
     parts = ["\n".join([f"**{table['title']}**", "", *_grid(table["lines"], columns)]) for table in tables(judged)]
+    if outcomes := Counter(item.outcome for item in judged if item.outcome):
+        parts.append(", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common()) + ".")
     slowest = max(judged, key=lambda item: item.seconds)
     parts.append(f"{_mean(judged):.1f} s a row, {slowest.seconds:.1f} s for {slowest.row['id']}.")
     return "\n\n".join(parts)
@@ -62,14 +64,20 @@ def _cell(count: Mapping[str, int] | None) -> str:
 
 def as_json(facts: Mapping[str, Any], judged: Sequence[Judged]) -> dict[str, Any]:
     """Return all counts as data, and what became of each row."""
-    rows = [{"id": item.row["id"], "class": item.group, "marks": dict(item.marks)} for item in judged]
+    rows = [
+        {"id": item.row["id"], "class": item.group, "marks": dict(item.marks), "outcome": item.outcome}
+        for item in judged
+    ]
     return {"about": dict(facts), "tables": tables(judged), "rows": rows}
 
 
 def failures(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
-    """Yield what is not as it should be, with all that a person needs to see why; rows that are wrong themselves come last."""
-    wrong = [item for item in judged if not item.is_good]
-    for item in sorted(wrong, key=lambda item: not item.marks.get(ENGINE, True)):
+    """Yield what is not as it should be, with all that a person needs to see why; then questions that only a person can judge.
+
+    Rows that are wrong themselves come last.
+    """
+    found = [item for item in judged if not item.is_good or TO_READ in item.details]
+    for item in sorted(found, key=lambda item: (not item.marks.get(ENGINE, True), item.is_good)):
         bad = [column for column, is_good in item.marks.items() if not is_good]
         yield {
             "id": item.row["id"],

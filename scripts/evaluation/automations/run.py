@@ -8,20 +8,23 @@ import json
 import logging
 import multiprocessing
 from pathlib import Path
-import time
+import traceback
 
-from freezegun.api import FrozenDateTimeFactory
+from freezegun.api import StepTickTimeFactory
 
 from .. import dataset
+from .attack import async_attack
 from .clock import ClockLoop, frozen
-from .judge import Judged, judge_engine
-from .place import ALONE, async_place, furnished
+from .judge import NO_ERROR, Judged
+from .place import furnished
+from .rows import async_broken, async_request
 from .week import BEGIN, Row
 
 REQUESTS, BROKEN, ATTACKS = "automations", "broken", "attacks"
 KINDS = (REQUESTS, BROKEN, ATTACKS)
 _FILES: Mapping[str, str] = {REQUESTS: "requests"}
 """What the names of files begin with, where it is not the kind."""
+MAX_LINES = 30
 LEAST_ROWS = 20
 """Fewer are not worth another process."""
 
@@ -49,16 +52,11 @@ class Task:
     rows: Sequence[Row]
 
 
-async def async_request(task: Task, row: Row, day: FrozenDateTimeFactory) -> Judged:
-    """Return what became of an automation that somebody asks for."""
-    began = time.process_time()
-    async with async_place(task.home, task.language, row, day) as place:
-        await place.async_add(row["automation"])
-        played, why = await place.async_week(ALONE, row["week"])
-    return judge_engine(row, played, why, time.process_time() - began)
-
-
-ROWS: Mapping[str, Callable[[Task, Row, FrozenDateTimeFactory], Awaitable[Judged]]] = {REQUESTS: async_request}
+ROWS: Mapping[str, Callable[[Row, dataset.Home, StepTickTimeFactory], Awaitable[Judged]]] = {
+    REQUESTS: async_request,
+    BROKEN: async_broken,
+    ATTACKS: async_attack,
+}
 
 
 def measure(task: Task) -> list[Judged]:
@@ -68,9 +66,18 @@ def measure(task: Task) -> list[Judged]:
         return runner.run(async_measure(task, day))
 
 
-async def async_measure(task: Task, day: FrozenDateTimeFactory) -> list[Judged]:
+async def async_measure(task: Task, day: StepTickTimeFactory) -> list[Judged]:
     """Return what became of some rows."""
-    return [await ROWS[task.kind](task, row, day) for row in task.rows]
+    return [await _async_judged(task, row, day) for row in task.rows]
+
+
+async def _async_judged(task: Task, row: Row, day: StepTickTimeFactory) -> Judged:
+    """Return what became of a row; an error is one row's, and ours."""
+    try:
+        return await ROWS[task.kind](row, task.home, day)
+    except Exception:  # noqa: BLE001 - whatever it is, the other rows are judged
+        lines = traceback.format_exc().splitlines()
+        return Judged(row=row, marks={NO_ERROR: False}, details={NO_ERROR: lines[-MAX_LINES:]}, seconds=0)
 
 
 def rows_of(folder: Path, choice: Choice) -> Iterator[Row]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.recorder import Recorder
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 import pytest
@@ -108,11 +110,26 @@ async def test_its_trigger_never_came(hass: HomeAssistant, turn: Turn, freezer: 
     assert told[1] == f"triggers[0]: {DOOR} went 'off' → 'on'; it asks for to: 'open'."
 
 
-async def test_secrets_are_not_told(hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory) -> None:
+async def test_hidden_entities_are_not_told(hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory) -> None:
     hass.states.async_set("lock.hidden", "locked")
     await automation(hass, conditions=[{"condition": "state", "entity_id": "lock.hidden", "state": "unlocked"}])
     await opened(hass, freezer)
     assert "lock.hidden" not in str(await why(hass, turn))
+
+
+async def test_secrets_are_not_told(hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory) -> None:
+    Path(hass.config.config_dir, "secrets.yaml").write_text("door: hunter-2345\n", encoding="utf-8")
+
+    async def fail(call: ServiceCall) -> None:
+        raise HomeAssistantError("hunter-2345 is wrong")
+
+    hass.services.async_register("test", "fail", fail)
+    await automation(hass, conditions=[], actions=[{"action": "test.fail"}])
+    await opened(hass, freezer)
+    told = (await why(hass, turn))[0]
+    assert "is wrong" in told
+    assert "hunter" not in told
+    assert "hunter" not in (await stats(hass, turn))["last_error"]
 
 
 async def test_only_administrators_ask(hass: HomeAssistant) -> None:

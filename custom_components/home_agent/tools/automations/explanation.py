@@ -1,7 +1,8 @@
 """`why_did_it_not_run` and `get_automation_stats`: what became of an automation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 import re
 from typing import Any, override
 
@@ -12,7 +13,8 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ...automations.draft import Draft, async_draft
+from ...automations.draft import AutomationDraft, async_draft
+from ...automations.known import SecretNames
 from ...automations.replay import async_replay
 from ...automations.timeline import Timeline
 from ...automations.traces import async_statistics, async_why_not
@@ -85,7 +87,12 @@ def _entity_id(hass: HomeAssistant, known: Identified) -> str:
     return er.async_get(hass).async_get_entity_id("automation", "automation", known.id) or f"automation.{known.id}"
 
 
-async def _async_draft(hass: HomeAssistant, known: Identified) -> Draft | None:
+async def _async_hiding(hass: HomeAssistant) -> Callable[[Any], Any]:
+    """Return what takes the secrets of Home Assistant's configuration out of texts: what failed may name them."""
+    return await hass.async_add_executor_job(SecretNames(Path(hass.config.config_dir)).hiding)
+
+
+async def _async_draft(hass: HomeAssistant, known: Identified) -> AutomationDraft | None:
     """Return the automation as it would be replayed, None if it is not valid."""
     try:
         return await async_draft(hass, {key: value for key, value in known.config.items() if key != "id"}, known.id)
@@ -121,7 +128,8 @@ class WhyDidItNotRun(_AboutAutomation):
         if at is not None and at > dt_util.utcnow():
             raise ToolRefusal("That moment has not come yet.")
         findings = await async_why_not(hass, _entity_id(hass, known), await _async_draft(hass, known), at)
-        told: list[JsonValueType] = [json_safe(shown(hass, turn, finding)) for finding in findings]
+        hide = await _async_hiding(hass)
+        told: list[JsonValueType] = [json_safe(shown(hass, turn, hide(finding))) for finding in findings]
         result: JsonObjectType = {"id": known.id, "name": json_safe(known.name), "findings": told}
         return result | ({"when": local_time(at)} if at is not None else {})
 
@@ -155,7 +163,8 @@ class GetAutomationStats(_AboutAutomation):
             "traces": dict(found.traces),
         }
         if found.last_error:
-            result["last_error"] = json_safe(shown(hass, turn, found.last_error))
+            hide = await _async_hiding(hass)
+            result["last_error"] = json_safe(shown(hass, turn, hide(found.last_error)))
         if found.reached_back is not None and found.reached_back > dt_util.utcnow() - timedelta(days=max(found.runs)):
             result["note"] = f"Recorded since {local_time(found.reached_back)} only."
         return result | await self._async_held(hass, known, turn)

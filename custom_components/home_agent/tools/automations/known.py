@@ -71,7 +71,7 @@ async def async_identified(hass: HomeAssistant, turn: Turn, text: str) -> Identi
 
 def hides(hass: HomeAssistant, turn: Turn, config: object) -> bool:
     """Return whether a configuration names entities that who speaks may not know."""
-    return shown(hass, turn, config) != config
+    return bool(shown(hass, turn, config) != config)
 
 
 def shown(hass: HomeAssistant, turn: Turn, value: Any) -> Any:

@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ...automations.draft import Draft, async_draft
+from ...automations.draft import AutomationDraft, async_draft
 from ...automations.dry_run import shown_data
 from ...automations.past_triggers import kind_of
 from ...automations.recorded import PastChange, PastEvent
@@ -129,7 +129,7 @@ class EventListenerTrial(HomeAgentTool):
         return result
 
 
-async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Draft:
+async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> AutomationDraft:
     """Return what is tried: an automation that exists, or triggers, conditions and actions. Raises `ToolError`."""
     if args.get("id"):
         known = await async_identified(hass, turn, args["id"])
@@ -140,7 +140,7 @@ async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) 
     return await async_draft(hass, {"triggers": [], "actions": [], **config})
 
 
-def known_entities(hass: HomeAssistant, draft: Draft, turn: Turn) -> list[str]:
+def known_entities(hass: HomeAssistant, draft: AutomationDraft, turn: Turn) -> list[str]:
     """Return the entities that a replay needs and that may be known: for it, there are no others. Raises `ToolRefusal`."""
     found = sorted(one for one in async_entities(hass, draft) if is_exposed(hass, one, turn.user))
     if len(found) > MAX_ENTITIES:
@@ -233,7 +233,9 @@ def _match(run: PastRun) -> JsonObjectType:
     return {"time": local_time(run.at), "trigger": run.trigger, "variables": told}
 
 
-async def _async_instead(hass: HomeAssistant, draft: Draft, timeline: Timeline, found: Replay) -> JsonObjectType:
+async def _async_instead(
+    hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline, found: Replay
+) -> JsonObjectType:
     """Return what there was instead of what triggers wait for."""
     result: JsonObjectType = {}
     if found.near:

@@ -36,7 +36,7 @@ _ALSO = {
 MODES = ("single", "restart", "queued", "parallel")
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
     """Reads YAML as Home Assistant writes it, without tags, anchors and dates: what is no plain value stays text."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
         return super().compose_node(parent, index)
 
 
-_Loader.yaml_implicit_resolvers = {
+_PlainLoader.yaml_implicit_resolvers = {
     sign: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for sign, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
@@ -63,7 +63,7 @@ def from_text(value: object) -> Any:
     except JSON_DECODE_EXCEPTIONS:
         pass
     try:
-        return yaml.load(value, Loader=_Loader)  # noqa: S506 - a safe loader with less in it
+        return yaml.load(value, Loader=_PlainLoader)  # noqa: S506 - a safe loader with less in it
     except yaml.YAMLError as err:
         raise probatio.Invalid(f"is neither JSON nor YAML: {one_line(str(err))[:200]}") from err
     except (ValueError, RecursionError) as err:

@@ -8,7 +8,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType
 import probatio
 
-from ...policy.automating import Change, Creation, Deletion, Rewriting, Switch
+from ...policy.automating import Creation, Deletion, Rewriting, Switch, WantedChange
 from ...policy.effects.automation_change import CREATE, DELETE, DISABLE, ENABLE, UPDATE
 from ...policy.write import EffectTool
 from ...support.errors import ToolRefusal
@@ -65,7 +65,7 @@ class _ChangeTool(EffectTool):
         return await (await self.async_change(hass, args, turn)).async_plan(hass, turn)
 
     @abstractmethod
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> WantedChange:
         """Return the change that arguments mean. Raises `ToolError`."""
 
 
@@ -94,7 +94,7 @@ class CreateAutomation(_ChangeTool):
     }
 
     @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> WantedChange:
         config = await async_config(hass, args)
         return Creation(
             config=config, never=args["never"], probation_days=args["probation_days"], trust_events=args["trust_events"]
@@ -126,7 +126,7 @@ class UpdateAutomation(_ChangeTool):
     }
 
     @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> WantedChange:
         known = await async_identified(hass, turn, args["id"])
         if hides(hass, turn, known.config):
             raise ToolRefusal(
@@ -155,7 +155,7 @@ class DeleteAutomation(_ChangeTool):
     }  # fmt: skip
 
     @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> WantedChange:
         known = await async_identified(hass, turn, args["id"])
         return Deletion(id=known.id, alias=known.name, expected=args.get("hash"))
 
@@ -169,7 +169,7 @@ class _SwitchTool(_ChangeTool):
     }  # fmt: skip
 
     @override
-    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Change:
+    async def async_change(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> WantedChange:
         known = await async_identified(hass, turn, args["id"])
         return Switch(service=self.name, id=known.id, alias=known.name)
 

@@ -8,12 +8,15 @@ from ...home.snapshot import Home
 from ...policy.tool import HomeAgentTool
 from ...settings.profile import Profile
 from .calendar_events import GetCalendarEvents
-from .changes import CHANGES
+from .change_tools import CHANGES
+from .explanation import GetAutomationStats, WhyDidItNotRun
+from .listener import EventListenerTrial
 from .message import SendMessage
-from .offered import AutomationVocabulary
 from .reading import GetAutomation, ListAutomations
 from .recent_events import QueryRecentEvents
+from .script_trial import ExecuteScript
 from .state_history import DownloadStateHistory
+from .vocabulary_tool import AutomationVocabulary
 
 
 class AutomationTools:
@@ -21,7 +24,8 @@ class AutomationTools:
 
     names = (
         ListAutomations.name, GetAutomation.name, AutomationVocabulary.name, QueryRecentEvents.name, DownloadStateHistory.name,
-        GetCalendarEvents.name, SendMessage.name, *(tool.name for tool in CHANGES),
+        GetCalendarEvents.name, SendMessage.name, EventListenerTrial.name, ExecuteScript.name, WhyDidItNotRun.name,
+        GetAutomationStats.name, *(tool.name for tool in CHANGES),
     )  # fmt: skip
     revision = 0
 
@@ -35,6 +39,10 @@ class AutomationTools:
             DownloadStateHistory(home),
             GetCalendarEvents(home),
             SendMessage(),
+            EventListenerTrial(home),
+            ExecuteScript(home),
+            WhyDidItNotRun(),
+            GetAutomationStats(),
             *(make() for make in CHANGES),
         )
 
