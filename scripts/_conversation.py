@@ -138,7 +138,7 @@ class Conversation:
         asked = await self._asked()
         refused = answer.kind == "error" and not self._model  # of a model's, nobody knows what it refers to
         attempted = line.reply is not None and (asked or refused)
-        self._terminal.changed(before, after, "a lock waits for a yes" if attempted else "")
+        self._terminal.changed(before, after, "a yes is waited for" if attempted else "")
         wrong = self._complaints(line, answer, attempted=attempted)
         if after != expected:
             states = ", ".join(f"{key}: {expected[key]}" for key in line.changes)
