@@ -16,11 +16,7 @@ from homeassistant.core import CoreState, Event, EventStateChangedData, HomeAssi
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import (
-    async_track_state_added_domain,
-    async_track_state_removed_domain,
-    async_track_time_interval,
-)
+from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
@@ -41,7 +37,7 @@ _EVERY = timedelta(hours=6)
 _SETTLED = timedelta(days=7)
 """How old an automation is before it counts as one that stopped running."""
 _LATE = timedelta(hours=1)
-_USED = ("script", "scene", "group")
+_USED = frozenset({"script", "scene", "group", "automation"})
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -62,13 +58,21 @@ class AutomationHealth:
         unload(self._looking.async_shutdown)
         unload(hass.bus.async_listen(EVENT_AUTOMATION_RELOADED, self._reloaded))
         unload(hass.bus.async_listen(_SCENES_RELOADED, self._reloaded))
-        unload(async_track_state_added_domain(hass, _USED, self._reloaded))
-        unload(async_track_state_removed_domain(hass, _USED, self._reloaded))
-        unload(hass.bus.async_listen(EVENT_STATE_CHANGED, self._changed_group, event_filter=self._is_used_group))
+        unload(hass.bus.async_listen(EVENT_STATE_CHANGED, self._reloaded, event_filter=self._is_loaded_anew))
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
+
+    @callback
+    def _is_loaded_anew(self, data: EventStateChangedData) -> bool:
+        """Return whether something that an automation of ours uses was loaded anew, or is a group with other members."""
+        old, new = data["old_state"], data["new_state"]
+        before, after = (None if one is None else one.attributes.get(ATTR_ENTITY_ID) for one in (old, new))
+        is_loaded = old is None or old.state == STATE_UNAVAILABLE
+        if before == after and not (is_loaded and data["entity_id"].partition(".")[0] in _USED):
+            return False
+        return any(data["entity_id"] in record.depends for record in self._records.made_here())
 
     @callback
     def _started(self, hass: HomeAssistant) -> None:
@@ -90,17 +94,6 @@ class AutomationHealth:
     def _reloaded(self, _event: Event[Any]) -> None:
         """Look at once at what automations use: what was rewritten must not run unasked."""
         self._look_at_used()
-
-    @callback
-    def _changed_group(self, event: Event[EventStateChangedData]) -> None:
-        """Look at once where a group that is used has other members."""
-        self._look_at_used()
-
-    @callback
-    def _is_used_group(self, data: EventStateChangedData) -> bool:
-        old, new = data["old_state"], data["new_state"]
-        before, after = (None if one is None else one.attributes.get(ATTR_ENTITY_ID) for one in (old, new))
-        return before != after and any(data["entity_id"] in record.depends for record in self._records.made_here())
 
     @callback
     def _look_at_used(self) -> None:

@@ -82,7 +82,7 @@ class _Order:
             restored, meant = changed.item(self.id), read_text(self.text.encode()).item(self.id)
             if restored is None or meant is None or restored.config != meant.config:
                 raise ToolError(
-                    "automation_file_not_plain"
+                    "automation_file_not_plain", name=self.id
                 )  # what stands around it would become a part of its last text
         elif self.config is not None:
             changed = file.with_config(self.id, self.config)

@@ -45,6 +45,41 @@ OPENING = frozenset({UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE})
 """Reasons for which no list of the owner spares the question, and which the answer tells again."""
 _ACTING = frozenset({CREATE, UPDATE, RESTORE, ENABLE})
 """After these, the automation acts."""
+_TEXTS: Mapping[str, Mapping[Moment, str]] = {
+    CREATE: {
+        Moment.ASKED: "confirm_create_automation", Moment.PAST: "done_create_automation",
+        Moment.UNDONE: "undo_create_automation",
+    },
+    UPDATE: {
+        Moment.ASKED: "confirm_update_automation", Moment.PAST: "done_update_automation",
+        Moment.UNDONE: "undo_update_automation",
+    },
+    DELETE: {
+        Moment.ASKED: "confirm_delete_automation", Moment.PAST: "done_delete_automation",
+        Moment.UNDONE: "undo_delete_automation",
+    },
+    RESTORE: {
+        Moment.ASKED: "confirm_restore_automation", Moment.PAST: "done_restore_automation",
+        Moment.UNDONE: "undo_restore_automation",
+    },
+    ENABLE: {
+        Moment.ASKED: "confirm_enable_automation", Moment.PAST: "done_enable_automation",
+        Moment.UNDONE: "undo_enable_automation",
+    },
+    DISABLE: {
+        Moment.ASKED: "confirm_disable_automation", Moment.PAST: "done_disable_automation",
+        Moment.UNDONE: "undo_disable_automation",
+    },
+    PROPOSE: {
+        Moment.ASKED: "confirm_propose_automation", Moment.PAST: "done_propose_automation",
+        Moment.UNDONE: "undo_propose_automation",
+    },
+    WITHDRAW: {
+        Moment.ASKED: "confirm_withdraw_automation", Moment.PAST: "done_withdraw_automation",
+        Moment.UNDONE: "undo_withdraw_automation",
+    },
+}  # fmt: skip
+"""By service, the translation keys of its sentences."""
 _ENDED = {
     DELETE: "automation_deleted",
     DISABLE: "automation_is_off",
@@ -105,7 +140,16 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
     effect = AutomationChange
     why: ClassVar = {AUTOMATING: "confirm_why_automating"}
     insists_on = OPENING | {DESTRUCTIVE}
-    activity: ClassVar = {f"{DOMAIN}.{service}": f"activity_{service}" for service in _SERVICES}
+    activity: ClassVar = {
+        f"{DOMAIN}.{CREATE}": "activity_create_automation",
+        f"{DOMAIN}.{UPDATE}": "activity_update_automation",
+        f"{DOMAIN}.{DELETE}": "activity_delete_automation",
+        f"{DOMAIN}.{RESTORE}": "activity_restore_automation",
+        f"{DOMAIN}.{ENABLE}": "activity_enable_automation",
+        f"{DOMAIN}.{DISABLE}": "activity_disable_automation",
+        f"{DOMAIN}.{PROPOSE}": "activity_propose_automation",
+        f"{DOMAIN}.{WITHDRAW}": "activity_withdraw_automation",
+    }
 
     @override
     def judge(self, hass: HomeAssistant, effect: AutomationChange) -> Judgement:
@@ -342,10 +386,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     @override
     async def async_describe(self, hass: HomeAssistant, language: str, effect: AutomationChange, moment: Moment) -> str:
-        name, action = quoted(effect.alias, language), effect.service.removesuffix("_automation")
+        name = quoted(effect.alias, language)
         if moment is not Moment.DONE:
-            key = {Moment.ASKED: "confirm", Moment.PAST: "done", Moment.UNDONE: "undo"}[moment]
-            return await async_text(hass, language, f"{key}_{action}_automation", automation=name)
+            return await async_text(hass, language, _TEXTS[effect.service][moment], automation=name)
         if effect.service not in _ACTING:
             return await async_text(hass, language, _ENDED[effect.service], automation=name)
         days = int(effect.data.get("probation_days") or 0)

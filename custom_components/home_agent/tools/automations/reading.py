@@ -140,5 +140,9 @@ class GetAutomation(HomeAgentTool):
         if (record := records_of(hass).get(known.id or "")) is not None:
             result |= {"said": record.said, "never": [_plain(shown(hass, turn, dict(item))) for item in record.never]}
             if record.is_on_probation:
+                result |= {
+                    "would_have_acted": len(record.noted),
+                    "probation_ends": record.until.isoformat() if record.until else None,
+                }
                 result["config"] = _plain(shown(hass, turn, dict(record.config)))
         return result
