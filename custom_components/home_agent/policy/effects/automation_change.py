@@ -13,7 +13,9 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...automations.check import async_depends
+from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
+from ...automations.file import read_text
 from ...automations.probation import noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
@@ -25,10 +27,10 @@ from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...support.rows import as_row, from_row
-from ...turn.plan import AUTOMATING, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effect, Reach
+from ...turn.plan import AUTOMATING, DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effect, Reach
 from ...turn.proposal import ProposalStatus
 from ...turn.turn import Turn
-from .effect import Before, EffectKind, Moment
+from .effect import Before, EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
 
 CREATE = "create_automation"
 UPDATE = "update_automation"
@@ -137,6 +139,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     effect = AutomationChange
     why: ClassVar = {AUTOMATING: "confirm_why_automating"}
+    insists_on = OPENING | {DESTRUCTIVE}
     activity: ClassVar = {
         f"{DOMAIN}.{CREATE}": "activity_create_automation",
         f"{DOMAIN}.{UPDATE}": "activity_update_automation",
@@ -157,7 +160,39 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service in _ACTING and effect.draft is not None:
             inner = judge_sequence(hass, effect.draft.actions)
             found += replace(inner, reasons=tuple(reason for reason in inner.reasons if reason in OPENING))
+        elif effect.service in _ACTING:
+            found += Judgement(reasons=(DESTRUCTIVE,))  # what it does is not known
         return found
+
+    @override
+    async def async_read(self, hass: HomeAssistant, effect: AutomationChange) -> AutomationChange:
+        """Return it with what it will do, where that is put back or switched on; without, where that cannot be told."""
+        if effect.draft is not None or effect.service not in (RESTORE, ENABLE):
+            return effect
+        known = records_of(hass).get(effect.id)
+        if effect.service == ENABLE and known is not None and known.is_on_probation:
+            config: Mapping[str, Any] | None = known.config
+        elif effect.service == ENABLE:
+            config = await automation_store(hass).async_config(effect.id)
+        else:
+            config = await hass.async_add_executor_job(_restored, effect)
+        if config is None:
+            return effect
+        try:
+            draft = await async_draft(hass, config, effect.id)
+        except ToolError:  # a tag stands where Home Assistant takes no text
+            return effect
+        return replace(effect, draft=draft, data={**effect.data, **_as_judged(effect, draft)})
+
+    @override
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
+        """Return how it is undone: by administrators only, except for what waits for them."""
+        found = super().way_back(asked, subject, done)
+        if found is None or asked.user is None or asked.user.is_admin:
+            return found
+        if all(effect.service == WITHDRAW for effect in found.effects):
+            return found
+        return replace(found, fate=Fate.IMPOSSIBLE, effects=())
 
     @override
     async def async_execute(
@@ -268,9 +303,12 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
             found["on"] = state.state == STATE_ON
         item = automation_store(hass).cached(effect.id)
-        if item is not None and len(item.text) <= MAX_TEXT:
-            found |= {"text": item.text, "place": item.place, "fingerprint": item.fingerprint}
-        if (record := records_of(hass).get(effect.id)) is not None:
+        record = records_of(hass).get(effect.id)
+        if item is not None:
+            found |= {"place": item.place, "fingerprint": item.fingerprint}
+            if len(item.text) <= MAX_TEXT and not has_code(item.config):  # the journal keeps no codes
+                found["text"] = item.text
+        if record is not None and not has_code(record.config):
             found["record"] = as_row(record)
         return cast(Before, found)
 
@@ -286,7 +324,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         was_on_probation = bool((cast(Mapping[str, Any], found.get("record") or {})).get("until"))
         if effect.service in (ENABLE, DISABLE) and not was_on_probation:
             return (AutomationChange(service=DISABLE if effect.service == ENABLE else ENABLE, data=kept),)
-        if effect.service in (CREATE, RESTORE) and not found.get("text"):
+        if effect.service in (CREATE, RESTORE) and not found.get("fingerprint"):
             item = automation_store(hass).cached(effect.id)
             return (
                 () if item is None else (AutomationChange(service=DELETE, data={**kept, "expected": item.fingerprint}),)
@@ -363,6 +401,17 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
             said = f"{said} {await async_text(hass, language, 'automation_opens')}"
         return said
+
+
+def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:
+    """Return what stands in a text that is put back; None if it is another automation. Raises `ToolError`."""
+    item = read_text(str(effect.data["text"]).encode()).item(effect.id)
+    return None if item is None else item.config
+
+
+def _as_judged(effect: AutomationChange, draft: AutomationDraft) -> dict[str, str]:
+    """Return what a yes to switching on is for: the automation as it is written now."""
+    return {"judged": draft.fingerprint} if effect.service == ENABLE else {}
 
 
 def _is_on(hass: HomeAssistant, automation_id: str) -> bool:
