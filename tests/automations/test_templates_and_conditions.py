@@ -20,6 +20,8 @@ REFUSED = {
     "loop": "{% for s in states %}{{ s.state }}{% endfor %}",
     "area": "{{ area_entities('kitchen') | count > 0 }}",
     "expand": "{{ expand('group.x') | count > 0 }}",
+    "people": "{{ states.person | selectattr('state', 'eq', 'home') | list | count == 0 }}",
+    "item of nobody": "{{ states(repeat.item) == 'on' }}",
     "joined": "{{ is_state('switch.' ~ 'ac', 'on') }}",
     "computed": "{{ states[trigger.event.data.x] == 'on' }}",
     "by name": "{{ trigger.x | map('states') | list == ['on'] }}",
@@ -58,7 +60,6 @@ NEVER: dict[str, list[dict[str, Any]]] = {
     "two bounds": [number(above=20), number(below=5)],
     "two states": [{"condition": "state", "entity_id": "light.bed_light", "state": one} for one in ("on", "off")],
     "no weekday": [at(weekday=[])],
-    "same times": [at(after="07:00:00", before="07:00:00")],
     "two times": [at(after="07:00:00", before="08:00:00"), at(after="09:00:00", before="10:00:00")],
     "against the trigger": [{"condition": "state", "entity_id": "binary_sensor.garage_door", "state": "off"}],
 }

@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
-from ..home.fired_events import started_by_event, triggers_in
+from ..home.fired_events import started_by_event
 from ..support.const import DOMAIN
 from .draft import AutomationDraft
 from .event_types import fired_in
@@ -31,16 +31,6 @@ def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[D
     yield from _own_runs(steps)
     yield from _of_ours(steps)
     yield from _mutual_events(hass, draft, steps)
-
-
-def loop_notes(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield what may start an automation again: it changes an entity that it waits for, or another one does in its turn."""
-    sure = {problem.path for problem in loop_problems(hass, draft, steps)}
-    waited = _waited(steps)
-    for step in _calls(steps):
-        for entity_id in _targets(step):
-            if entity_id in waited and step.path not in sure:
-                yield DraftProblem(step.path, f"It changes {entity_id}, which it waits for: it may start itself again.")
 
 
 def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -190,13 +180,3 @@ def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[
                     fired.path,
                     "It starts another automation, which starts this one again, without an end. Fire another event.",
                 )
-
-
-def waits_of(config: object) -> set[str]:
-    """Return the entities that the triggers of a written configuration name."""
-    found: set[str] = set()
-    for trigger in triggers_in(config):
-        for place in (trigger, trigger.get("target")):
-            named = place.get("entity_id") if isinstance(place, Mapping) else None
-            found |= {str(one) for one in ([named] if isinstance(named, str) else named or ())} if named else set()
-    return found

@@ -13,12 +13,14 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
 from ..home.tolerance import number_of
+from ..support.quoting import one_line
 from .draft import AutomationDraft
 from .problems import DraftProblem, near_words, nearest, quoted
 from .references import DraftStep, StepPart, condition_steps
 
 MAX_COUNT = 10_000
 """Rounds of a repeat; Home Assistant itself ends others there."""
+MAX_NAMES = 200  # characters
 _DAY = 86_400.0  # seconds
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
 _WEEK = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
@@ -69,11 +71,6 @@ def _time(step: DraftStep) -> Iterator[DraftProblem]:
         yield DraftProblem(
             f"{step.path}.weekday", "It names no weekday, so it is never true. Name days, or leave weekday out."
         )
-    after, before = step.config.get("after"), step.config.get("before")
-    if isinstance(after, time) and after == before:
-        yield DraftProblem(
-            f"{step.path}.before", "after and before are the same: it limits nothing. Write two different times."
-        )
 
 
 def _trigger_ids(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
@@ -88,8 +85,13 @@ def _bounds(step: DraftStep) -> Iterator[DraftProblem]:
     if _is_number(above) and _is_number(below) and float(above) >= float(below):
         yield DraftProblem(
             f"{step.path}.above",
-            f"Nothing is above {above:g} and below {below:g} at the same time. Exchange them, or use or for two conditions.",
+            f"{_named(step)} is never above {above:g} and below {below:g} at the same time. Exchange the numbers, or use or.",
         )
+
+
+def _named(step: DraftStep) -> str:
+    """Return what a step is about, as it may stand in a sentence."""
+    return one_line(" or ".join(_texts(step.config.get("entity_id"))), MAX_NAMES) or "A number"
 
 
 def _is_number(value: object) -> TypeGuard[float]:
