@@ -32,7 +32,11 @@ async def build_home(hass: HomeAssistant) -> None:
         ],
         "script": {
             "greet": {
-                "fields": {"who": {"required": True}},
+                "fields": {
+                    "who": {"required": True},
+                    "loud": {"selector": {"number": {"min": 0, "max": 10}}},
+                    "tone": {"selector": {"select": {"options": ["warm", "cold"]}}},
+                },
                 "sequence": [{"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}],
             }
         },

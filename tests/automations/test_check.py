@@ -48,6 +48,9 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {"actions": [{"action": "input_number.set_value", "target": {"entity_id": "input_number.level"}}]}, "actions[0].data.value", "needs 'value'"
     ),
     "missing parameter of a script": ({"actions": [{"action": "script.greet"}]}, "actions[0].data", "needs 'who'"),
+    "number of a script": ({"actions": [{"action": "script.greet", "data": {"who": "Tom", "loud": 20}}]}, "actions[0].data.loud", "a number from 0 to 10"),
+    "option of a script": ({"actions": [{"action": "script.greet", "data": {"who": "Tom", "tone": "warn"}}]}, "actions[0].data.tone", "warm, cold"),
+    "value of a parameter": ({"actions": [on("light.bed_light", brightness_pct="very")]}, "actions[0].data.brightness_pct", "'very'"),
     "missing target": ({"actions": [{"action": "light.turn_on"}]}, "actions[0].data", "needs a target"),
     "option": (
         {"actions": [{"action": "input_select.select_option", "target": {"entity_id": "input_select.mode"}, "data": {"option": "nite"}}]},

@@ -30,6 +30,11 @@ REFUSED = {
     "imported": "{% from 'x.jinja' import y %}{{ y() }}",
     "constant": "{{ 1 == 1 }}",
     "variable": "{{ nobody > 3 }}",
+    "text": "{{ states('sensor.attic') is string }}",
+    "no text": "{{ states.sensor.attic.state is none }}",
+    "state alone": "{{ states('light.bed_light') }}",
+    "number alone": "{{ states('sensor.attic') | float(0) }}",
+    "text behind or": "{{ states('input_select.mode') == 'day' or 'night' }}",
     "number": "{{ states('sensor.attic') > 20 }}",
     "state": "{{ is_state('light.bed_light', 'lit') }}",
 }

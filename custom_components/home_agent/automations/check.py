@@ -262,12 +262,16 @@ class _Check:
                     yield problem
         for step in self._steps:
             for written in templates_in(own(step), step.path):
+                is_test = _is_test(step, written.path)
+                is_condition = is_test and step.part is StepPart.CONDITION
                 async for problem in self._async_template(
-                    written.text, written.path, is_test=_is_test(step, written.path)
+                    written.text, written.path, is_test=is_test, is_condition=is_condition
                 ):
                     yield problem
 
-    async def _async_template(self, text: str, path: str, *, is_test: bool) -> AsyncIterator[DraftProblem]:
+    async def _async_template(
+        self, text: str, path: str, *, is_test: bool, is_condition: bool = False
+    ) -> AsyncIterator[DraftProblem]:
         reads = reads_of(text, self._scope)
         for fault in reads.faults:
             yield DraftProblem(path, fault)
@@ -279,7 +283,9 @@ class _Check:
                 yield DraftProblem(path, await self._async_unknown_device(name))
         async for problem in self._async_compared(reads, path):
             yield problem
-        if is_test and reads.is_constant and not reads.faults:
+        if is_condition and reads.never_a_test and not reads.faults:
+            yield DraftProblem(path, reads.never_a_test)
+        elif is_test and reads.is_constant and not reads.faults:
             yield DraftProblem(
                 path, f"The template {quoted(text)} always comes to the same: it decides nothing. Let it read a state."
             )

@@ -83,9 +83,41 @@ async def async_draft(
     try:
         found = await async_validate_config_item(hass, NEW, {"id": automation_id or NEW, **written})
     except probatio.Invalid as err:
-        raise ToolRefusal(one_line(humanize_error(written, err), MAX_ERROR)) from err
+        raise ToolRefusal(_reason(written, err)) from err
     except HomeAssistantError as err:
-        raise ToolRefusal(one_line(str(err), MAX_ERROR)) from err
+        raise ToolRefusal(_blueprint_reason(written, err)) from err
     if found is None:
         raise ToolRefusal("Home Assistant does not accept this automation.")
     return AutomationDraft(id=automation_id, config=written, normalized=found)
+
+
+def _reason(written: Mapping[str, Any], err: probatio.Invalid) -> str:
+    """Return what Home Assistant says of an invalid configuration, with the values that it means."""
+    said: list[str] = []
+    for one in getattr(err, "errors", None) or [err]:
+        value = _value_at(written, [*getattr(one, "path", ())])
+        text = humanize_error(written, one)
+        if value is not None and text.endswith(". Got None"):
+            text = f"{text.removesuffix('. Got None')}. Got {value!r}"
+        said.append(text)
+    return one_line("\n".join(sorted(said)), MAX_ERROR)
+
+
+def _value_at(written: object, path: Sequence[object]) -> object:
+    """Return the value that a path of Home Assistant means: it tells of options and lists that are not written."""
+    value = written
+    for key in path:
+        match value:
+            case Mapping() if key in value:
+                value = value[key]
+            case Mapping() if isinstance(key, str) and f"{key.removesuffix('s')}" in value:
+                value = value[key.removesuffix("s")]
+            case list() if isinstance(key, int) and key < len(value):
+                value = value[key]
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _blueprint_reason(written: Mapping[str, Any], err: HomeAssistantError) -> str:
+    use = written.get("use_blueprint")
+    path = f"Blueprint '{use.get('path')}': " if isinstance(use, Mapping) else ""
+    return one_line(f"{path}{err}", MAX_ERROR)

@@ -13,6 +13,7 @@ import probatio
 from ..support.quoting import one_line
 from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
 from .references import DraftStep
+from .selected_values import flat_fields, lax_faults, selector_words
 from .targets import domains_of, selectors_of, suits_as_group, wide_fault
 
 TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
@@ -161,10 +162,10 @@ async def async_call_problems(
     wide = selectors or ([{"domain": call.domain}] if call.domain != _ANY_DOMAIN else [])
     if (wrong := wide_fault(home, places, wide, call.action)) is not None:
         yield DraftProblem(f"{path}.target.{wrong[0]}", wrong[1])
-    if call.domain == "script":
-        for name, one in fields.items():
-            if one.get("required") and name not in call.data and not call.is_open and one.get("default") is None:
-                yield DraftProblem(f"{path}.data", f"script.{call.service} needs {quoted(name)}.")
+    for name, sentence in lax_faults(service.schema if service is not None else None, call.data, fields):
+        if name not in call.open_keys and not call.is_open:
+            given = f"{path}.data.{name}" if name in call.data else f"{path}.data"
+            yield DraftProblem(given, f"{call.action} {sentence}")
 
 
 # The service's own schema.
@@ -189,12 +190,12 @@ def _of_schema(call: Called, service: Service | None, description: Mapping[str, 
         errors = (probatio.Invalid(type(err).__name__),) if not call.open_keys else ()
     else:
         return
-    names = [*flat_fields(description.get("fields"))]
+    fields = flat_fields(description.get("fields"))
     for error in errors:
         key = str(error.path[0]) if error.path else ""
         if key in call.open_keys or (call.open_keys and not key):
             continue
-        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, names))
+        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, fields))
 
 
 def _path_of(call: Called, key: str) -> str:
@@ -204,28 +205,20 @@ def _path_of(call: Called, key: str) -> str:
     return f"{path}.data.{key}" if key else f"{path}.data"
 
 
-def _sentence(call: Called, error: probatio.Invalid, key: str, names: Sequence[str]) -> str:
+def _sentence(call: Called, error: probatio.Invalid, key: str, fields: Mapping[str, Mapping[str, Any]]) -> str:
     said = one_line(str(getattr(error, "msg", "") or error), 160)
     if "extra keys" in said or "not a valid option" in said:
-        near = nearest(key, names) or names[:MAX_OPTIONS]
+        near = nearest(key, fields) or [*fields][:MAX_OPTIONS]
         listed = f" Its parameters: {', '.join(near)}." if near else " It has no parameters."
         return f"{call.action} has no parameter {quoted(key)}.{listed}"
     if "required key" in said:
         return f"{call.action} needs {quoted(key)}."
     if ATTR_ENTITY_ID in said and "at least one of" in said:
         return f"{call.action} needs a target: name entity_id under target."
-    return f"{call.action} does not take this{f' as {quoted(key)}' if key else ''}: {said}."
-
-
-def flat_fields(fields: object) -> dict[str, Mapping[str, Any]]:
-    """Return the fields of a description by name, those of its sections among them."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for name, one in fields.items() if isinstance(fields, Mapping) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("fields"), Mapping):
-            found |= flat_fields(one["fields"])
-        else:
-            found[str(name)] = one if isinstance(one, Mapping) else {}
-    return found
+    value = call.data.get(key)
+    given = f" {quoted(value)} as" if isinstance(value, str | int | float) else ""
+    takes = f" It takes {words}." if (words := selector_words(fields.get(key))) else ""
+    return f"{call.action} does not take{given or ' this as'} {quoted(key) if key else 'parameters'}: {said}.{takes}"
 
 
 # Its targets.

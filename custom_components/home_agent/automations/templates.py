@@ -15,6 +15,7 @@ from jinja2 import TemplateSyntaxError, meta, nodes
 
 from ..support.quoting import one_line
 from .problems import near_words, nearest
+from .template_tests import always, never_a_test
 
 MAX_TEMPLATE = 20_000  # characters
 MAX_TEXTS = 64  # that one expression may come to
@@ -74,6 +75,8 @@ class TemplateReads:
     names: set[str] = field(default_factory=set)
     """Variables that it does not set itself."""
     faults: list[str] = field(default_factory=list)
+    never_a_test: str | None = None
+    """Why a condition of it is never true."""
     is_constant: bool = False
     """It comes to the same whenever it runs."""
 
@@ -289,6 +292,7 @@ class _Walk:
         for node in _nodes(self._tree):
             self._look_at(node)
         found = self._found
+        found.never_a_test = never_a_test(self._tree)
         found.faults = list(dict.fromkeys(found.faults))
         found.is_constant = not (self._changes or found.entities or found.names or found.places or found.faults)
 
@@ -345,6 +349,9 @@ class _Walk:
                 self._found.faults.append(_LIST_SENTENCE if node.name in LISTING | {"states"} else _COMPUTED_SENTENCE)
             case nodes.Compare():
                 self._look_at_comparison(node)
+                return
+        if isinstance(node, nodes.Test) and (sentence := always(node)) is not None:
+            self._found.faults.append(sentence)
 
     def _look_at_named(self, node: nodes.Filter) -> None:
         """Look at `['light.a'] | select('is_state', 'on')`."""
