@@ -103,7 +103,7 @@ class _Check:
         ):
             async for problem in part():
                 yield problem
-        for problem in never_true(self._draft, self._steps):
+        for problem in never_true(self._hass, self._draft, self._steps):
             yield problem
         for problem in loop_problems(self._hass, self._draft, self._steps):
             yield problem
