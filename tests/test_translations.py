@@ -176,7 +176,7 @@ def test_issues() -> None:
     assert EN["issues"].keys() == keys | {trouble.value for trouble in Trouble}
     answered = (
         issues.CONFIRMATION, issues.NAMES_PROPOSED, issues.PHRASES_PROPOSED, issues.PHRASES_DOUBTED,
-        issues.PIPELINE_PREFERS_LOCAL,
+        issues.PIPELINE_PREFERS_LOCAL, issues.AUTOMATIONS_PROPOSED, issues.AUTOMATIONS_CHANGED, issues.AUTOMATIONS_TRIED,
     )  # fmt: skip
     forms = {key: {"title", "fix_flow"} for key in answered}
     assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())

@@ -5,6 +5,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.support.errors import ToolRefusal
 from tests.automations.a_home import DOOR, HIDDEN, LIGHT_ON, build_home, sentences
 
 
@@ -155,3 +156,17 @@ RIGHT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("fields", RIGHT.values(), ids=RIGHT)
 async def test_right(hass: HomeAssistant, fields: dict[str, Any]) -> None:
     assert await sentences(hass, *fields.pop("actions", ()), **fields) == ""
+
+
+INVALID: dict[str, tuple[dict[str, Any], str]] = {
+    "time": ({"trigger": {"trigger": "time", "at": "24:30:00"}}, "Got '24:30:00'"),
+    "offset": ({"trigger": {"trigger": "sun", "event": "sunset", "offset": "+45min"}}, "Got '+45min'"),
+    "input of a blueprint": ({"use_blueprint": {"path": "homeassistant/motion_light.yaml", "input": {}}}, "Blueprint 'homeassistant/motion_light.yaml': "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "said"), INVALID.values(), ids=INVALID)
+async def test_what_home_assistant_refuses_is_named(hass: HomeAssistant, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ToolRefusal) as refusal:
+        await sentences(hass, **fields)
+    assert said in str(refusal.value)

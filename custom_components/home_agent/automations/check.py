@@ -46,6 +46,7 @@ from .references import (
     variables_of,
 )
 from .templates import TemplateReads, TemplateScope, environment_of, reads_of, texts_of
+from .wakes import wake_problems
 from .watched_states import async_state_fault, async_state_problems
 
 MAX_STEPS = 500
@@ -106,6 +107,8 @@ class _Check:
         for problem in never_true(self._hass, self._draft, self._steps):
             yield problem
         for problem in loop_problems(self._hass, self._draft, self._steps):
+            yield problem
+        for problem in wake_problems(self._hass, self._steps):
             yield problem
 
     async def _kinds(self) -> AsyncIterator[DraftProblem]:

@@ -1,6 +1,6 @@
 """An automation as it would be written: what was asked for, and what Home Assistant makes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,17 +104,22 @@ def _reason(written: Mapping[str, Any], err: probatio.Invalid) -> str:
 
 
 def _value_at(written: object, path: Sequence[object]) -> object:
-    """Return the value that a path of Home Assistant means: it tells of options and lists that are not written."""
-    value = written
-    for key in path:
-        match value:
-            case Mapping() if key in value:
-                value = value[key]
-            case Mapping() if isinstance(key, str) and f"{key.removesuffix('s')}" in value:
-                value = value[key.removesuffix("s")]
-            case list() if isinstance(key, int) and key < len(value):
-                value = value[key]
-    return value if isinstance(value, str | int | float | bool) else None
+    """Return the only value that is written under the last name of a path, which may begin at a trigger or in options; else None."""
+    name = next((key for key in reversed(path) if isinstance(key, str)), None)
+    found = [*_under(written, name)] if name is not None else []
+    return found[0] if len(found) == 1 else None
+
+
+def _under(value: object, name: str, depth: int = 20) -> Iterator[object]:
+    match value:
+        case Mapping() if depth:
+            for key, item in value.items():
+                if key == name and isinstance(item, str | int | float):
+                    yield item
+                yield from _under(item, name, depth - 1)
+        case list() if depth:
+            for item in value:
+                yield from _under(item, name, depth - 1)
 
 
 def _blueprint_reason(written: Mapping[str, Any], err: HomeAssistantError) -> str:

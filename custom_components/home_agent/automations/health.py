@@ -11,16 +11,12 @@ from typing import Any
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION, EVENT_AUTOMATION_RELOADED
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
-from homeassistant.core import CoreState, Event, HomeAssistant, callback
+from homeassistant.const import ATTR_ENTITY_ID, EVENT_STATE_CHANGED, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
+from homeassistant.core import CoreState, Event, EventStateChangedData, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import (
-    async_track_state_added_domain,
-    async_track_state_removed_domain,
-    async_track_time_interval,
-)
+from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
@@ -40,7 +36,7 @@ _EVERY = timedelta(hours=6)
 _SETTLED = timedelta(days=7)
 """How old an automation is before it counts as one that stopped running."""
 _LATE = timedelta(hours=1)
-_USED = ("script", "scene", "group")
+_USED = frozenset({"script", "scene", "group", "automation"})
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -61,12 +57,21 @@ class AutomationHealth:
         unload(self._looking.async_shutdown)
         unload(hass.bus.async_listen(EVENT_AUTOMATION_RELOADED, self._reloaded))
         unload(hass.bus.async_listen(_SCENES_RELOADED, self._reloaded))
-        unload(async_track_state_added_domain(hass, _USED, self._reloaded))
-        unload(async_track_state_removed_domain(hass, _USED, self._reloaded))
+        unload(hass.bus.async_listen(EVENT_STATE_CHANGED, self._reloaded, event_filter=self._is_loaded_anew))
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
+
+    @callback
+    def _is_loaded_anew(self, data: EventStateChangedData) -> bool:
+        """Return whether something that an automation of ours uses was loaded anew."""
+        if data["entity_id"].partition(".")[0] not in _USED:
+            return False
+        old = data["old_state"]
+        return (old is None or old.state == STATE_UNAVAILABLE) and any(
+            data["entity_id"] in record.depends for record in self._records.made_here()
+        )
 
     @callback
     def _started(self, hass: HomeAssistant) -> None:

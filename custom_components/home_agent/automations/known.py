@@ -18,6 +18,7 @@ from homeassistant.util.yaml import SECRET_YAML
 import yaml  # type: ignore[import-untyped]
 
 from ..support.masking import MASK, MIN_LENGTH, SecretMask
+from .codes import is_name_of_code, without_codes
 from .file import MAX_BYTES, AutomationItem
 from .nodes import composed, plain_value
 
@@ -148,7 +149,10 @@ class _Hiding:
             case str():
                 return self._text(str.__str__(value))
             case Mapping():
-                return {self(key): self(item) for key, item in value.items()}
+                return {
+                    self(key): without_codes(item) if is_name_of_code(key) else self(item)
+                    for key, item in value.items()
+                }
             case list() | tuple():
                 return [self(item) for item in value]
             case bool() | None:

@@ -82,7 +82,7 @@ class _Order:
             restored, meant = changed.item(self.id), read_text(self.text.encode()).item(self.id)
             if restored is None or meant is None or restored.config != meant.config:
                 raise ToolError(
-                    "automation_file_not_plain"
+                    "automation_file_not_plain", name=self.id
                 )  # what stands around it would become a part of its last text
         elif self.config is not None:
             changed = file.with_config(self.id, self.config)
@@ -172,6 +172,13 @@ class AutomationStore:
     async def async_item(self, automation_id: str) -> AutomationItem | None:
         """Return an automation of the file; None if it is not in it. Raises `ToolError` if the file cannot be read, or has it twice."""
         return (await self._async_read()).item(automation_id)
+
+    async def async_config(self, automation_id: str) -> Mapping[str, Any] | None:
+        """Return how an automation is written, wherever it is, with its secrets: for judging, not for telling. None if it is gone."""
+        if (item := await self.async_item(automation_id)) is not None:
+            return item.config
+        entity = _entity(self._hass, automation_id)
+        return None if entity is None else getattr(entity, "raw_config", None) or {}
 
     async def _async_read(self) -> AutomationFile:
         file = await self._hass.async_add_executor_job(self._read)

@@ -175,6 +175,27 @@ class LaterWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RhythmWords:
+    """How it is said that something is to happen again and again; regular expressions, `<name>` stands for words of a list."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    plurals: Mapping[str, str] = field(default_factory=dict)
+    joins: Sequence[str] = ()
+    named: Sequence[str] = ()
+    ranges: Sequence[str] = ()
+    days: Sequence[str] = ()
+    weekdays: Sequence[str] = ()
+    weekends: Sequence[str] = ()
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spans: Sequence[str] = ()
+    always: Sequence[str] = ()
+    whenever: Mapping[str, str] = field(default_factory=dict)
+    never: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningWords:
     """How wishes for later are spoken of; from `reminds` to `resumes` they are regular expressions, words else."""
 
@@ -439,6 +460,7 @@ class LanguageData:
     questions: QuestionWords = QuestionWords()
     lists: ListWords = ListWords()
     later: LaterWords = LaterWords()
+    rhythms: RhythmWords = RhythmWords()
     planning: PlanningWords = PlanningWords()
     reasons: ReasonWords = ReasonWords()
     asides: AsideWords = AsideWords()

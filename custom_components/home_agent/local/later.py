@@ -191,6 +191,15 @@ async def _async_said(sentence: Sentence, key: str, words: str) -> Done:
     return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
 
 
+async def async_ask_time(sentence: Sentence, words: str) -> Done:
+    """Ask at what time, of a sentence that says on which days, or in which part of them."""
+    _keep_asked(sentence, sentence.turn.text)
+    text = await async_text(
+        sentence.hass, sentence.turn.language, "local_what_time", when=quoted(words, sentence.turn.language)
+    )
+    return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
+
+
 def _note_asked(sentence: Sentence) -> None:
     """Keep a sentence of which it is asked when."""
     turn, code = sentence.turn, sentence.language.code
@@ -199,6 +208,12 @@ def _note_asked(sentence: Sentence) -> None:
     text = without_times(turn.text, code, LaterKind.VAGUE)
     if any(one.kind not in _ASKED for one in found):
         text = turn.text.replace(words, " ") if words and len(found) == 1 else ""
+    _keep_asked(sentence, text)
+
+
+def _keep_asked(sentence: Sentence, text: str) -> None:
+    """Keep what a sentence says without what says no moment; nothing where that is empty."""
+    turn = sentence.turn
     asked = sentence.hass.data.setdefault(ASKED_WHEN, {})
     asked.pop(turn.conversation_id, None)
     if not text.strip():

@@ -85,7 +85,7 @@ async def answer_wish(sentence: Sentence) -> Result:
     if not found or await is_value_of(sentence, searched=False):
         return NotMine()
     put_off = NotForNow()
-    if _only_asks(without_calls(plain, code), code):
+    if only_asks(without_calls(plain, code), code):
         return NotMine(put_off=put_off)
     sentence = sentence.saying(awaited(plain, code))
     result = await _async_read(sentence, named)
@@ -93,14 +93,16 @@ async def answer_wish(sentence: Sentence) -> Result:
         return result
     put_off = result
     async for said in async_without_asides(sentence):
+        if put_off.is_forever and put_off.words in sentence.turn.text and put_off.words not in said.turn.text:
+            continue  # how often it is to happen is never left out
         wanted = said.saying(recast(said.turn.text, code))
-        other = NotForNow() if _only_asks(wanted.turn.text, code) else await _async_read(wanted, named)
+        other = NotForNow() if only_asks(wanted.turn.text, code) else await _async_read(wanted, named)
         if not isinstance(other, NotForNow):
             return other
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
 
 
-def _only_asks(text: str, code: str) -> bool:
+def only_asks(text: str, code: str) -> bool:
     """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form.
 
     So is what asks to be reminded, woken or told: "mi sveglieresti domani alle sei?".

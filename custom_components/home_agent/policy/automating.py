@@ -5,27 +5,31 @@ Each kind of change is planned here, whether a model calls a tool, a sentence sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
+from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 import probatio
 
 from ..automations.check import async_problems
+from ..automations.codes import has_code, has_mask
 from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
 from ..automations.records import records_of
 from ..automations.store import automation_store
 from ..home.exposure import is_exposed
 from ..home.fingerprint import fingerprint
+from ..home.judgement import judge_sequence
 from ..support.encoding import one_line
-from ..support.errors import ToolError, ToolRefusal
+from ..support.errors import ToolError, ToolPermissionError, ToolRefusal
+from ..support.masking import MASK
 from ..turn.plan import Plan
 from ..turn.proposal import ProposalStatus
 from ..turn.turn import Turn
 from ..wishes.wishes import wishes_of
-from .effects.automation_change import CREATE, DELETE, ENABLE, OPENING, PROPOSE, UPDATE, AutomationChange
+from .effects.automation_change import CREATE, DELETE, ENABLE, PROPOSE, UPDATE, AutomationChange
 from .proposals import MAX_WAITING, has_room
 from .write import EffectTool, async_plan_of
 
@@ -83,7 +87,17 @@ async def async_checked(
     if problems := await async_problems(hass, draft, knows=knows, trust_events=trust_events):
         told = "\n".join(f"- {problem.path}: {problem.sentence}" for problem in problems)
         raise ToolRefusal(f"Nothing was changed. Mend this and call again:\n{told}")
+    _check_control(hass, turn, draft)
     return draft
+
+
+def _check_control(hass: HomeAssistant, turn: Turn, draft: AutomationDraft) -> None:
+    """Raise `ToolPermissionError` where an automation would control for a user what they may not control themselves."""
+    if turn.user is None or turn.user.is_admin:
+        return
+    for item in judge_sequence(hass, draft.actions).reach.reached:
+        if is_exposed(hass, item, turn.user) and not turn.user.permissions.check_entity(item, POLICY_CONTROL):
+            raise ToolPermissionError(target=item)
 
 
 async def async_check_name(hass: HomeAssistant, name: str, but: str | None = None) -> None:
@@ -122,8 +136,7 @@ class WantedChange(ABC):
         if not is_decided:
             check_speaker(hass, turn)
             is_decided = decides(turn)
-        plan = await async_plan_of(hass, (await self.async_effect(hass, turn, is_decided=is_decided),))
-        return replace(plan, insists=not OPENING.isdisjoint(plan.reasons))
+        return await async_plan_of(hass, (await self.async_effect(hass, turn, is_decided=is_decided),))
 
     @abstractmethod
     async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
@@ -136,15 +149,21 @@ class Creation(WantedChange):
 
     service = CREATE
     config: Mapping[str, Any]
-    never: Sequence[Mapping[str, Any]] = ()
+    never: Sequence[Any] = ()
     probation_days: int = 0
     trust_events: Collection[str] = ()
 
     @override
     async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
+        _check_written(self.config, self.never)
         config = with_never(self.config, self.never)
         if self.probation_days and "use_blueprint" in config:
             raise ToolRefusal("An automation from a blueprint cannot be on probation.")
+        if has_code(config) and (self.probation_days or not is_decided):
+            raise ToolRefusal(
+                "A code cannot be kept with an automation that waits. Leave the code out, or tell the user to write it in Home "
+                "Assistant."
+            )
         await async_check_name(hass, str(config.get("alias", "")))
         draft = await async_checked(hass, turn, config, await _async_free_id(hass, config), self.trust_events)
         assert draft.id is not None
@@ -161,6 +180,20 @@ class Creation(WantedChange):
             **_told_by(turn),
         }
         return AutomationChange(service=CREATE if is_decided else PROPOSE, data=data, draft=draft)
+
+
+def _check_written(config: Mapping[str, Any], never: Sequence[Any]) -> None:
+    """Raise `ToolRefusal` for what was masked when it was read, and for what must never be so where that cannot be kept."""
+    if has_mask(config) or has_mask(never):
+        raise ToolRefusal(
+            f"{MASK} stands for what is not told here. Leave that part as it is, or tell the user to edit it in Home Assistant."
+        )
+    if any(not isinstance(item, Mapping) for item in never):
+        raise ToolRefusal("never: each is a condition, as an object: {condition: state, entity_id: ..., state: ...}.")
+    if never and "use_blueprint" in config:
+        raise ToolRefusal(
+            "The conditions of an automation from a blueprint are those of the blueprint: `never` has no effect."
+        )
 
 
 async def _async_free_id(hass: HomeAssistant, config: Mapping[str, Any]) -> str:
@@ -199,7 +232,7 @@ class Rewriting(WantedChange):
     expected: str
     """The fingerprint with which it was read."""
     parts: Mapping[str, Any]
-    never: Sequence[Mapping[str, Any]] | None = None
+    never: Sequence[Any] | None = None
     """None: as before."""
     trust_events: Collection[str] = ()
 
@@ -221,7 +254,12 @@ class Rewriting(WantedChange):
         before.pop("id", None)
         kept = () if record is None else record.never
         never = kept if self.never is None else self.never
+        _check_written({**before, **self.parts}, never)
         after = with_never(ordered({**before, **self.parts}), never)
+        if is_tried and (has_code(after) or "use_blueprint" in after):
+            raise ToolRefusal(
+                "On probation it takes neither a code nor a blueprint. Enable it first, with enable_automation."
+            )
         if after == before:
             raise ToolRefusal("Nothing would change. Give the parts that are to be replaced.")
         await async_check_name(hass, str(after.get("alias", "")), but=self.id)
@@ -271,16 +309,9 @@ class Switch(WantedChange):
     @override
     async def async_effect(self, hass: HomeAssistant, turn: Turn, *, is_decided: bool) -> AutomationChange:
         _check_decided(is_decided)
-        draft = None
-        store = automation_store(hass)
-        known = {one.id: one for one in await store.async_automations()}.get(self.id)
-        if known is None:
+        if all(known.id != self.id for known in await automation_store(hass).async_automations()):
             raise ToolError("automation_gone", automation=self.alias)
-        if self.service == ENABLE:
-            record = records_of(hass).get(self.id)
-            config = record.config if record is not None and record.is_on_probation else known.config
-            draft = await async_draft(hass, config, self.id)
-        return AutomationChange(service=self.service, data={"id": self.id, "alias": self.alias}, draft=draft)
+        return AutomationChange(service=self.service, data={"id": self.id, "alias": self.alias})
 
 
 def _check_decided(is_decided: bool) -> None:

@@ -96,10 +96,13 @@ class PlanBuilder:
 
 async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
     """Return the plan of effects; there may be thousands."""
-    builder = PlanBuilder(hass)
+    builder, insisted = PlanBuilder(hass), set[str]()
     async for effect in in_slices(effects):
-        builder.add(effect)
-    return builder.plan()
+        kind = KINDS[effect.kind]
+        insisted |= kind.insists_on
+        builder.add(await kind.async_read(hass, effect))
+    plan = builder.plan()
+    return replace(plan, insists=not insisted.isdisjoint(plan.reasons))
 
 
 def with_variables(hass: HomeAssistant, plan: Plan) -> Plan:

@@ -155,7 +155,8 @@ class Talk:
 
 
 async def async_talk(house: House, model: Model, language: str, *, is_admin: bool = True) -> Talk:
-    """Return a conversation of a new person."""
+    """Return a conversation of a new person. The first user of a Home Assistant owns it, whatever their group: that is somebody else."""
+    await house.hass.auth.async_create_user("Owner", group_ids=[GROUP_ID_ADMIN])
     group = GROUP_ID_ADMIN if is_admin else GROUP_ID_USER
     user = await house.hass.auth.async_create_user("Somebody", group_ids=[group])
     return Talk(house, model, language, user.id)

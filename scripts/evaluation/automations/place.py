@@ -14,7 +14,7 @@ from homeassistant.bootstrap import DEFAULT_INTEGRATIONS
 from homeassistant.components.sun.entity import Sun
 from homeassistant.const import BASE_PLATFORMS
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 import yaml  # type: ignore[import-untyped]
 
 from .. import dataset
@@ -30,7 +30,7 @@ _LEFT_OUT = {
     "analytics", "application_credentials", "backup", "brands", "frontend", "hardware", "labs", "logger", "network",
     "system_health",
 }  # fmt: skip
-_COMPONENTS = (*sorted(DEFAULT_INTEGRATIONS - BASE_PLATFORMS - _LEFT_OUT), "persistent_notification", "sun")
+_COMPONENTS = (*sorted(DEFAULT_INTEGRATIONS - BASE_PLATFORMS - _LEFT_OUT), "persistent_notification", "scene", "sun")
 _PHONE: Row = {
     "entity_id": "notify.phone", "name": "Phone", "domain": "notify", "area": None, "floor": None, "device": None,
     "device_class": None, "state": "unknown", "attributes": {"supported_features": 1}, "aliases": [],
@@ -40,6 +40,8 @@ automation: !include automations.yaml
 script: !include scripts.yaml
 scene: !include scenes.yaml
 """
+_SCENES = "- {id: nothing, name: Nothing, entities: {}}\n"
+"""Without one, scenes cannot be loaded anew."""
 OTHERS = """\
 # Made by hand: please keep the order.
 - id: "1700000000001"
@@ -165,9 +167,11 @@ async def async_place(
         hass.config.language = row["lang"]
         hass.config.latitude, hass.config.longitude = LATITUDE, LONGITUDE
         await hass.config.async_set_time_zone(str(ZONE))
-        texts = {"configuration": _CONFIGURATION, "automations": OTHERS, "scripts": "", "scenes": ""}
+        texts = {"configuration": _CONFIGURATION, "automations": OTHERS, "scripts": "", "scenes": _SCENES}
         for name, text in texts.items():
             await asyncio.to_thread(Path(hass.config.path(f"{name}.yaml")).write_text, text, encoding="utf-8")
+
+        _name_areas(hass, home)
 
     day.move_to(_LONG_BEFORE)
     Sun._attr_should_poll = False  # noqa: SLF001 - it tells its changes by itself; four a minute are most of a week
@@ -178,6 +182,13 @@ async def async_place(
         await clock.async_until(_JUST_BEFORE)
         clock.release()
         yield place
+
+
+def _name_areas(hass: HomeAssistant, home: dataset.Home) -> None:
+    """Let areas have the ids that the home gives them: rows name them by these. Home Assistant makes an id of the first name."""
+    registry = ar.async_get(hass)
+    for row in home["areas"]:
+        registry.async_update(registry.async_create(row["id"]).id, name=row["name"], aliases=set(row["aliases"]))
 
 
 def furnished(home: dataset.Home) -> dataset.Home:

@@ -1,6 +1,6 @@
 """A row of requests, and one that is broken: asked for, and looked at what came of it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 import json
 import re
@@ -18,6 +18,9 @@ from .replayed import async_replayed
 from .week import Row, local
 
 _SIGNS = re.compile(r"""[\s\\"'`]+""")
+
+_PATH = re.compile(r"(?:^- )([\w.\[\]]+)(?=:)", re.MULTILINE)
+_STEP = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 @asynccontextmanager
@@ -107,7 +110,7 @@ async def async_broken(row: Row, home: dataset.Home, day: StepTickTimeFactory) -
         first = await talk.async_ask(str(row.get("utterance") or alias), row["automation"])
         marks[REFUSED] = not first.asks and not (await place.async_written()).items
         if marks[REFUSED]:
-            marks[NAMED] = any(names(result, row["wrong"]) for result in first.results)
+            marks[NAMED] = any(names(result, row["wrong"], row["automation"]) for result in first.results)
         if first.asks:
             await talk.async_no()
         if not all(marks.values()):
@@ -122,10 +125,29 @@ async def async_broken(row: Row, home: dataset.Home, day: StepTickTimeFactory) -
     return Judged(row=row, marks=marks, details=details, seconds=time.process_time() - began)
 
 
-def names(sentence: str, wrong: object) -> bool:
-    """Return whether a sentence names what is wrong, whatever the quotes and spaces."""
-    text = wrong if isinstance(wrong, str) else json.dumps(wrong, ensure_ascii=False)
-    return _plain(text) in _plain(sentence)
+def names(sentence: str, wrong: object, automation: Row) -> bool:
+    """Return whether a sentence names what is wrong, whatever the quotes and spaces, or has the path to it or to what it stands beside."""
+    text = _plain(wrong if isinstance(wrong, str) else json.dumps(wrong, ensure_ascii=False))
+    if text in _plain(sentence):
+        return True
+    return any(text in _plain(json.dumps(found, ensure_ascii=False)) for found in _pointed_at(sentence, automation))
+
+
+def _pointed_at(sentence: str, automation: Row) -> Iterator[Any]:
+    """Yield what the paths of a sentence lead to, and what that stands in, if it is no list of all there is."""
+    for path in _PATH.findall(sentence):
+        found: Any = automation
+        above: Any = None
+        for key, number in _STEP.findall(path):
+            above = found
+            try:
+                found = found[int(number)] if number else found[key]
+            except KeyError, IndexError, TypeError:
+                break
+        else:
+            yield found
+            if isinstance(above, Mapping) and above is not automation:
+                yield above
 
 
 def _plain(text: str) -> str:

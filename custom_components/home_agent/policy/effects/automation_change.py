@@ -13,7 +13,9 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
 from ...automations.check import async_depends
+from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
+from ...automations.file import read_text
 from ...automations.probation import noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
@@ -25,10 +27,10 @@ from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...support.rows import as_row, from_row
-from ...turn.plan import AUTOMATING, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effect, Reach
+from ...turn.plan import AUTOMATING, DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Effect, Reach
 from ...turn.proposal import ProposalStatus
 from ...turn.turn import Turn
-from .effect import Before, EffectKind, Moment
+from .effect import Before, EffectKind, Fate, Moment, SubjectChange, Undoing, WayBack
 
 CREATE = "create_automation"
 UPDATE = "update_automation"
@@ -43,6 +45,41 @@ OPENING = frozenset({UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE})
 """Reasons for which no list of the owner spares the question, and which the answer tells again."""
 _ACTING = frozenset({CREATE, UPDATE, RESTORE, ENABLE})
 """After these, the automation acts."""
+_TEXTS: Mapping[str, Mapping[Moment, str]] = {
+    CREATE: {
+        Moment.ASKED: "confirm_create_automation", Moment.PAST: "done_create_automation",
+        Moment.UNDONE: "undo_create_automation",
+    },
+    UPDATE: {
+        Moment.ASKED: "confirm_update_automation", Moment.PAST: "done_update_automation",
+        Moment.UNDONE: "undo_update_automation",
+    },
+    DELETE: {
+        Moment.ASKED: "confirm_delete_automation", Moment.PAST: "done_delete_automation",
+        Moment.UNDONE: "undo_delete_automation",
+    },
+    RESTORE: {
+        Moment.ASKED: "confirm_restore_automation", Moment.PAST: "done_restore_automation",
+        Moment.UNDONE: "undo_restore_automation",
+    },
+    ENABLE: {
+        Moment.ASKED: "confirm_enable_automation", Moment.PAST: "done_enable_automation",
+        Moment.UNDONE: "undo_enable_automation",
+    },
+    DISABLE: {
+        Moment.ASKED: "confirm_disable_automation", Moment.PAST: "done_disable_automation",
+        Moment.UNDONE: "undo_disable_automation",
+    },
+    PROPOSE: {
+        Moment.ASKED: "confirm_propose_automation", Moment.PAST: "done_propose_automation",
+        Moment.UNDONE: "undo_propose_automation",
+    },
+    WITHDRAW: {
+        Moment.ASKED: "confirm_withdraw_automation", Moment.PAST: "done_withdraw_automation",
+        Moment.UNDONE: "undo_withdraw_automation",
+    },
+}  # fmt: skip
+"""By service, the translation keys of its sentences."""
 _ENDED = {
     DELETE: "automation_deleted",
     DISABLE: "automation_is_off",
@@ -102,7 +139,17 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     effect = AutomationChange
     why: ClassVar = {AUTOMATING: "confirm_why_automating"}
-    activity: ClassVar = {f"{DOMAIN}.{service}": f"activity_{service}" for service in _SERVICES}
+    insists_on = OPENING | {DESTRUCTIVE}
+    activity: ClassVar = {
+        f"{DOMAIN}.{CREATE}": "activity_create_automation",
+        f"{DOMAIN}.{UPDATE}": "activity_update_automation",
+        f"{DOMAIN}.{DELETE}": "activity_delete_automation",
+        f"{DOMAIN}.{RESTORE}": "activity_restore_automation",
+        f"{DOMAIN}.{ENABLE}": "activity_enable_automation",
+        f"{DOMAIN}.{DISABLE}": "activity_disable_automation",
+        f"{DOMAIN}.{PROPOSE}": "activity_propose_automation",
+        f"{DOMAIN}.{WITHDRAW}": "activity_withdraw_automation",
+    }
 
     @override
     def judge(self, hass: HomeAssistant, effect: AutomationChange) -> Judgement:
@@ -113,7 +160,39 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service in _ACTING and effect.draft is not None:
             inner = judge_sequence(hass, effect.draft.actions)
             found += replace(inner, reasons=tuple(reason for reason in inner.reasons if reason in OPENING))
+        elif effect.service in _ACTING:
+            found += Judgement(reasons=(DESTRUCTIVE,))  # what it does is not known
         return found
+
+    @override
+    async def async_read(self, hass: HomeAssistant, effect: AutomationChange) -> AutomationChange:
+        """Return it with what it will do, where that is put back or switched on; without, where that cannot be told."""
+        if effect.draft is not None or effect.service not in (RESTORE, ENABLE):
+            return effect
+        known = records_of(hass).get(effect.id)
+        if effect.service == ENABLE and known is not None and known.is_on_probation:
+            config: Mapping[str, Any] | None = known.config
+        elif effect.service == ENABLE:
+            config = await automation_store(hass).async_config(effect.id)
+        else:
+            config = await hass.async_add_executor_job(_restored, effect)
+        if config is None:
+            return effect
+        try:
+            draft = await async_draft(hass, config, effect.id)
+        except ToolError:  # a tag stands where Home Assistant takes no text
+            return effect
+        return replace(effect, draft=draft, data={**effect.data, **_as_judged(effect, draft)})
+
+    @override
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[SubjectChange]) -> WayBack | None:
+        """Return how it is undone: by administrators only, except for what waits for them."""
+        found = super().way_back(asked, subject, done)
+        if found is None or asked.user is None or asked.user.is_admin:
+            return found
+        if all(effect.service == WITHDRAW for effect in found.effects):
+            return found
+        return replace(found, fate=Fate.IMPOSSIBLE, effects=())
 
     @override
     async def async_execute(
@@ -224,9 +303,12 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
             found["on"] = state.state == STATE_ON
         item = automation_store(hass).cached(effect.id)
-        if item is not None and len(item.text) <= MAX_TEXT:
-            found |= {"text": item.text, "place": item.place, "fingerprint": item.fingerprint}
-        if (record := records_of(hass).get(effect.id)) is not None:
+        record = records_of(hass).get(effect.id)
+        if item is not None:
+            found |= {"place": item.place, "fingerprint": item.fingerprint}
+            if len(item.text) <= MAX_TEXT and not has_code(item.config):  # the journal keeps no codes
+                found["text"] = item.text
+        if record is not None and not has_code(record.config):
             found["record"] = as_row(record)
         return cast(Before, found)
 
@@ -242,7 +324,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         was_on_probation = bool((cast(Mapping[str, Any], found.get("record") or {})).get("until"))
         if effect.service in (ENABLE, DISABLE) and not was_on_probation:
             return (AutomationChange(service=DISABLE if effect.service == ENABLE else ENABLE, data=kept),)
-        if effect.service in (CREATE, RESTORE) and not found.get("text"):
+        if effect.service in (CREATE, RESTORE) and not found.get("fingerprint"):
             item = automation_store(hass).cached(effect.id)
             return (
                 () if item is None else (AutomationChange(service=DELETE, data={**kept, "expected": item.fingerprint}),)
@@ -304,10 +386,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     @override
     async def async_describe(self, hass: HomeAssistant, language: str, effect: AutomationChange, moment: Moment) -> str:
-        name, action = quoted(effect.alias, language), effect.service.removesuffix("_automation")
+        name = quoted(effect.alias, language)
         if moment is not Moment.DONE:
-            key = {Moment.ASKED: "confirm", Moment.PAST: "done", Moment.UNDONE: "undo"}[moment]
-            return await async_text(hass, language, f"{key}_{action}_automation", automation=name)
+            return await async_text(hass, language, _TEXTS[effect.service][moment], automation=name)
         if effect.service not in _ACTING:
             return await async_text(hass, language, _ENDED[effect.service], automation=name)
         days = int(effect.data.get("probation_days") or 0)
@@ -320,6 +401,17 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
             said = f"{said} {await async_text(hass, language, 'automation_opens')}"
         return said
+
+
+def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:
+    """Return what stands in a text that is put back; None if it is another automation. Raises `ToolError`."""
+    item = read_text(str(effect.data["text"]).encode()).item(effect.id)
+    return None if item is None else item.config
+
+
+def _as_judged(effect: AutomationChange, draft: AutomationDraft) -> dict[str, str]:
+    """Return what a yes to switching on is for: the automation as it is written now."""
+    return {"judged": draft.fingerprint} if effect.service == ENABLE else {}
 
 
 def _is_on(hass: HomeAssistant, automation_id: str) -> bool:

@@ -121,12 +121,18 @@ class EffectKind[E: Effect](ABC):
     """Whether an agent has to be allowed to change something for it (`may_change`); what a wish does is looked at by itself."""
     why: ClassVar[Mapping[str, str]] = {}
     """By reason of `judge`, the translation key of the sentence that explains why a yes is needed."""
+    insists_on: ClassVar[frozenset[str]] = frozenset()
+    """Reasons for which no list of the owner spares the question."""
     activity: ClassVar[Mapping[str, str]] = {}
     """By action, the translation key of its name in Activity; Home Assistant's own name if there is none."""
 
     @abstractmethod
     def judge(self, hass: HomeAssistant, effect: E) -> Judgement:
         """Return why the effect needs the user's yes now, and what else it reaches."""
+
+    async def async_read(self, hass: HomeAssistant, effect: E) -> E:
+        """Return the effect with all that `judge` looks at, which one from the disk may lack. Raises `ToolError`."""
+        return effect
 
     @abstractmethod
     async def async_execute(self, hass: HomeAssistant, effect: E, subject: str, context: Context) -> None:

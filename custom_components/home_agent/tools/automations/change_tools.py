@@ -16,7 +16,7 @@ from ...turn.plan import Plan
 from ...turn.turn import Turn
 from ..arguments import LenientSchema, text_list
 from .known import async_identified, hides
-from .written import PARTS, async_config, from_text, tidy
+from .written import PARTS, async_config, check_bounds, from_text, tidy
 
 MAX_NEVER = 10
 MOST_DAYS = 30  # of a probation
@@ -50,6 +50,10 @@ def _conditions(value: object) -> list[Any]:
     listed = found if isinstance(found, list) else [found] if found else []
     if len(listed) > MAX_NEVER:
         raise probatio.Invalid(f"at most {MAX_NEVER} conditions")
+    try:
+        check_bounds(listed)
+    except ToolRefusal as err:
+        raise probatio.Invalid(str(err)) from err
     return listed
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 import re
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import entity_registry as er
 
 from ...automations.known import Known
 from ...automations.store import automation_store
-from ...home.exposure import is_exposed, is_within
+from ...home.exposure import is_exposed, is_within, may_tell
 from ...support.errors import ToolError, ToolRefusal
 from ...support.text import phrase, runs
 from ...turn.turn import Turn
@@ -26,7 +26,8 @@ class Identified:
 
 
 HIDDEN = "…"
-_ENTITY_ID = re.compile(r"\b[a-z][a-z0-9_]*\.[a-z0-9_]+\b")
+_DOTTED = re.compile(r"\b[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+\b", re.IGNORECASE)
+"""Names with dots between them, such as entity ids and `states.light.bed.state`."""
 MAX_NAMED = 12
 
 
@@ -78,14 +79,15 @@ def shown(hass: HomeAssistant, turn: Turn, value: Any) -> Any:
     """Return a configuration with dots for entities that who speaks may not know."""
     match value:
         case str():
-            return _ENTITY_ID.sub(lambda found: found[0] if _may_tell(hass, turn, found[0]) else HIDDEN, value)
+            return _DOTTED.sub(lambda found: found[0] if _may_tell(hass, turn, found[0]) else HIDDEN, value)
         case Mapping():
-            return {key: shown(hass, turn, item) for key, item in value.items()}
+            return {shown(hass, turn, key): shown(hass, turn, item) for key, item in value.items()}
         case list() | tuple():
             return [shown(hass, turn, item) for item in value]
     return value
 
 
 def _may_tell(hass: HomeAssistant, turn: Turn, text: str) -> bool:
-    exists = hass.states.get(text) is not None or er.async_get(hass).async_get(text) is not None
-    return not exists or is_exposed(hass, text, turn.user)
+    """Return whether each two names with a dot between them are no entity, or one that who speaks may know."""
+    named = (".".join(pair) for pair in pairwise(text.lower().split(".")))
+    return all(may_tell(hass, one, turn.user) for one in named)

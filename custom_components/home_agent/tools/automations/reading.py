@@ -64,7 +64,7 @@ class ListAutomations(HomeAgentTool):
         words = {*runs(args["search"])}
         known = await async_seen_by(hass, turn)
         if words:
-            found = [(_matches(one, words), one) for one in known]
+            found = [(_matches(hass, turn, one, words), one) for one in known]
             known = [one for count, one in sorted(found, key=lambda pair: -pair[0]) if count]
         start = args["offset"]
         rows: list[JsonValueType] = [_row(hass, one) for one in known[start : start + MAX_LISTED]]
@@ -74,10 +74,11 @@ class ListAutomations(HomeAgentTool):
         return result
 
 
-def _matches(known: Known, words: set[str]) -> int:
-    """Return how many of the words stand in an automation; those of its name count twice."""
+def _matches(hass: HomeAssistant, turn: Turn, known: Known, words: set[str]) -> int:
+    """Return how many of the words stand in what an administrator may be told of an automation; those of its name count twice."""
     named = {*runs(known.name)}
-    written = dump(dict(known.config or {})).decode().casefold()
+    is_told = turn.user is not None and turn.user.is_admin
+    written = dump(shown(hass, turn, dict(known.config or {}))).decode().casefold() if is_told else ""
     return sum((2 if word in named else 0) + (word in written) for word in words)
 
 
@@ -137,7 +138,11 @@ class GetAutomation(HomeAgentTool):
         if item is None:
             result["note"] = "It is not written in automations.yaml: it can be enabled and disabled, not changed."
         if (record := records_of(hass).get(known.id or "")) is not None:
-            result |= {"said": record.said, "never": [_plain(dict(item)) for item in record.never]}
+            result |= {"said": record.said, "never": [_plain(shown(hass, turn, dict(item))) for item in record.never]}
             if record.is_on_probation:
+                result |= {
+                    "would_have_acted": len(record.noted),
+                    "probation_ends": record.until.isoformat() if record.until else None,
+                }
                 result["config"] = _plain(shown(hass, turn, dict(record.config)))
         return result

@@ -1,0 +1,196 @@
+"""Automations that were made here are looked after: broken, silent, unlike their proof, or with a script that was rewritten."""
+
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er, issue_registry as ir
+import pytest
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
+from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
+
+from custom_components.home_agent.automations.records import AutomationRecord, records_of
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.turn.proposal import ProposalStatus
+from tests.house import set_up
+from tests.llm_server import LLMServer
+
+from .home import Talk, with_files
+
+LIGHT = "light.bed_light"
+SWITCH = "switch.decorative_lights"
+SCRIPTS = """\
+evening:
+  alias: Evening
+  sequence:
+    - action: light.turn_on
+      target: {entity_id: light.bed_light}
+"""
+OPENS = SCRIPTS.replace("light.turn_on", "lock.unlock").replace("light.bed_light", "lock.front_door")
+CONFIGURATION = "automation: !include automations.yaml\nscript: !include scripts.yaml\n"
+NEVER = [{"condition": "state", "entity_id": "lock.front_door", "state": "unlocked"}]
+
+
+def follows(**more: Any) -> dict[str, Any]:
+    return {
+        "name": "Light follows",
+        "triggers": [{"trigger": "state", "entity_id": SWITCH, "to": "on"}],
+        "actions": [{"action": "light.turn_on", "target": {"entity_id": LIGHT}}],
+        **more,
+    }
+
+
+@pytest.fixture
+async def file(recorder_mock: None, hass: HomeAssistant, demo_house: None) -> AsyncGenerator[Path]:
+    yield await with_files(hass, configuration=CONFIGURATION, scripts=SCRIPTS)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+@pytest.fixture
+async def talk(hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context) -> Talk:
+    from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+
+    async_expose_entity(hass, "conversation", "script.evening", True)
+    await set_up(hass, llm_server, profile={"automation_tools": True})
+    return Talk(hass, llm_server, admin)
+
+
+async def make(talk: Talk, **more: Any) -> AutomationRecord:
+    await talk.ask(("create_automation", follows(**more)))
+    await talk.say("yes")
+    await looked(talk.hass)
+    return record(talk.hass)
+
+
+def record(hass: HomeAssistant) -> AutomationRecord:
+    [found] = records_of(hass).made_here()
+    return found
+
+
+async def looked(hass: HomeAssistant) -> None:
+    """Let the look at automations that is due happen."""
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+def issue(hass: HomeAssistant, key: str) -> ir.IssueEntry | None:
+    return ir.async_get(hass).async_get_issue(DOMAIN, key)
+
+
+async def soon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    freezer.tick(timedelta(seconds=10))
+    await looked(hass)
+
+
+async def test_one_that_works_has_no_issue(hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory) -> None:
+    found = await make(talk)
+    await soon(hass, freezer)
+    assert [key for _, key in ir.async_get(hass).issues if key.startswith("automation_")] == []
+    assert found.status is ProposalStatus.APPROVED
+
+
+async def test_a_renamed_entity_is_told_until_it_is_back(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    found = await make(talk)
+    registry = er.async_get(hass)
+    registry.async_update_entity(SWITCH, new_entity_id="switch.other")
+    await hass.async_block_till_done()
+    await soon(hass, freezer)
+    assert issue(hass, f"automation_broken_{found.id}") is not None
+    registry.async_update_entity("switch.other", new_entity_id=SWITCH)
+    await hass.async_block_till_done()
+    await soon(hass, freezer)
+    assert issue(hass, f"automation_broken_{found.id}") is None
+
+
+async def test_a_rewritten_script_switches_it_off_and_an_administrator_is_asked(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    assert "script.evening" in record(hass).depends
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.light_follows", "off")
+    assert record(hass).status is ProposalStatus.DOUBTED
+    assert issue(hass, "automations_changed_home") is not None
+    [entry] = hass.config_entries.async_entries(DOMAIN)
+    waiting = await entry.runtime_data.proposals.async_waiting("automations_changed")
+    decided, fault = await entry.runtime_data.proposals.async_decide(
+        "automations_changed", [row for row, _ in waiting.values()], []
+    )
+    assert (decided, fault) == (1, None)
+    assert hass.states.is_state("automation.light_follows", "on")
+    assert record(hass).status is ProposalStatus.APPROVED
+    await soon(hass, freezer)
+    assert hass.states.is_state("automation.light_follows", "on")
+
+
+async def test_a_reload_that_changes_nothing_leaves_it_on(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    for domain in ("script", "automation"):
+        await hass.services.async_call(domain, "reload", blocking=True)
+    await soon(hass, freezer)
+    assert hass.states.is_state("automation.light_follows", "on")
+
+
+async def test_what_was_deleted_in_the_editor_is_forgotten(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    await make(talk)
+    file.write_text("[]\n")
+    await hass.services.async_call("automation", "reload", blocking=True)
+    er.async_get(hass).async_remove("automation.light_follows")
+    await soon(hass, freezer)
+    assert records_of(hass).made_here() == []
+
+
+async def test_the_condition_for_what_must_never_be_is_missed(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    found = await make(talk, never=NEVER)
+    text = file.read_text()
+    begin = text.index("  conditions:\n  - condition: not")
+    end = text.index("  actions:", begin)
+    file.write_text(text[:begin] + text[end:])
+    await hass.services.async_call("automation", "reload", blocking=True)
+    await soon(hass, freezer)
+    told = issue(hass, f"automation_unsafe_{found.id}")
+    assert told is not None
+    assert told.translation_placeholders is not None
+    assert "never" in told.translation_placeholders["reason"]
+
+
+async def test_it_is_proved_with_what_was_recorded(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    for service in ("turn_off", "turn_on", "turn_off"):
+        await hass.services.async_call("switch", service, {"entity_id": SWITCH}, blocking=True)
+        freezer.tick(timedelta(minutes=5))
+    await async_wait_recording_done(hass)
+    await make(talk)
+    await soon(hass, freezer)
+    assert {example["runs"] for example in record(hass).examples} == {True}
+
+
+async def test_one_that_should_have_run_and_did_not_is_told(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    found = await make(talk)
+    freezer.tick(timedelta(days=8))
+    async_fire_time_changed(hass)
+    hass.states.async_set("automation.light_follows", "on", {"id": found.id, "last_triggered": None})
+    for service in ("turn_off", "turn_on"):
+        hass.states.async_set(SWITCH, service.removeprefix("turn_"))
+        freezer.tick(timedelta(minutes=1))
+    hass.states.async_set("automation.light_follows", "on", {"id": found.id, "last_triggered": None, "again": 1})
+    await async_wait_recording_done(hass)
+    freezer.tick(timedelta(hours=7))
+    await looked(hass)
+    assert issue(hass, f"automation_silent_{found.id}") is not None

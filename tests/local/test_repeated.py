@@ -1,0 +1,308 @@
+"""What is to happen again and again, without a model: a sentence becomes an automation after a yes, or nothing at all."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_mock_service
+
+from custom_components.home_agent.automations.records import records_of
+from custom_components.home_agent.automations.store import automation_store
+from custom_components.home_agent.turn.proposal import ProposalStatus
+from custom_components.home_agent.wishes.wishes import wishes_of
+from tests.automations.home import FILE, with_files
+from tests.house import person, say, set_up, speech, state_of
+from tests.prompt.conftest import AddEntity
+
+pytestmark = pytest.mark.usefixtures("evening", "demo_house")
+
+type Row = dict[str, Any]
+
+NOWHERE = ["unavailable", "unknown"]
+WORKING, WEEKEND = ["mon", "tue", "wed", "thu", "fri"], ["sat", "sun"]
+ON: Row = {"action": "light.turn_on", "target": {"entity_id": ["light.bed_light"]}}
+OFF: Row = {"action": "light.turn_off", "target": {"entity_id": ["light.bed_light"]}}
+SUNSET: Row = {"trigger": "sun", "event": "sunset"}
+AT_NIGHT: Row = {"condition": "time", "after": "21:00:00", "before": "06:00:00"}
+WASHER: Row = {
+    "trigger": "state", "entity_id": "binary_sensor.washer", "to": "off", "not_from": ["off", *NOWHERE],
+}  # fmt: skip
+ANNA: Row = {"trigger": "state", "entity_id": "person.anna", "to": "home", "not_from": ["home", *NOWHERE]}
+SOMEBODY: Row = {
+    "condition": "state", "entity_id": ["person.anna", "person.ben"], "match": "any", "state": "home",
+}  # fmt: skip
+
+
+def at(clock: str, *days: str) -> Row:
+    """Return a trigger at a time of day."""
+    return {"trigger": "time", "at": f"{clock}:00", **({"weekday": [*days]} if days else {})}
+
+
+@pytest.fixture
+async def file(hass: HomeAssistant, demo_house: None, add_entity: AddEntity) -> AsyncGenerator[Path]:
+    """Return the file of automations of a home with people and a washer."""
+    assert await async_setup_component(hass, "persistent_notification", {})
+    add_entity("binary_sensor.washer", "on", name="Washer", device_class="running")
+    add_entity("person.anna", "not_home", name="Anna")
+    add_entity("person.ben", "home", name="Ben")
+    add_entity("switch.coffee", "off", name="Coffee Machine")
+    add_entity("sensor.outside", "21", name="Outside Temperature", device_class="temperature", unit_of_measurement="°C")
+    yield await with_files(hass)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+async def made_of(hass: HomeAssistant, file: Path, admin: Context, language: str, said: str) -> Row:
+    """Say a sentence and yes; return the automation that was made of it."""
+    before = {state.entity_id: state.state for state in hass.states.async_all("light")}
+    asked = await say(hass, said, language=language, context=admin)
+    assert file.read_text() == FILE, "nothing is made before the yes"
+    answer = await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert {state.entity_id: state.state for state in hass.states.async_all("light")} == before
+    new = [item for item in await automation_store(hass).async_items() if item.id not in ("hall", "cellar")]
+    assert len(new) == 1, (speech(asked), speech(answer))
+    assert not wishes_of(hass).all()
+    return dict(new[0].config)
+
+
+YES = {"en": "yes", "de": "ja", "fr": "oui", "es": "sí", "it": "sì", "nl": "ja", "pl": "tak"}
+
+
+@pytest.mark.parametrize(("language", "said", "trigger", "action"), [
+    ("en", "turn on the bed light every evening at sunset", SUNSET, ON),
+    ("en", "every day half an hour before sunset turn on the bed light", {**SUNSET, "offset": "-00:30:00"}, ON),
+    ("en", "every Monday at eight turn on the bed light", at("08:00", "mon"), ON),
+    ("en", "on Mondays, Wednesdays and Fridays at 7 pm turn off the bed light", at("19:00", "mon", "wed", "fri"), OFF),
+    ("en", "every evening at nine turn off the bed light", at("21:00"), OFF),
+    ("en", "every night at eleven turn off the bed light", at("23:00"), OFF),
+    ("en", "every night at one turn off the bed light", at("01:00"), OFF),
+    ("en", "turn on the bed light at 6:30 every weekend", at("06:30", *WEEKEND), ON),
+    ("en", "from Monday to Friday at seven turn on the bed light", at("07:00", *WORKING), ON),
+    ("en", "always turn off the bed light at midnight", at("00:00"), OFF),
+    ("en", "every hour turn off the bed light", {"trigger": "time_pattern", "hours": "/1"}, OFF),
+    ("en", "turn off the bed light every ten minutes", {"trigger": "time_pattern", "minutes": "/10"}, OFF),
+    ("en", "whenever the washer is done, turn off the bed light", WASHER, OFF),
+    ("en", "every time Anna comes home turn on the bed light", ANNA, ON),
+    ("de", "jeden Montag um acht schalte Bed Light ein", at("08:00", "mon"), ON),
+    ("de", "montags und donnerstags um 19 Uhr Bed Light ausschalten", at("19:00", "mon", "thu"), OFF),
+    ("de", "mach jeden Abend bei Sonnenuntergang Bed Light an", SUNSET, ON),
+    ("de", "werktags um sieben Bed Light einschalten", at("07:00", *WORKING), ON),
+    ("de", "schalte täglich um 22 Uhr Bed Light aus", at("22:00"), OFF),
+    ("de", "alle zehn Minuten Bed Light ausschalten", {"trigger": "time_pattern", "minutes": "/10"}, OFF),
+    ("de", "immer wenn die Waschmaschine fertig ist, schalte Bed Light aus", WASHER, OFF),
+    ("de", "jedes Mal, wenn Anna nach Hause kommt, mach Bed Light an", ANNA, ON),
+    ("fr", "tous les lundis à huit heures allume Bed Light", at("08:00", "mon"), ON),
+    ("fr", "chaque fois que le lave-linge a fini, éteins Bed Light", WASHER, OFF),
+    ("fr", "allume Bed Light tous les soirs au coucher du soleil", SUNSET, ON),
+    ("es", "todos los lunes a las ocho enciende Bed Light", at("08:00", "mon"), ON),
+    ("es", "enciende Bed Light de lunes a viernes a las siete", at("07:00", *WORKING), ON),
+    ("es", "cada vez que termine la lavadora, apaga Bed Light", WASHER, OFF),
+    ("it", "ogni lunedì e giovedì alle otto accendi Bed Light", at("08:00", "mon", "thu"), ON),
+    ("it", "ogni volta che la lavatrice ha finito, spegni Bed Light", WASHER, OFF),
+    ("nl", "elke werkdag om zeven uur doe Bed Light aan", at("07:00", *WORKING), ON),
+    ("nl", "telkens als de wasmachine klaar is, doe Bed Light uit", WASHER, OFF),
+    ("pl", "w każdy poniedziałek o ósmej włącz Bed Light", at("08:00", "mon"), ON),
+    ("pl", "za każdym razem gdy pralka skończy, wyłącz Bed Light", WASHER, OFF),
+])  # fmt: skip
+async def test_when_and_what(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, trigger: Row, action: Row
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == [trigger]
+    assert config["actions"] == [action]
+    assert config["conditions"] == []
+    assert config["mode"] == "single"
+
+
+@pytest.mark.parametrize(("language", "said", "triggers", "conditions"), [
+    ("en", "every weekday at seven, if somebody is home, turn on the bed light", [at("07:00", *WORKING)], [SOMEBODY]),
+    ("de", "jeden Werktag um sieben, wenn jemand zu Hause ist, schalte Bed Light ein", [at("07:00", *WORKING)], [SOMEBODY]),
+    ("en", "turn on the bed light whenever Anna comes home at night", [ANNA], [AT_NIGHT]),
+    ("de", "immer wenn Anna nachts nach Hause kommt, schalte Bed Light ein", [ANNA], [AT_NIGHT]),
+    ("en", "whenever Anna comes home on weekends, turn on the bed light", [ANNA], [{"condition": "time", "weekday": WEEKEND}]),
+    ("en", "every evening when Anna comes home, turn on the bed light", [ANNA],
+     [{"condition": "time", "after": "18:00:00", "before": "00:00:00"}]),
+    ("en", "on weekdays at sunset turn on the bed light", [SUNSET], [{"condition": "time", "weekday": WORKING}]),
+    ("en", "whenever Anna comes home, if it is dark, turn on the bed light", [ANNA],
+     [{"condition": "or", "conditions": [{"condition": "sun", "after": "sunset"}, {"condition": "sun", "before": "sunrise"}]}]),
+    ("en", "whenever Anna comes home, turn on the bed light, but never while Ben is home", [ANNA],
+     [{"condition": "not", "conditions": [{"condition": "state", "entity_id": "person.ben", "state": "home"}]}]),
+    ("de", "immer wenn Anna nach Hause kommt, schalte Bed Light ein, aber nie, wenn Ben zu Hause ist", [ANNA],
+     [{"condition": "not", "conditions": [{"condition": "state", "entity_id": "person.ben", "state": "home"}]}]),
+    ("en", "whenever everybody has left, turn on the bed light",
+     [{"trigger": "state", "entity_id": ["person.anna", "person.ben"], "from": "home", "not_to": ["home", *NOWHERE]}],
+     [{"condition": "not", "conditions": [
+         {"condition": "state", "entity_id": who, "state": ["home", *NOWHERE]} for who in ("person.anna", "person.ben")]}]),
+    ("en", "whenever the outside temperature rises above 25 degrees, turn on the bed light",
+     [{"trigger": "numeric_state", "entity_id": "sensor.outside", "above": 25.0}], []),
+    ("en", "whenever the washer has been done for ten minutes, turn on the bed light", [{**WASHER, "for": {"seconds": 600}}], []),
+])  # fmt: skip
+async def test_conditions(
+    hass: HomeAssistant,
+    file: Path,
+    admin: Context,
+    language: str,
+    said: str,
+    triggers: list[Row],
+    conditions: list[Row],
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == triggers
+    assert config["conditions"] == conditions
+    assert config["actions"] == [ON]
+
+
+@pytest.mark.parametrize(("language", "said", "message"), [
+    ("en", "tell me whenever the garage door opens at night", "You wanted to be told when the garage door opens. It is so now."),
+    ("en", "remind me every Monday at eight to take out the trash", "Reminder: take out the trash"),
+    ("de", "immer wenn die Waschmaschine fertig ist, sag mir Bescheid",
+     "Du wolltest Bescheid wissen, wenn die Waschmaschine fertig ist. Jetzt ist es so weit."),
+    ("de", "erinnere mich jeden Dienstag um 19 Uhr daran, die Tonne rauszustellen", "Erinnerung: die Tonne rauszustellen"),
+])  # fmt: skip
+async def test_what_is_told_stands_in_home_assistant(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, message: str
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["actions"] == [{"action": "persistent_notification.create", "data": {"message": message}}]
+
+
+async def test_what_is_told_goes_to_the_phone_of_who_speaks(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    for name, user_id in (("Anna", admin.user_id), ("Ben", person(hass).user_id)):
+        MockConfigEntry(domain="mobile_app", data={"user_id": user_id, "device_name": name}).add_to_hass(hass)
+        async_mock_service(hass, "notify", f"mobile_app_{name.lower()}")
+    await set_up(hass)
+    config = await made_of(hass, file, admin, "en", "tell me whenever the washer is done")
+    assert [action["action"] for action in config["actions"]] == ["notify.mobile_app_anna"]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "every other day at nine pm turn on the bed light"), ("en", "every two minutes turn on the bed light"),
+    ("en", "every seven minutes turn on the bed light"), ("en", "every Monday at eight tomorrow turn on the bed light"),
+    ("en", "always on Friday at eight pm turn on the bed light"), ("en", "every morning at sunset turn on the bed light"),
+    ("en", "whenever the door opens at ten pm turn on the bed light"), ("en", "always leave the bed light on"),
+    ("en", "every month on the first at eight pm turn on the bed light"), ("en", "every day but Sunday at 8 pm turn on the bed light"),
+    ("en", "every Sunday at 8 pm turn on the flux capacitor"), ("en", "every Friday night when Anna comes home turn on the bed light"),
+    ("en", "every evening at nine turn on the bed light for an hour"), ("en", "wake me every weekday at seven"),
+    ("en", "whenever the first comes home, turn on the bed light"), ("en", "every morning if the washer is done frobnicate the bed light"),
+    ("en", "every Monday at 8 pm turn on the bed light and every Tuesday at 9 pm turn it off"),
+    ("en", "remind me every Monday at 8 pm to call {{ states('lock.front_door') }}"),
+    ("de", "jeden zweiten Tag um 21 Uhr Bed Light einschalten"), ("de", "immer am ersten des Monats um 21 Uhr Bed Light einschalten"),
+    ("de", "jeden Morgen bei Sonnenuntergang Bed Light einschalten"), ("de", "jeden Tag außer Sonntag um 21 Uhr Bed Light einschalten"),
+    ("de", "jeden Montag um 21 Uhr und dienstags um 22 Uhr Bed Light einschalten"), ("de", "wecke mich werktags um sieben"),
+    ("fr", "un jour sur deux à 21 heures allume Bed Light"), ("es", "cada dos días a las 21:00 enciende Bed Light"),
+    ("it", "ogni due giorni alle 21 accendi Bed Light"), ("nl", "om de dag om 21 uur doe Bed Light aan"),
+    ("pl", "co drugi dzień o 21:00 włącz Bed Light"),
+])  # fmt: skip
+async def test_what_is_not_certain_is_not_made(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str
+) -> None:
+    await set_up(hass)
+    before = {state.entity_id: state.state for state in hass.states.async_all("light")}
+    asked = await say(hass, said, language=language, context=admin)
+    await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert file.read_text() == FILE
+    assert {state.entity_id: state.state for state in hass.states.async_all("light")} == before
+    assert not wishes_of(hass).all()
+
+
+@pytest.mark.parametrize("said", [
+    "what happens every evening", "is the bed light on every evening", "turn on the bed light", "turn on the bed light at nine",
+    "she said, turn on the bed light every evening at nine", "do I turn on the bed light every evening at sunset",
+])  # fmt: skip
+async def test_no_automation_of_other_sentences(hass: HomeAssistant, file: Path, admin: Context, said: str) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, context=admin)
+    await say(hass, "yes", asked.conversation_id, context=admin)
+    assert file.read_text() == FILE
+
+
+@pytest.mark.parametrize(("language", "said", "time"), [
+    ("en", "turn on the bed light every evening", "at nine"), ("de", "mach jeden Abend Bed Light an", "um neun"),
+    ("fr", "allume Bed Light tous les soirs", "à neuf heures"), ("it", "accendi Bed Light ogni sera", "alle nove"),
+])  # fmt: skip
+async def test_a_part_of_the_day_asks_for_the_time(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, time: str
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    then = await say(hass, time, asked.conversation_id, language=language, context=admin)
+    await say(hass, YES[language], then.conversation_id, language=language, context=admin)
+    [item] = [one for one in await automation_store(hass).async_items() if one.id not in ("hall", "cellar")]
+    assert item.config["triggers"] == [at("21:00")]
+
+
+@pytest.mark.parametrize(("language", "said", "words"), [
+    ("en", "every day at nine turn off the bed light", "“at nine”"), ("de", "täglich um fünf Bed Light ausschalten", "„um fünf“"),
+    ("en", "every day at twelve turn off the bed light", "“at twelve”"),
+])  # fmt: skip
+async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, words: str
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    assert words in speech(asked)
+    await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert file.read_text() == FILE
+
+
+async def test_members_propose(hass: HomeAssistant, file: Path, alice: Context) -> None:
+    await set_up(hass)
+    answer = speech(await say(hass, "whenever the washer is done, turn off the bed light", context=alice))
+    assert "is proposed. An administrator has to agree in Repairs." in answer
+    [record] = records_of(hass).rows(ProposalStatus.PROPOSED)
+    assert record.status is ProposalStatus.PROPOSED
+    assert record.said == "whenever the washer is done, turn off the bed light"
+    assert file.read_text() == FILE
+
+
+async def test_nobody_known_makes_none(hass: HomeAssistant, file: Path) -> None:
+    await set_up(hass)
+    said = await say(hass, "whenever the washer is done, turn off the bed light", device_id="satellite")
+    assert "I don't know who is speaking" in speech(said)
+    assert not records_of(hass).rows(ProposalStatus.PROPOSED)
+
+
+async def test_what_unlocks_is_asked_about_with_a_warning(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    asked = await say(hass, "every day at 7 pm unlock the front door", context=admin)
+    assert file.read_text() == FILE
+    done = await say(hass, "yes", asked.conversation_id, context=admin)
+    assert "opens, unlocks or disarms by itself" in speech(done)
+    assert state_of(hass, "lock.front_door") == "locked"
+
+
+async def test_what_the_user_may_not_do_is_not_made(hass: HomeAssistant, file: Path, limited: Any) -> None:
+    await set_up(hass)
+    await say(hass, "every day at 7 pm unlock the front door", context=limited("light.bed_light"))
+    assert not records_of(hass).rows(ProposalStatus.PROPOSED)
+    assert file.read_text() == FILE
+
+
+async def test_the_same_is_made_once(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    await made_of(hass, file, admin, "en", "every Monday at eight turn on the bed light")
+    again = await say(hass, "Every Monday at eight turn on the bed light.", context=admin)
+    assert "there is an automation of this name already" in speech(again)
+
+
+async def test_it_is_called_what_was_said(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, "en", "every Monday at eight turn on the bed light.")
+    assert config["alias"] == "Every Monday at eight turn on the bed light"
+    assert er.async_get(hass).async_get("automation.every_monday_at_eight_turn_on_the_bed_light") is not None
+
+
+async def test_an_agent_that_takes_no_wishes_makes_no_automations(
+    hass: HomeAssistant, file: Path, admin: Context
+) -> None:
+    await set_up(hass, profile={"wishes": False})
+    asked = await say(hass, "every Monday at eight turn on the bed light", context=admin)
+    assert "every Monday" in speech(asked)
+    await say(hass, "yes", asked.conversation_id, context=admin)
+    assert file.read_text() == FILE
