@@ -37,6 +37,7 @@ from .references import (
     Kind,
     NamedThing,
     StepPart,
+    given_to_actions,
     own,
     references_of,
     steps_of,
@@ -150,6 +151,9 @@ class _Check:
             for reference in references_of(step):
                 if (sentence := await self._async_fault(reference)) is not None:
                     yield DraftProblem(reference.path, sentence)
+            for reference in given_to_actions(step):
+                if self._hass.states.get(reference.name) is not None and not self._home.knows(reference.name):
+                    yield DraftProblem(reference.path, await self._home.async_unknown(reference.name))
             if step.part is not StepPart.ACTION and (problem := self._fault_of_target(step)) is not None:
                 yield problem
 
