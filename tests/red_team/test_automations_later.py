@@ -254,7 +254,7 @@ async def test_proposals_have_a_limit(hass: HomeAssistant, talk: Talk, file: Pat
 
 
 async def test_on_probation_nothing_opens(hass: HomeAssistant, talk: Talk, file: Path) -> None:
-    await make(talk, {"parallel": [OPEN, {"sequence": [OPEN]}]}, "{{ now().hour >= 0 }}", probation_days=3)  # type: ignore[arg-type]
+    await make(talk, {"parallel": [OPEN, {"sequence": [OPEN]}]}, probation_days=3)
     assert hass.states.is_state(TEST, "on")
     data = {"entity_id": TEST, "skip_condition": True}
     await hass.services.async_call("automation", "trigger", data, blocking=True)
