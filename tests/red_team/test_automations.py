@@ -426,7 +426,7 @@ async def test_one_call_without_a_conversation_makes_none(
 ) -> None:
     before = file.read_bytes()
     data = {"tool_name": "create_automation", "parameters": automation()}
-    with suppress(HomeAssistantError):
+    with suppress(HomeAssistantError):  # a refusal, too
         await hass.services.async_call(
             "home_agent", "execute_tool", data, blocking=True, return_response=True, context=admin
         )

@@ -8,18 +8,16 @@ from homeassistant.components.automation.config import AutomationConfig, async_v
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 import probatio
-from probatio.humanize import humanize_error
 
 from ..home.fingerprint import fingerprint
 from ..support.errors import ToolRefusal
-from ..support.quoting import one_line
+from .invalid import async_told
 
 ORDER = (
     "id", "alias", "description", "use_blueprint", "trigger_variables", "triggers", "conditions", "variables", "actions", "mode",
 )  # fmt: skip
 """The order of the keys in the file; the others follow as they were given."""
 _OLD_KEYS = {"trigger": "triggers", "condition": "conditions", "action": "actions"}
-MAX_ERROR = 600  # characters of what Home Assistant says of an invalid configuration
 NEW = "home_agent_draft"
 """The id under which a new automation is validated."""
 
@@ -83,9 +81,9 @@ async def async_draft(
     try:
         found = await async_validate_config_item(hass, NEW, {"id": automation_id or NEW, **written})
     except probatio.Invalid as err:
-        raise ToolRefusal(one_line(humanize_error(written, err), MAX_ERROR)) from err
+        raise ToolRefusal(await async_told(hass, written, err)) from err
     except HomeAssistantError as err:
-        raise ToolRefusal(one_line(str(err), MAX_ERROR)) from err
+        raise ToolRefusal(await async_told(hass, written, err)) from err
     if found is None:
         raise ToolRefusal("Home Assistant does not accept this automation.")
     return AutomationDraft(id=automation_id, config=written, normalized=found)

@@ -11,6 +11,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
+from ..home.actions import members
+from ..home.contents import sequence_calls
 from ..home.fired_events import started_by_event, triggers_in
 from ..support.const import DOMAIN
 from .draft import AutomationDraft
@@ -20,6 +22,9 @@ from .references import DraftStep, StepPart, actions_in
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
+_TALKERS = ("ai_task.", "conversation.")
+"""Entities whose state changes whenever they are asked."""
+_TALKS = frozenset({"ai_task.generate_data", "ai_task.generate_image", "conversation.process"})
 _TOGGLES = frozenset({"toggle"})
 
 
@@ -29,19 +34,9 @@ def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[D
     yield from _own_events(draft, steps)
     yield from _own_toggles(draft, steps)
     yield from _own_runs(steps)
-    yield from _of_ours(steps)
+    yield from _of_ours(hass, draft, steps)
     yield from _mutual_events(hass, draft, steps)
     yield from _mutual_toggles(hass, draft, steps)
-
-
-def loop_notes(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield what may start an automation again: it changes an entity that it waits for, or another one does in its turn."""
-    sure = {problem.path for problem in loop_problems(hass, draft, steps)}
-    waited = _waited(steps)
-    for step in _calls(steps):
-        for entity_id in _targets(step):
-            if entity_id in waited and step.path not in sure:
-                yield DraftProblem(step.path, f"It changes {entity_id}, which it waits for: it may start itself again.")
 
 
 def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -157,7 +152,7 @@ def _mutual_toggles(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence
         sequence = getattr(getattr(entity, "action_script", None), "sequence", ())
         if waited.isdisjoint(one for step in _sure_toggles([*actions_in(sequence, "")]) for one in _targets(step)):
             continue
-        heard = waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
+        heard = _waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
         for step in toggles:
             if not heard.isdisjoint(_targets(step)):
                 yield DraftProblem(
@@ -190,15 +185,19 @@ def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
                         yield DraftProblem(step.path, "It starts itself again, without an end. Use repeat with an end.")
 
 
-def _of_ours(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield the calls of this integration in an automation that waits for this integration's events."""
+def _of_ours(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+    """Yield the problem of an automation that waits for what is told of a conversation and holds one itself."""
     heard = [event_type for _, event_type in _listened(steps) if event_type.startswith((f"{DOMAIN}.", f"{DOMAIN}_"))]
-    for step in _calls(steps) if heard else ():
-        if str(step.config.get("action", "")).startswith(f"{DOMAIN}."):
+    heard += sorted(one for one in _waited(steps) if one.startswith(_TALKERS))
+    if not heard:
+        return
+    for call in sequence_calls(hass, draft.actions, frozenset(), members, members, {}):
+        if call.domain == DOMAIN or f"{call.domain}.{call.service}" in _TALKS:
             yield DraftProblem(
-                step.path,
-                f"It waits for {heard[0]} and asks {DOMAIN} again, which fires it again. Use another trigger.",
+                "actions",
+                f"It waits for {heard[0]} and calls {call.domain}.{call.service}, which brings it about again. Use another trigger.",
             )
+            return
 
 
 def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -227,7 +226,7 @@ def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[
                 )
 
 
-def waits_of(config: object) -> set[str]:
+def _waits_of(config: object) -> set[str]:
     """Return the entities that the triggers of a written configuration name."""
     found: set[str] = set()
     for trigger in triggers_in(config):

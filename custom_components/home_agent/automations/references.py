@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.core import split_entity_id, valid_entity_id
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.script_variables import ScriptVariables
 from homeassistant.helpers.template import Template
 
-from .draft import AutomationDraft
+if TYPE_CHECKING:
+    from .draft import AutomationDraft
 
 MAX_DEPTH = 40
 """Levels of values in values that are looked into; Home Assistant's own recursion ends far above."""
@@ -269,6 +270,17 @@ def _scene_entities(step: DraftStep) -> Iterator[NamedThing]:
             yield NamedThing(Kind.ENTITY, str(name), f"{step.path}.data.entities")
 
 
+def scenes_made(steps: Sequence[DraftStep]) -> set[str]:
+    """Return the scenes that the actions of a draft make themselves."""
+    found = set()
+    for step in steps:
+        data = step.config.get("data")
+        name = data.get("scene_id") if isinstance(data, Mapping) else None
+        if str(step.config.get("action")) == "scene.create" and isinstance(name, str):
+            found.add(f"scene.{name}")
+    return found
+
+
 def is_registry_id(text: str) -> bool:
     """Return whether a text looks like the id of an entry of a registry."""
     return len(text) == _IDS_OF_REGISTRY and all(sign in "0123456789abcdef" for sign in text)
@@ -317,17 +329,6 @@ def variables_of(draft: AutomationDraft, steps: Sequence[DraftStep]) -> dict[str
         if isinstance(name := step.config.get("response_variable"), str):
             found.setdefault(name, []).append(None)
     return found
-
-
-def watched(steps: Sequence[DraftStep]) -> set[str]:
-    """Return the entities that the triggers and conditions among these steps name."""
-    return {
-        reference.name
-        for step in steps
-        if step.part is not StepPart.ACTION
-        for reference in references_of(step)
-        if reference.kind is Kind.ENTITY
-    }
 
 
 @lru_cache(maxsize=256)
