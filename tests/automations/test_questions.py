@@ -13,10 +13,12 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 import pytest
 
-from custom_components.home_agent.policy.effects.automation_change import link_to
+from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.policy.effects.automation_change import CREATE, PROPOSE, AutomationChange, link_to
+from custom_components.home_agent.policy.write import async_plan_of
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.wishes.spoken import async_past_moment
-from tests.house import person, set_up
+from tests.house import set_up
 from tests.llm_server import LLMServer
 
 from .home import NIGHT, Talk, results, with_files
@@ -83,6 +85,7 @@ async def test_an_administrator_is_told_what_an_event_sets_off(
     async_expose_entity(hass, ASSISTANT, "lock.front_door", False)
     fires = NIGHT | {
         "triggers": [{"trigger": "time", "at": "08:00:00"}],
+        "conditions": [],
         "actions": [{"event": "visit"}],
     }
     asked = await talk.ask(("create_automation", fires))
@@ -90,10 +93,16 @@ async def test_an_administrator_is_told_what_an_event_sets_off(
     assert "not exposed" not in asked
 
 
-async def test_who_proposes_is_told_the_same(hass: HomeAssistant, talk: Talk, llm_server: LLMServer) -> None:
-    other = Talk(hass, llm_server, person(hass, "Anna"))
-    asked = await other.ask(("create_automation", NIGHT | {"actions": [UNLOCK]}))
-    assert "(and with it: unlock Front Door)" in asked
+async def test_who_proposes_is_told_the_same(hass: HomeAssistant, talk: Talk) -> None:
+    config = {"alias": "x", **{key: NIGHT[key] for key in ("triggers", "conditions")}, "actions": [UNLOCK]}
+    draft = await async_draft(hass, config)
+    plans = [
+        await async_plan_of(hass, (AutomationChange(service=service, data={"id": "1"}, draft=draft),))
+        for service in (CREATE, PROPOSE)
+    ]
+    assert plans[0].inside == plans[1].inside
+    assert [(call.action, call.entity_ids) for call in plans[1].inside] == [("lock.unlock", ("lock.front_door",))]
+    assert plans[1].reasons == ()
 
 
 async def test_a_template_is_no_name_of_an_action(talk: Talk) -> None:

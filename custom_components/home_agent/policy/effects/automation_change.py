@@ -395,8 +395,11 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         """Return the id and the link, which no voice reads out."""
         if turn.spoken or effect.service not in _ACTING:
             return ()
-        link = link_to(hass, effect.id)
-        return (await async_text(hass, language, "automation_where", id=effect.id, link=link),)
+        path = EDITOR.format(effect.id)
+        said = await async_text(hass, language, "automation_where", id=effect.id, link=path)
+        return (
+            said.replace(f"({path})", f"({link_to(hass, effect.id)})"),
+        )  # texts have no addresses in their placeholders
 
     @override
     async def async_describe(self, hass: HomeAssistant, language: str, effect: AutomationChange, moment: Moment) -> str:
