@@ -31,10 +31,15 @@ async def build_home(hass: HomeAssistant) -> None:
             }
         ],
         "script": {
+            "ask": {"sequence": [{"action": "conversation.process", "data": {"text": "Hello"}}]},
             "greet": {
-                "fields": {"who": {"required": True}},
+                "fields": {
+                    "who": {"required": True},
+                    "loud": {"selector": {"number": {"min": 0, "max": 10}}},
+                    "tone": {"selector": {"select": {"options": ["warm", "cold"]}}},
+                },
                 "sequence": [{"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}],
-            }
+            },
         },
         "scene": [{"name": "Movie", "entities": {"light.bed_light": "off"}}],
         "input_boolean": {"guests": {"name": "Guests"}},

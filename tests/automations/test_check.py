@@ -5,6 +5,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.support.errors import ToolRefusal
 from tests.automations.a_home import DOOR, HIDDEN, LIGHT_ON, build_home, sentences
 
 
@@ -48,6 +49,9 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {"actions": [{"action": "input_number.set_value", "target": {"entity_id": "input_number.level"}}]}, "actions[0].data.value", "needs 'value'"
     ),
     "missing parameter of a script": ({"actions": [{"action": "script.greet"}]}, "actions[0].data", "needs 'who'"),
+    "number of a script": ({"actions": [{"action": "script.greet", "data": {"who": "Tom", "loud": 20}}]}, "actions[0].data.loud", "a number from 0 to 10"),
+    "option of a script": ({"actions": [{"action": "script.greet", "data": {"who": "Tom", "tone": "warn"}}]}, "actions[0].data.tone", "warm, cold"),
+    "value of a parameter": ({"actions": [on("light.bed_light", brightness_pct="very")]}, "actions[0].data.brightness_pct", "'very'"),
     "missing target": ({"actions": [{"action": "light.turn_on"}]}, "actions[0].data", "needs a target"),
     "option": (
         {"actions": [{"action": "input_select.select_option", "target": {"entity_id": "input_select.mode"}, "data": {"option": "nite"}}]},
@@ -152,3 +156,17 @@ RIGHT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("fields", RIGHT.values(), ids=RIGHT)
 async def test_right(hass: HomeAssistant, fields: dict[str, Any]) -> None:
     assert await sentences(hass, *fields.pop("actions", ()), **fields) == ""
+
+
+INVALID: dict[str, tuple[dict[str, Any], str]] = {
+    "time": ({"trigger": {"trigger": "time", "at": "24:30:00"}}, "Got '24:30:00'"),
+    "offset": ({"trigger": {"trigger": "sun", "event": "sunset", "offset": "+45min"}}, "Got '+45min'"),
+    "input of a blueprint": ({"use_blueprint": {"path": "homeassistant/motion_light.yaml", "input": {}}}, "Blueprint 'homeassistant/motion_light.yaml': "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "said"), INVALID.values(), ids=INVALID)
+async def test_what_home_assistant_refuses_is_named(hass: HomeAssistant, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ToolRefusal) as refusal:
+        await sentences(hass, **fields)
+    assert said in str(refusal.value)

@@ -4,7 +4,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
 
-from custom_components.home_agent.automations.check import async_depends, async_watched
+from custom_components.home_agent.automations.check import async_depends
 from custom_components.home_agent.automations.conflicts import Conflict, async_conflicts
 from tests.automations.a_home import DOOR, build_home, draft, knows
 from tests.house import build_house
@@ -44,9 +44,3 @@ async def test_scripts_and_scenes_are_depended_on(hass: HomeAssistant) -> None:
     found = await async_depends(hass, await draft(hass, {"action": "script.greet"}, {"scene": "scene.movie"}))
     assert {*found} == {"script.greet", "scene.movie"}
     assert all(len(one) == 64 for one in found.values())
-
-
-async def test_watched_entities_are_those_of_templates_too(hass: HomeAssistant) -> None:
-    await build_home(hass)
-    found = async_watched(await draft(hass, conditions=["{{ is_state('light.bed_light', 'off') }}"]))
-    assert found == {"binary_sensor.garage_door", "light.bed_light"}

@@ -6,6 +6,7 @@ from typing import Any
 from homeassistant import components
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
+from homeassistant.setup import async_setup_component
 import pytest
 
 from custom_components.home_agent.automations.kinds import TRIGGER_PLATFORMS
@@ -20,6 +21,8 @@ REFUSED = {
     "loop": "{% for s in states %}{{ s.state }}{% endfor %}",
     "area": "{{ area_entities('kitchen') | count > 0 }}",
     "expand": "{{ expand('group.x') | count > 0 }}",
+    "people": "{{ states.person | selectattr('state', 'eq', 'home') | list | count == 0 }}",
+    "item of nobody": "{{ states(repeat.item) == 'on' }}",
     "joined": "{{ is_state('switch.' ~ 'ac', 'on') }}",
     "computed": "{{ states[trigger.event.data.x] == 'on' }}",
     "by name": "{{ trigger.x | map('states') | list == ['on'] }}",
@@ -28,6 +31,11 @@ REFUSED = {
     "imported": "{% from 'x.jinja' import y %}{{ y() }}",
     "constant": "{{ 1 == 1 }}",
     "variable": "{{ nobody > 3 }}",
+    "text": "{{ states('sensor.attic') is string }}",
+    "no text": "{{ states.sensor.attic.state is none }}",
+    "state alone": "{{ states('light.bed_light') }}",
+    "number alone": "{{ states('sensor.attic') | float(0) }}",
+    "text behind or": "{{ states('input_select.mode') == 'day' or 'night' }}",
     "number": "{{ states('sensor.attic') > 20 }}",
     "state": "{{ is_state('light.bed_light', 'lit') }}",
 }
@@ -58,8 +66,11 @@ NEVER: dict[str, list[dict[str, Any]]] = {
     "two bounds": [number(above=20), number(below=5)],
     "two states": [{"condition": "state", "entity_id": "light.bed_light", "state": one} for one in ("on", "off")],
     "no weekday": [at(weekday=[])],
-    "same times": [at(after="07:00:00", before="07:00:00")],
     "two times": [at(after="07:00:00", before="08:00:00"), at(after="09:00:00", before="10:00:00")],
+    "before and after sunset": [{"condition": "sun", "before": "sunset", "after": "sunset"}],
+    "longer than since the trigger": [
+        {"condition": "state", "entity_id": "binary_sensor.garage_door", "state": "on", "for": "00:05:00"}
+    ],
     "against the trigger": [{"condition": "state", "entity_id": "binary_sensor.garage_door", "state": "off"}],
 }
 
@@ -103,3 +114,54 @@ def test_all_triggers_are_known() -> None:
     own = {path.parent.name for path in ROOT.glob("*/trigger.py")} - described - {"device_automation", "homeassistant"}
     raw = {path.stem for path in (ROOT / "homeassistant" / "triggers").glob("*.py")} - {"__init__"}
     assert own | raw <= TRIGGER_KINDS | TRIGGER_PLATFORMS
+
+
+AGAINST_THE_SUN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "after sunset in the night": ({"trigger": "time", "at": "02:00:00"}, {"after": "sunset"}),
+    "before sunrise in the evening": ({"trigger": "time", "at": "23:00:00"}, {"before": "sunrise"}),
+    "before sunset at sunset": ({"trigger": "sun", "event": "sunset"}, {"before": "sunset"}),
+    "after sunset at sunrise": ({"trigger": "sun", "event": "sunrise"}, {"after": "sunset"}),
+}
+WITH_THE_SUN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "dark in the night": ({"trigger": "time", "at": "02:00:00"}, {"after": "sunset", "before": "sunrise"}),
+    "after sunset in the evening": ({"trigger": "time", "at": "19:00:00"}, {"after": "sunset"}),
+    "after sunset at sunset": ({"trigger": "sun", "event": "sunset"}, {"after": "sunset"}),
+    "by day at sunrise": ({"trigger": "sun", "event": "sunrise", "offset": "00:30:00"}, {"after": "sunrise", "before": "sunset"}),
+    "at a time that something else knows": ({"trigger": "time", "at": ["02:00:00", "sensor.alarm"]}, {"after": "sunset"}),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("trigger", "fields"), AGAINST_THE_SUN.values(), ids=AGAINST_THE_SUN)
+async def test_never_so_by_the_sun(hass: HomeAssistant, trigger: dict[str, Any], fields: dict[str, Any]) -> None:
+    told = await sentences(hass, trigger=trigger, conditions=[{"condition": "sun", **fields}])
+    assert told.startswith("conditions: They can never be true when it is triggered")
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("trigger", "fields"), WITH_THE_SUN.values(), ids=WITH_THE_SUN)
+async def test_sometimes_so_by_the_sun(hass: HomeAssistant, trigger: dict[str, Any], fields: dict[str, Any]) -> None:
+    hass.states.async_set("sensor.alarm", "2026-11-30T06:30:00+00:00", {"device_class": "timestamp"})
+    assert await sentences(hass, trigger=trigger, conditions=[{"condition": "sun", **fields}]) == ""
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        {"trigger": "event", "event_type": "home_agent.conversation.finished"},
+        {"trigger": "state", "entity_id": "conversation.home_agent"},
+    ],
+    ids=["event", "state"],
+)
+@pytest.mark.parametrize("is_inside", [False, True], ids=["itself", "in a script"])
+async def test_asking_at_what_asking_brings_about(
+    hass: HomeAssistant, trigger: dict[str, Any], *, is_inside: bool
+) -> None:
+    ask = {"action": "conversation.process", "data": {"text": "Hello"}}
+    assert await async_setup_component(hass, "conversation", {})
+    hass.states.async_set("conversation.home_agent", "unknown")
+    hass.config.components.add("home_agent")
+    action = {"action": "script.ask"} if is_inside else ask
+    told = await sentences(hass, action, trigger=trigger)
+    assert "which brings it about again. Use another trigger." in told

@@ -3,12 +3,13 @@
 All that a draft names is looked up. What may not be known to the user of the turn counts as what does not exist.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+import re
 
 from homeassistant.components.automation.helpers import async_get_blueprints
 from homeassistant.components.blueprint import BlueprintException
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, valid_entity_id
 from homeassistant.helpers import (
     area_registry as ar,
     config_validation as cv,
@@ -18,7 +19,6 @@ from homeassistant.helpers import (
     label_registry as lr,
     service as service_helper,
 )
-from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
 
 from ..home.actions import members
@@ -32,6 +32,7 @@ from .loops import loop_problems
 from .never_true import never_true
 from .parameters import async_call_problems, called, service_fault
 from .problems import MAX_PROBLEMS, DraftProblem, KnownHome, near_words, nearest, quoted
+from .purposes import async_purpose_problems
 from .references import (
     DraftStep,
     Kind,
@@ -39,20 +40,22 @@ from .references import (
     StepPart,
     own,
     references_of,
+    scenes_made,
     steps_of,
     templates_in,
     variables_of,
-    watched,
 )
 from .templates import TemplateReads, TemplateScope, environment_of, reads_of, texts_of
 from .wakes import wake_problems
-from .watched_states import async_state_fault, async_state_problems, texts
+from .watched_states import async_state_fault, async_state_problems
 
 MAX_STEPS = 500
 """Triggers, conditions and actions of one automation."""
 _TRIGGERS_OF_ANY = frozenset({"geo_location"})
 """Triggers whose entities are not named."""
 _VALUE_TEMPLATE = "value_template"
+_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+"""A template that only names a variable."""
 
 
 async def async_problems(
@@ -71,17 +74,6 @@ async def async_problems(
     return [*found.values()]
 
 
-def async_watched(draft: AutomationDraft) -> set[str]:
-    """Return the entities of the triggers and conditions of a draft, those in their templates among them."""
-    steps = [*steps_of(draft)]
-    scope = scope_of(None, draft, steps)
-    found = watched(steps)
-    for step in steps:
-        for written in templates_in(own(step), step.path) if step.part is not StepPart.ACTION else ():
-            found |= reads_of(written.text, scope).entities.keys()
-    return found
-
-
 class _Check:
     """One draft, looked at once."""
 
@@ -92,6 +84,7 @@ class _Check:
         self._trust_events = trust_events
         self._steps = [*steps_of(draft)]
         self._scope = scope_of(hass, draft, self._steps)
+        self._made = scenes_made(self._steps)
 
     async def run(self) -> AsyncIterator[DraftProblem]:
         """Yield the problems, those of what does not exist first."""
@@ -111,7 +104,7 @@ class _Check:
         ):
             async for problem in part():
                 yield problem
-        for problem in never_true(self._draft, self._steps):
+        for problem in never_true(self._hass, self._draft, self._steps):
             yield problem
         for problem in loop_problems(self._hass, self._draft, self._steps):
             yield problem
@@ -150,14 +143,14 @@ class _Check:
             for reference in references_of(step):
                 if (sentence := await self._async_fault(reference)) is not None:
                     yield DraftProblem(reference.path, sentence)
-            if step.part is not StepPart.ACTION and (problem := self._fault_of_target(step)) is not None:
-                yield problem
+        async for problem in async_purpose_problems(self._home, self._steps):
+            yield problem
 
     async def _async_fault(self, reference: NamedThing) -> str | None:
         name = reference.name
         match reference.kind:
             case Kind.ENTITY:
-                if name in ("all", "none") or name == "zone.home" or self._home.resolve(name) is not None:
+                if name in ("all", "none", "zone.home", *self._made) or self._home.resolve(name) is not None:
                     return None
                 return await self._home.async_unknown(name)
             case Kind.DEVICE:
@@ -181,25 +174,6 @@ class _Check:
         }
         near = [f"{known[one]} ({one})" for one in nearest(name.replace("_", " "), known)]
         return f"{quoted(name)} is no device that can be used here.{near_words(near)} A device is named by its id; an entity id is simpler."
-
-    def _fault_of_target(self, step: DraftStep) -> DraftProblem | None:
-        """Return the problem of a trigger or condition that would watch more than may be known."""
-        target = step.config.get("target")
-        if not isinstance(target, Mapping):
-            return None
-        places = {key: texts(target.get(key)) for key in ("device_id", "area_id", "floor_id", "label_id")}
-        if not any(places.values()):
-            return None
-        selected = async_extract_referenced_entity_ids(self._hass, TargetSelection(places), expand_group=False)
-        domain = step.kind.partition(".")[0]
-        reached = [one for one in sorted(selected.indirectly_referenced) if self._hass.states.get(one) is not None]
-        own_domain = [one for one in reached if one.startswith(f"{domain}.")] or reached
-        known = [one for one in own_domain if self._home.knows(one)]
-        key = next(key for key, items in places.items() if items)
-        if len(known) == len(own_domain):
-            return None
-        named = f" Name the entities instead: {', '.join(known[:20])}." if known else " Name entities."
-        return DraftProblem(f"{step.path}.target.{key}", f"This target may reach more than is exposed.{named}")
 
     # What is called and fired.
 
@@ -274,14 +248,12 @@ class _Check:
                     )
 
     def _tells_all(self, step: DraftStep, name: str) -> DraftProblem | None:
-        data = step.config.get("event_data")
-        entity = data.get("entity_id") if isinstance(data, Mapping) else None
-        entity = entity.template if isinstance(entity, Template) else entity
-        if isinstance(entity, str) and self._home.resolve(entity) is not None:
+        if any(self._home.resolve(one) is not None for one in _subjects(step.config.get("event_data"))):
             return None
         return DraftProblem(
             f"{step.path}.event_type",
-            f"{name} tells of every entity. Use a state trigger, or name a known entity_id in event_data.",
+            f"{name} tells of every entity. Use a state trigger, or name in event_data what it is about: "
+            "entity_id, or domain and service of a script.",
         )
 
     # Templates.
@@ -293,24 +265,30 @@ class _Check:
                     yield problem
         for step in self._steps:
             for written in templates_in(own(step), step.path):
+                is_test = _is_test(step, written.path)
+                is_condition = is_test and step.part is StepPart.CONDITION
                 async for problem in self._async_template(
-                    written.text, written.path, is_test=_is_test(step, written.path)
+                    written.text, written.path, is_test=is_test, is_condition=is_condition
                 ):
                     yield problem
 
-    async def _async_template(self, text: str, path: str, *, is_test: bool) -> AsyncIterator[DraftProblem]:
+    async def _async_template(
+        self, text: str, path: str, *, is_test: bool, is_condition: bool = False
+    ) -> AsyncIterator[DraftProblem]:
         reads = reads_of(text, self._scope)
         for fault in reads.faults:
             yield DraftProblem(path, fault)
         for entity_id in reads.entities:
-            if self._home.resolve(entity_id) is None and entity_id != "zone.home":
+            if self._home.resolve(entity_id) is None and entity_id not in ("zone.home", *self._made):
                 yield DraftProblem(path, await self._home.async_unknown(entity_id))
         for kind, name in reads.places:
             if kind == "device" and not is_known_device(self._home, name):
                 yield DraftProblem(path, await self._async_unknown_device(name))
         async for problem in self._async_compared(reads, path):
             yield problem
-        if is_test and reads.is_constant and not reads.faults:
+        if is_condition and reads.never_a_test and not reads.faults:
+            yield DraftProblem(path, reads.never_a_test)
+        elif is_test and reads.is_constant and not reads.faults:
             yield DraftProblem(
                 path, f"The template {quoted(text)} always comes to the same: it decides nothing. Let it read a state."
             )
@@ -331,20 +309,43 @@ class _Check:
 
 def scope_of(hass: HomeAssistant | None, draft: AutomationDraft, steps: Sequence[DraftStep]) -> TemplateScope:
     """Return what the templates of a draft find."""
+    variables = variables_of(draft, steps)
     each = [step.config["repeat"]["for_each"] for step in steps if "for_each" in (step.config.get("repeat") or {})]
-    items: list[object] | None = []
-    for one in each:
-        items = [*items, *_listed(one)] if items is not None and not isinstance(one, Template) else None
     return TemplateScope(
         environment=environment_of(hass),
-        variables=variables_of(draft, steps),
+        variables=variables,
         has_known_trigger=not any(step.part is StepPart.TRIGGER and step.kind in _TRIGGERS_OF_ANY for step in steps),
-        items=items if each else None,
+        items=[item for one in each for item in _items(one, variables)] if each else None,
     )
+
+
+def _items(each: object, variables: Mapping[str, Sequence[object]]) -> list[object]:
+    """Return what is gone through one by one; a template that only names a variable stands for its values."""
+    if isinstance(each, Template) and (name := _NAME.fullmatch(each.template.strip())) is not None:
+        return [item for one in variables.get(name[1], (each,)) for item in _listed(one)]
+    return _listed(each)
 
 
 def _listed(value: object) -> list[object]:
     return [*value] if isinstance(value, list | tuple | set) else [value]
+
+
+def _subjects(data: object) -> Iterator[str]:
+    """Yield the entities that the data of an event names: by id, in the data of a service, or a script by its own service."""
+    if not isinstance(data, Mapping):
+        return
+    inner = data.get("service_data")
+    domain, service = (_plain(data.get(key)) for key in ("domain", "service"))
+    named = [data.get("entity_id"), inner.get("entity_id") if isinstance(inner, Mapping) else None]
+    for one in (_plain(item) for item in named):
+        if isinstance(one, str) and valid_entity_id(one):
+            yield one
+    if domain == "script" and isinstance(service, str) and valid_entity_id(f"{domain}.{service}"):
+        yield f"{domain}.{service}"
+
+
+def _plain(value: object) -> object:
+    return value.template if isinstance(value, Template) else value
 
 
 def _is_test(step: DraftStep, path: str) -> bool:

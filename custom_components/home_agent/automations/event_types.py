@@ -23,9 +23,18 @@ _OF: Mapping[str, tuple[str, ...]] = {
     "tag": ("tag_scanned",),
     "timer": ("timer.started", "timer.paused", "timer.finished", "timer.cancelled", "timer.restarted"),
     "zha": ("zha_event",),
+    "doorbird": ("doorbird_",),
+    "folder_watcher": ("folder_watcher",),
+    "homekit": ("homekit_state_change",),
+    "hue": ("hue_event",),
+    "imap": ("imap_content",),
+    "netatmo": ("netatmo_event",),
+    "nest": ("nest_event",),
+    "rfxtrx": ("rfxtrx_event",),
+    "telegram_bot": ("telegram_attachment", "telegram_callback", "telegram_command", "telegram_sent", "telegram_text"),
     "home_agent": ("home_agent.", "home_agent_"),
 }  # fmt: skip
-"""By integration the types that it fires and no constant of its own names; one that ends with a dot stands for all that begin so."""
+"""By integration the types that it fires and no constant of its own names; one that ends with a dot or an underscore stands for all that begin so."""
 TELLS_ALL = frozenset({"call_service", "logbook_entry", "state_changed", "state_reported"})
 """Events that tell of every entity."""
 MAX_DEPTH = 40

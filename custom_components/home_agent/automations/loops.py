@@ -11,15 +11,20 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
-from ..home.fired_events import started_by_event, triggers_in
+from ..home.actions import members
+from ..home.contents import sequence_calls
+from ..home.fired_events import started_by_event
 from ..support.const import DOMAIN
 from .draft import AutomationDraft
 from .event_types import fired_in
 from .problems import DraftProblem
-from .references import DraftStep, StepPart
+from .references import DraftStep, StepPart, actions_in
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
+_TALKERS = ("ai_task.", "conversation.")
+"""Entities whose state changes whenever they are asked."""
+_TALKS = frozenset({"ai_task.generate_data", "ai_task.generate_image", "conversation.process"})
 _TOGGLES = frozenset({"toggle"})
 
 
@@ -29,18 +34,9 @@ def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[D
     yield from _own_events(draft, steps)
     yield from _own_toggles(draft, steps)
     yield from _own_runs(steps)
-    yield from _of_ours(steps)
+    yield from _of_ours(hass, draft, steps)
     yield from _mutual_events(hass, draft, steps)
-
-
-def loop_notes(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield what may start an automation again: it changes an entity that it waits for, or another one does in its turn."""
-    sure = {problem.path for problem in loop_problems(hass, draft, steps)}
-    waited = _waited(steps)
-    for step in _calls(steps):
-        for entity_id in _targets(step):
-            if entity_id in waited and step.path not in sure:
-                yield DraftProblem(step.path, f"It changes {entity_id}, which it waits for: it may start itself again.")
+    yield from _mutual_toggles(hass, draft, steps)
 
 
 def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -124,16 +120,7 @@ def _waited(steps: Sequence[DraftStep]) -> set[str]:
 
 def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the toggles of what any change of starts the automation again."""
-    open_triggers = [
-        step
-        for step in steps
-        if step.part is StepPart.TRIGGER
-        and step.is_sure
-        and step.is_enabled
-        and step.kind == "state"
-        and not {"to", "from", "not_to", "not_from", "for", "attribute"} & {*step.config}
-    ]
-    waited = _waited(open_triggers)
+    waited = _waited_for_any_change(steps)
     for step in _calls(steps):
         if str(step.config.get("action", "")).partition(".")[2] in _TOGGLES and step.is_sure and not draft.conditions:
             for entity_id in _targets(step):
@@ -142,6 +129,49 @@ def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator
                         step.path,
                         f"It toggles {entity_id}, and each change of it starts it again. Name the state (to) in the trigger.",
                     )
+
+
+def _waited_for_any_change(steps: Sequence[DraftStep]) -> set[str]:
+    return _waited([step for step in steps if step.kind == "state" and _is_open(step.config)])
+
+
+def _is_open(trigger: Mapping[str, Any]) -> bool:
+    """Return whether a trigger takes any change of a state."""
+    return all(trigger.get(key) is None for key in ("to", "from", "not_to", "not_from", "for", "attribute"))
+
+
+def _mutual_toggles(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+    """Yield the toggles that start another automation which toggles what starts this one."""
+    waited = _waited_for_any_change(steps)
+    toggles = [*_sure_toggles(steps)] if waited and not draft.conditions else []
+    for entity in getattr(hass.data.get(AUTOMATION), "entities", ()) if toggles else ():
+        config: Any = getattr(entity, "raw_config", None) or {}
+        is_own = draft.id is not None and getattr(entity, "unique_id", None) == draft.id
+        if is_own or config.get("conditions") or config.get("condition"):
+            continue
+        sequence = getattr(getattr(entity, "action_script", None), "sequence", ())
+        if waited.isdisjoint(one for step in _sure_toggles([*actions_in(sequence, "")]) for one in _targets(step)):
+            continue
+        heard = waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
+        for step in toggles:
+            if not heard.isdisjoint(_targets(step)):
+                yield DraftProblem(
+                    step.path,
+                    "It toggles what another automation waits for, which toggles what starts this one again, without an end. "
+                    "Name the states (to) in the trigger.",
+                )
+
+
+def _kind_of(trigger: Mapping[str, Any]) -> object:
+    return trigger.get("trigger", trigger.get("platform"))
+
+
+def _sure_toggles(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
+    return (
+        step
+        for step in _calls(steps)
+        if step.is_sure and str(step.config.get("action", "")).partition(".")[2] in _TOGGLES
+    )
 
 
 def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -155,15 +185,19 @@ def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
                         yield DraftProblem(step.path, "It starts itself again, without an end. Use repeat with an end.")
 
 
-def _of_ours(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield the calls of this integration in an automation that waits for this integration's events."""
+def _of_ours(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+    """Yield the problem of an automation that waits for what is told of a conversation and holds one itself."""
     heard = [event_type for _, event_type in _listened(steps) if event_type.startswith((f"{DOMAIN}.", f"{DOMAIN}_"))]
-    for step in _calls(steps) if heard else ():
-        if str(step.config.get("action", "")).startswith(f"{DOMAIN}."):
+    heard += sorted(one for one in _waited(steps) if one.startswith(_TALKERS))
+    if not heard:
+        return
+    for call in sequence_calls(hass, draft.actions, frozenset(), members, members, {}):
+        if call.domain == DOMAIN or f"{call.domain}.{call.service}" in _TALKS:
             yield DraftProblem(
-                step.path,
-                f"It waits for {heard[0]} and asks {DOMAIN} again, which fires it again. Use another trigger.",
+                "actions",
+                f"It waits for {heard[0]} and calls {call.domain}.{call.service}, which brings it about again. Use another trigger.",
             )
+            return
 
 
 def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -190,13 +224,3 @@ def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[
                     fired.path,
                     "It starts another automation, which starts this one again, without an end. Fire another event.",
                 )
-
-
-def waits_of(config: object) -> set[str]:
-    """Return the entities that the triggers of a written configuration name."""
-    found: set[str] = set()
-    for trigger in triggers_in(config):
-        for place in (trigger, trigger.get("target")):
-            named = place.get("entity_id") if isinstance(place, Mapping) else None
-            found |= {str(one) for one in ([named] if isinstance(named, str) else named or ())} if named else set()
-    return found

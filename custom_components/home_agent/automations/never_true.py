@@ -9,16 +9,20 @@ from datetime import time, timedelta
 import math
 from typing import Any, TypeGuard
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
 from ..home.tolerance import number_of
+from ..support.quoting import one_line
 from .draft import AutomationDraft
+from .never_sunny import contradicts_itself, is_never_sunny
 from .problems import DraftProblem, near_words, nearest, quoted
 from .references import DraftStep, StepPart, condition_steps
 
 MAX_COUNT = 10_000
 """Rounds of a repeat; Home Assistant itself ends others there."""
+MAX_NAMES = 200  # characters
 _DAY = 86_400.0  # seconds
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
 _WEEK = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
@@ -27,7 +31,7 @@ type _Aspect = tuple[str, str]
 """An entity and an attribute of it; the state as ""."""
 
 
-def never_true(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+def never_true(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what can never be true in a draft."""
     ids = {str(trigger.get("id", place)) for place, trigger in enumerate(draft.triggers)}
     ids |= {str(step.config["id"]) for step in steps if step.part is StepPart.TRIGGER and "id" in step.config}
@@ -41,7 +45,7 @@ def never_true(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[D
     together = _Facts()
     for place, condition in enumerate(draft.conditions):
         yield from _together(together, condition, f"conditions[{place}]")
-    yield from _with_triggers(draft, together)
+    yield from _with_triggers(hass, draft, together)
 
 
 def _alone(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
@@ -56,6 +60,10 @@ def _alone(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
             yield from _bounds(step)
         case "time":
             yield from _time(step)
+        case "sun" if contradicts_itself(config):
+            yield DraftProblem(
+                step.path, "It is never before and after the same event of the sun. Exchange before and after."
+            )
         case "or" if not config.get("conditions"):
             yield DraftProblem(f"{step.path}.conditions", "None of no conditions is ever true. Name some.")
         case "trigger":
@@ -68,11 +76,6 @@ def _time(step: DraftStep) -> Iterator[DraftProblem]:
     if step.config.get("weekday") in ([], ()):
         yield DraftProblem(
             f"{step.path}.weekday", "It names no weekday, so it is never true. Name days, or leave weekday out."
-        )
-    after, before = step.config.get("after"), step.config.get("before")
-    if isinstance(after, time) and after == before:
-        yield DraftProblem(
-            f"{step.path}.before", "after and before are the same: it limits nothing. Write two different times."
         )
 
 
@@ -88,8 +91,13 @@ def _bounds(step: DraftStep) -> Iterator[DraftProblem]:
     if _is_number(above) and _is_number(below) and float(above) >= float(below):
         yield DraftProblem(
             f"{step.path}.above",
-            f"Nothing is above {above:g} and below {below:g} at the same time. Exchange them, or use or for two conditions.",
+            f"{_named(step)} is never above {above:g} and below {below:g} at the same time. Exchange the numbers, or use or.",
         )
+
+
+def _named(step: DraftStep) -> str:
+    """Return what a step is about, as it may stand in a sentence."""
+    return one_line(" or ".join(_texts(step.config.get("entity_id"))), MAX_NAMES) or "A number"
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -176,6 +184,10 @@ class _Facts:
     times: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, _DAY)])
     days: frozenset[str] = _WEEK
     triggers: frozenset[str] | None = None
+    since: dict[_Aspect, timedelta] = field(default_factory=dict)
+    """How long a state has to last at least."""
+    suns: list[Mapping[str, Any]] = field(default_factory=list)
+    """Conditions of the sun."""
 
 
 def _together(facts: _Facts, condition: Any, path: str) -> Iterator[DraftProblem]:
@@ -201,6 +213,8 @@ def _add(facts: _Facts, step: DraftStep) -> str | None:
             return _add_numbers(facts, step.config)
         case "time":
             return _add_times(facts, step.config)
+        case "sun":
+            facts.suns.append(step.config)
         case "trigger":
             ids = frozenset(_texts(step.config.get("id")))
             before = facts.triggers
@@ -224,6 +238,8 @@ def _add_states(facts: _Facts, config: Mapping[str, Any]) -> str | None:
     for entity_id in entities:
         subject = (entity_id, str(config.get("attribute") or ""))
         before = facts.states.get(subject)
+        if isinstance(lasting := config.get("for"), timedelta):
+            facts.since[subject] = max(lasting, facts.since.get(subject, timedelta()))
         facts.states[subject] = frozenset(states) if before is None else before & frozenset(states)
         if before and not facts.states[subject]:
             return f"{entity_id} cannot be {' or '.join(sorted(before))} and {' or '.join(states)} at once"
@@ -287,15 +303,31 @@ def _seconds(moment: object, otherwise: float) -> float:
 # What the triggers say.
 
 
-def _with_triggers(draft: AutomationDraft, facts: _Facts) -> Iterator[DraftProblem]:
+def _with_triggers(hass: HomeAssistant, draft: AutomationDraft, facts: _Facts) -> Iterator[DraftProblem]:
     """Yield the problem if the conditions contradict each trigger of the automation."""
     triggers = [one for one in draft.triggers if one.get("enabled") is not False]
-    reasons = [_contradicts(one, facts) for one in triggers]
+    reasons = [_contradicts(one, facts) or _against_the_sun(hass, one, facts) for one in triggers]
     if triggers and all(reasons):
         yield DraftProblem(
             "conditions",
             f"They can never be true when it is triggered: {reasons[0]}. Change the trigger or the condition.",
         )
+
+
+def _against_the_sun(hass: HomeAssistant, trigger: Mapping[str, Any], facts: _Facts) -> str | None:
+    """Return the reason why the conditions of the sun are never true at a time or an event of the sun."""
+    if not facts.suns or trigger.get("platform") not in ("sun", "time") or not _has_plain_times(trigger):
+        return None
+    if not is_never_sunny(hass, trigger, facts.suns):
+        return None
+    return "the sun is never so at that time, since 'after: sunset' ends at midnight and 'before: sunrise' begins there"
+
+
+def _has_plain_times(trigger: Mapping[str, Any]) -> bool:
+    at = trigger.get("at")
+    return trigger.get("platform") == "sun" or all(
+        isinstance(one, time) for one in (at if isinstance(at, list | tuple) else [at])
+    )
 
 
 def _contradicts(trigger: Mapping[str, Any], facts: _Facts) -> str | None:
@@ -304,7 +336,8 @@ def _contradicts(trigger: Mapping[str, Any], facts: _Facts) -> str | None:
     subject = (entities[0], str(trigger.get("attribute") or "")) if len(entities) == 1 else ("", "")
     match kind:
         case "state" if (to := _texts(trigger.get("to"))) and trigger.get("attribute") is None:
-            return _of_state(subject, frozenset(to), facts)
+            lasting = trigger.get("for") or timedelta()
+            return _of_state(subject, frozenset(to), facts, lasting if isinstance(lasting, timedelta) else None)
         case "numeric_state" if trigger.get("value_template") is None:
             low, high = _limits(trigger)
             limits = facts.numbers.get(subject)
@@ -323,7 +356,12 @@ def _contradicts(trigger: Mapping[str, Any], facts: _Facts) -> str | None:
     return None
 
 
-def _of_state(subject: _Aspect, to: frozenset[str], facts: _Facts) -> str | None:
+def _of_state(subject: _Aspect, to: frozenset[str], facts: _Facts, lasting: timedelta | None) -> str | None:
+    least = facts.since.get(subject)
+    if least is not None and lasting is not None and least > lasting:
+        return (
+            f"{subject[0]} has just changed, and the condition wants it to last for {least}; move 'for' to the trigger"
+        )
     wanted = facts.states.get(subject)
     if wanted and not wanted & to:
         return f"{subject[0]} has just become {' or '.join(sorted(to))}, and the condition wants {' or '.join(sorted(wanted))}"

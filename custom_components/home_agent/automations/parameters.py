@@ -7,15 +7,14 @@ from typing import Any
 
 from homeassistant.const import ATTR_ENTITY_ID, ENTITY_MATCH_ALL, ENTITY_MATCH_NONE
 from homeassistant.core import HomeAssistant, Service, State
-from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
 import probatio
 
-from ..home.actions import members
 from ..support.quoting import one_line
 from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
 from .references import DraftStep
+from .selected_values import flat_fields, lax_faults, selector_words
+from .targets import domains_of, selectors_of, suits_as_group, wide_fault
 
 TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 MAX_OPTIONS = 20
@@ -41,6 +40,8 @@ _RANGES: Mapping[str, tuple[str, str]] = {
 }
 """The attributes of an entity that limit a parameter."""
 _ANY_DOMAIN = "homeassistant"
+_SWITCHING = frozenset({"toggle", "turn_off", "turn_on"})
+"""Its services that are those of other domains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +147,25 @@ async def async_call_problems(
         return
     fields = flat_fields(description.get("fields"))
     states = _states(home, call)
+    selectors = _target_selectors(home.hass, call, description)
     named = [home.resolve(one) for one in call.targets.get(ATTR_ENTITY_ID, ()) if isinstance(one, str)]
     for state in states:
-        if (fault := _fault_of_target(home.hass, call, state, description)) is None:
+        if (fault := _fault_of_target(home.hass, call, state, selectors)) is None:
             for problem in _of_entity(call, state):
                 yield problem
         elif state.entity_id in named:
-            near = await home.async_near(state.entity_id, target_domains(call, description))
+            near = await home.async_near(state.entity_id, domains_of(selectors))
             yield DraftProblem(
                 f"{path}.target.entity_id", f"{fault}{near_words(one for one in near if one != state.entity_id)}"
             )
-    for problem in _of_places(home, call, states, description):
-        yield problem
-    if call.domain == "script":
-        for name, one in fields.items():
-            if one.get("required") and name not in call.data and not call.is_open and one.get("default") is None:
-                yield DraftProblem(f"{path}.data", f"script.{call.service} needs {quoted(name)}.")
+    places = {key: [item for item in items if isinstance(item, str)] for key, items in call.targets.items()}
+    wide = selectors or ([{"domain": call.domain}] if call.domain != _ANY_DOMAIN else [])
+    if (wrong := wide_fault(home, places, wide, call.action)) is not None:
+        yield DraftProblem(f"{path}.target.{wrong[0]}", wrong[1])
+    for name, sentence in lax_faults(service.schema if service is not None else None, call.data, fields):
+        if name not in call.open_keys and not call.is_open:
+            given = f"{path}.data.{name}" if name in call.data else f"{path}.data"
+            yield DraftProblem(given, f"{call.action} {sentence}")
 
 
 # The service's own schema.
@@ -186,12 +190,12 @@ def _of_schema(call: Called, service: Service | None, description: Mapping[str, 
         errors = (probatio.Invalid(type(err).__name__),) if not call.open_keys else ()
     else:
         return
-    names = [*flat_fields(description.get("fields"))]
+    fields = flat_fields(description.get("fields"))
     for error in errors:
         key = str(error.path[0]) if error.path else ""
         if key in call.open_keys or (call.open_keys and not key):
             continue
-        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, names))
+        yield DraftProblem(_path_of(call, key), _sentence(call, error, key, fields))
 
 
 def _path_of(call: Called, key: str) -> str:
@@ -201,28 +205,20 @@ def _path_of(call: Called, key: str) -> str:
     return f"{path}.data.{key}" if key else f"{path}.data"
 
 
-def _sentence(call: Called, error: probatio.Invalid, key: str, names: Sequence[str]) -> str:
+def _sentence(call: Called, error: probatio.Invalid, key: str, fields: Mapping[str, Mapping[str, Any]]) -> str:
     said = one_line(str(getattr(error, "msg", "") or error), 160)
     if "extra keys" in said or "not a valid option" in said:
-        near = nearest(key, names) or names[:MAX_OPTIONS]
+        near = nearest(key, fields) or [*fields][:MAX_OPTIONS]
         listed = f" Its parameters: {', '.join(near)}." if near else " It has no parameters."
         return f"{call.action} has no parameter {quoted(key)}.{listed}"
     if "required key" in said:
         return f"{call.action} needs {quoted(key)}."
     if ATTR_ENTITY_ID in said and "at least one of" in said:
         return f"{call.action} needs a target: name entity_id under target."
-    return f"{call.action} does not take this{f' as {quoted(key)}' if key else ''}: {said}."
-
-
-def flat_fields(fields: object) -> dict[str, Mapping[str, Any]]:
-    """Return the fields of a description by name, those of its sections among them."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for name, one in fields.items() if isinstance(fields, Mapping) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("fields"), Mapping):
-            found |= flat_fields(one["fields"])
-        else:
-            found[str(name)] = one if isinstance(one, Mapping) else {}
-    return found
+    value = call.data.get(key)
+    given = f" {quoted(value)} as" if isinstance(value, str | int | float) else ""
+    takes = f" It takes {words}." if (words := selector_words(fields.get(key))) else ""
+    return f"{call.action} does not take{given or ' this as'} {quoted(key) if key else 'parameters'}: {said}.{takes}"
 
 
 # Its targets.
@@ -235,91 +231,25 @@ def _states(home: KnownHome, call: Called) -> list[State]:
     return [state for state in states if state is not None][:MAX_ENTITIES]
 
 
-def selectors_of(description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what the entities of a target have to be, one of these; empty if anything is possible."""
-    target = description.get("target")
-    entity = target.get("entity") if isinstance(target, Mapping) else None
-    return [one for one in (entity if isinstance(entity, list) else [entity]) if isinstance(one, Mapping) and one]
-
-
-def target_domains(call: Called, description: Mapping[str, Any]) -> set[str]:
-    """Return the domains whose entities a call can be made on; empty if that is not known."""
-    found: set[str] = set()
-    for selector in selectors_of(description):
-        domains = _texts(selector.get("domain"))
-        if not domains:
-            return set()
-        found |= {*domains}
-    return found
-
-
-def _texts(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list | tuple | set) else [str(value)] if value else []
-
-
-def _fault_of_target(hass: HomeAssistant, call: Called, state: State, description: Mapping[str, Any]) -> str | None:
+def _fault_of_target(
+    hass: HomeAssistant, call: Called, state: State, selectors: Sequence[Mapping[str, Any]]
+) -> str | None:
     """Return why an entity is no target of a call; a group is one if one of its members is."""
-    selectors = selectors_of(description)
-    if call.domain == _ANY_DOMAIN or not selectors:
+    if suits_as_group(hass, state, selectors):
         return None
-    inner = (hass.states.get(one) for one in members(hass, state.entity_id)) if state.domain == "group" else ()
-    candidates = [state, *(one for one in inner if one is not None)]
-    if any(_suits(hass, one, selector) for one in candidates for selector in selectors):
-        return None
-    domains = sorted(target_domains(call, description))
+    domains = sorted(domains_of(selectors))
     if domains and state.domain not in domains:
         return f"{call.action} works on {' or '.join(domains)} only, not on {state.entity_id}."
     return f"{state.entity_id} cannot do {call.action}."
 
 
-def _suits(hass: HomeAssistant, state: State, selector: Mapping[str, Any]) -> bool:
-    domains = _texts(selector.get("domain"))
-    if domains and state.domain not in domains:
-        return False
-    integration = selector.get("integration")
-    if integration:
-        entry = er.async_get(hass).async_get(state.entity_id)
-        if entry is None or entry.platform != integration:
-            return False
-    classes = _texts(selector.get("device_class"))
-    if classes and state.attributes.get("device_class") not in classes:
-        return False
-    masks = selector.get("supported_features")
-    features = state.attributes.get("supported_features")
-    if not masks or not isinstance(features, int):
-        return True
-    return any(isinstance(mask, int) and features & mask == mask for mask in masks)
-
-
-def _of_places(
-    home: KnownHome, call: Called, states: Sequence[State], description: Mapping[str, Any]
-) -> Iterator[DraftProblem]:
-    """Yield what is wrong with the areas, floors, labels and devices of a target: nothing suits it, or not all of it may be reached."""
-    places = {
-        key: [item for item in items if isinstance(item, str)]
-        for key, items in call.targets.items()
-        if key != ATTR_ENTITY_ID
-    }
-    if not any(places.values()):
-        return
-    selected = async_extract_referenced_entity_ids(home.hass, TargetSelection(places), expand_group=False)
-    if selected.missing_areas or selected.missing_devices or selected.missing_floors or selected.missing_labels:
-        return  # those are told of by themselves
-    selectors = selectors_of(description) or [{"domain": call.domain}]
-    if call.domain == _ANY_DOMAIN:
-        selectors = [{}]
-    reached = [
-        state for one in sorted(selected.indirectly_referenced) if (state := home.hass.states.get(one)) is not None
-    ]
-    suitable = [state.entity_id for state in reached if any(_suits(home.hass, state, one) for one in selectors)]
-    known = [one for one in suitable if home.knows(one)]
-    key = next(key for key, items in places.items() if items)
-    path = f"{call.step.path}.target.{key}"
-    if not known and not states:
-        yield DraftProblem(path, f"Nothing in this target can do {call.action}. Name entities that can.")
-    elif len(known) < len(suitable):
-        listed = ", ".join(known[:MAX_OPTIONS])
-        yield DraftProblem(path, f"This target may reach more than is exposed. Name the entities instead: {listed}.")
+def _target_selectors(hass: HomeAssistant, call: Called, description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what a call works on: as it is described; of all domains those that have the service themselves."""
+    if call.domain != _ANY_DOMAIN:
+        return selectors_of(description)
+    own = hass.services.async_services_for_domain
+    domains = sorted({one.domain for one in hass.states.async_all() if call.service in own(one.domain)})
+    return [{"domain": domains}] if domains and call.service in _SWITCHING else []
 
 
 # What an entity says of itself.

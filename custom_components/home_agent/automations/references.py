@@ -262,6 +262,17 @@ def _scene_entities(step: DraftStep) -> Iterator[NamedThing]:
             yield NamedThing(Kind.ENTITY, str(name), f"{step.path}.data.entities")
 
 
+def scenes_made(steps: Sequence[DraftStep]) -> set[str]:
+    """Return the scenes that the actions of a draft make themselves."""
+    found = set()
+    for step in steps:
+        data = step.config.get("data")
+        name = data.get("scene_id") if isinstance(data, Mapping) else None
+        if str(step.config.get("action")) == "scene.create" and isinstance(name, str):
+            found.add(f"scene.{name}")
+    return found
+
+
 def is_registry_id(text: str) -> bool:
     """Return whether a text looks like the id of an entry of a registry."""
     return len(text) == _IDS_OF_REGISTRY and all(sign in "0123456789abcdef" for sign in text)
@@ -310,17 +321,6 @@ def variables_of(draft: AutomationDraft, steps: Sequence[DraftStep]) -> dict[str
         if isinstance(name := step.config.get("response_variable"), str):
             found.setdefault(name, []).append(None)
     return found
-
-
-def watched(steps: Sequence[DraftStep]) -> set[str]:
-    """Return the entities that the triggers and conditions among these steps name."""
-    return {
-        reference.name
-        for step in steps
-        if step.part is not StepPart.ACTION
-        for reference in references_of(step)
-        if reference.kind is Kind.ENTITY
-    }
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from jinja2 import TemplateSyntaxError, meta, nodes
 
 from ..support.quoting import one_line
 from .problems import near_words, nearest
+from .template_tests import always, never_a_test
 
 MAX_TEMPLATE = 20_000  # characters
 MAX_TEXTS = 64  # that one expression may come to
@@ -44,9 +45,19 @@ GIVEN = frozenset({"context", "repeat", "this", "trigger", "wait"})
 """Variables that Home Assistant gives an automation."""
 _BY_NAME = frozenset({"map", "reject", "rejectattr", "select", "selectattr", "apply"})
 """Filters that apply a filter or test that is named in their arguments."""
+_KEEPING = frozenset(
+    {
+        "first", "last", "list", "lower", "random", "reject", "rejectattr", "reverse", "select", "selectattr", "shuffle", "sort", "string",
+        "trim", "unique",
+    }
+)  # fmt: skip
+"""Filters that add nothing to what they are given."""
 _LIST_SENTENCE = (
     "It lists entities while it runs. Name each entity instead: "
     "{{ is_state('light.one', 'on') or is_state('light.two', 'on') }}."
+)
+_PERSONS_SENTENCE = (
+    "It lists people while it runs. zone.home has how many are home: {{ states('zone.home') | int(0) == 0 }}."
 )
 _COMPUTED_SENTENCE = "Which entity it reads is worked out while it runs. Write the entity id as text, or trigger.entity_id: states('sensor.one')."
 _NONE = nodes.Const(None)
@@ -64,6 +75,8 @@ class TemplateReads:
     names: set[str] = field(default_factory=set)
     """Variables that it does not set itself."""
     faults: list[str] = field(default_factory=list)
+    never_a_test: str | None = None
+    """Why a condition of it is never true."""
     is_constant: bool = False
     """It comes to the same whenever it runs."""
 
@@ -150,12 +163,14 @@ class _Values:
                 return self.all_of([node.expr1, node.expr2 or _NONE])
             case nodes.Const(value=None):
                 return ()
+            case nodes.Const(value=list() | tuple() as several) if all(isinstance(one, str) for one in several):
+                return tuple(several)
+            case nodes.Getitem(node=nodes.Const(value=dict() as table)):
+                return self.of(nodes.Const([*table.values()]))
             case nodes.Getitem(node=nodes.Dict() as table):
                 return self.all_of([pair.value for pair in table.items])
-            case nodes.Filter(name="lower" | "trim" | "string" | "list" | "first" | "last" | "random") if node.node:
-                return self.of(node.node)
-            case nodes.Filter(name="iif") if node.node and node.args:
-                return self.all_of(node.args)
+            case nodes.Filter() if node.node:
+                return self._of_filter(node, node.node)
             case nodes.Call(node=nodes.Name(name="iif")):
                 return self.all_of(node.args[1:])
             case nodes.Name():
@@ -172,6 +187,13 @@ class _Values:
                 return None
             found |= dict.fromkeys(texts)
         return tuple(found)
+
+    def _of_filter(self, node: nodes.Filter, given: nodes.Expr) -> tuple[str, ...] | None:
+        if node.name in _KEEPING:
+            return self.of(given)
+        if node.name == "iif" and node.args:
+            return self.all_of(node.args)
+        return self.all_of([given, *node.args]) if node.name in ("default", "d") and node.args else None
 
     def _of_name(self, name: str) -> tuple[str, ...] | None:
         if self._depth <= 0:
@@ -210,8 +232,8 @@ class _Values:
                 return () if path[-1] == "entity_id" and self._scope.has_known_trigger else None
             case ("this", "entity_id"):
                 return ()
-            case ("repeat", "item") if self._scope.items is not None:
-                return _Values(self._scope, self._depth - 1).of_written(self._scope.items) if self._depth > 0 else None
+            case ("repeat", "item", *fields) if self._scope.items is not None and self._depth > 0:
+                return _Values(self._scope, self._depth - 1).of_written(fields_of(self._scope.items, fields))
             case (name, _) if name in self._scope.variables:
                 return self._of_fields(name, path[1])
         return None
@@ -223,6 +245,13 @@ class _Values:
                 one[key] for one in tables if isinstance(one, Mapping)
             )
         return None
+
+
+def fields_of(items: Sequence[object], names: Sequence[str]) -> Sequence[object]:
+    """Return what stands under some names in each item; None for one that has it not."""
+    for name in names:
+        items = [one.get(name) if isinstance(one, Mapping) else None for one in items]
+    return items
 
 
 def _path_of(node: nodes.Node) -> tuple[str, ...]:
@@ -263,6 +292,7 @@ class _Walk:
         for node in _nodes(self._tree):
             self._look_at(node)
         found = self._found
+        found.never_a_test = never_a_test(self._tree)
         found.faults = list(dict.fromkeys(found.faults))
         found.is_constant = not (self._changes or found.entities or found.names or found.places or found.faults)
 
@@ -319,6 +349,9 @@ class _Walk:
                 self._found.faults.append(_LIST_SENTENCE if node.name in LISTING | {"states"} else _COMPUTED_SENTENCE)
             case nodes.Compare():
                 self._look_at_comparison(node)
+                return
+        if isinstance(node, nodes.Test) and (sentence := always(node)) is not None:
+            self._found.faults.append(sentence)
 
     def _look_at_named(self, node: nodes.Filter) -> None:
         """Look at `['light.a'] | select('is_state', 'on')`."""
@@ -387,7 +420,10 @@ class _Walk:
         parent = self._parents.get(id(node))
         object_id = (_path_of(parent)[-1:] or ("",))[0] if parent is not None else ""
         if key is None or not valid_entity_id(f"{key}.{object_id}".lower()):
-            self._found.faults.append(_LIST_SENTENCE if key is not None else _COMPUTED_SENTENCE)
+            sentence = (
+                _PERSONS_SENTENCE if key == "person" else _LIST_SENTENCE if key is not None else _COMPUTED_SENTENCE
+            )
+            self._found.faults.append(sentence)
             return
         self._found.entities[f"{key}.{object_id}".lower()] = None
 

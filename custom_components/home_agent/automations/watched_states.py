@@ -14,6 +14,8 @@ from .references import DraftStep, StepPart
 MAX_STATES = 20  # named in a sentence
 _KEYS = {StepPart.TRIGGER: ("to", "from", "not_to", "not_from"), StepPart.CONDITION: ("state",)}
 _ALWAYS = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+_OPEN = frozenset({"device_tracker", "water_heater"})
+"""Domains whose entities also have states that nothing lists: places of an app, modes of a device."""
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
 
 
@@ -82,7 +84,9 @@ async def async_state_fault(home: KnownHome, state: State, value: str) -> str | 
 async def _async_possible(home: KnownHome, state: State) -> set[str]:
     if state.domain == "climate" and isinstance(modes := state.attributes.get("hvac_modes"), list | tuple):
         return {str(mode) for mode in modes}
-    if is_number(state):
+    if is_number(state) or state.domain in _OPEN:
+        return set()
+    if state.domain == "sensor" and not state.attributes.get("options"):
         return set()
     return {*(await async_possible_states(home.hass, state)).values()}
 
