@@ -12,10 +12,25 @@ from tests.e2e.api import Answer
 from tests.e2e.harness import Hass
 
 SHOWN_DOMAINS = frozenset(
-    {"light", "switch", "cover", "lock", "climate", "fan", "media_player", "valve", "vacuum", "scene", "todo"}
+    {
+        "light",
+        "switch",
+        "cover",
+        "lock",
+        "climate",
+        "fan",
+        "media_player",
+        "valve",
+        "vacuum",
+        "scene",
+        "todo",
+        "automation",
+    }
 )
 SETTLE_TIMEOUT = 5  # seconds that a device has to follow
 ONE_MORE = "+1"
+GONE = "gone"
+"""There is no such entity any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +49,15 @@ class Line:
     def expected(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the states that the house has to have afterwards."""
         grown = {key: str(int(before[key]) + 1) for key, state in self.changes.items() if state == ONE_MORE}
-        return {**before, **self.changes, **grown}
+        wanted = {**before, **self.changes, **grown}
+        return {key: state for key, state in wanted.items() if state != GONE}
 
 
 NO = Line("No")
 YES = Line("Yes", {"lock.front_door": "unlocked"})
+EVERY_EVENING = "Turn on the bed light every evening at sunset"
+MADE = Line("Yes", {"automation.turn_on_the_bed_light_every_evening_at_sunset": "on"})
+TAKEN_BACK = Line("Yes", {"automation.turn_on_the_bed_light_every_evening_at_sunset": GONE})
 CONVERSATION = (
     Line("Turn on the kitchen lights", {"light.kitchen_lights": "on"}),
     Line("Is the bed light on?", says=r"\byes\b|\bis (currently )?on\b|'s (currently )?on\b"),
@@ -48,6 +67,8 @@ CONVERSATION = (
     Line("Unlock the front door", reply=NO),
     Line("Unlock the front door", reply=YES),
     Line("Lock the front door", {"lock.front_door": "locked"}),
+    Line(EVERY_EVENING, says="sunset", reply=MADE),
+    Line("Undo that", reply=TAKEN_BACK),
     Line("Write a poem about my garden", needs_model=True),
 )
 
@@ -72,6 +93,7 @@ class Terminal:
     def changed(self, before: Mapping[str, str], after: Mapping[str, str], note: str) -> None:
         """Print the difference between two states of the house."""
         lines = [f"{key}: {before.get(key)} → {after[key]}" for key in after if before.get(key) != after[key]]
+        lines += [f"{key}: {before[key]} → gone" for key in before if key not in after]
         for line in lines or [f"nothing changed{f' ({note})' if note else ''}"]:
             print(f"  {'':>10}  {self._paint('32' if lines else '2', line)}", flush=True)
         print(flush=True)
@@ -116,7 +138,7 @@ class Conversation:
         asked = await self._asked()
         refused = answer.kind == "error" and not self._model  # of a model's, nobody knows what it refers to
         attempted = line.reply is not None and (asked or refused)
-        self._terminal.changed(before, after, "a lock waits for a yes" if attempted else "")
+        self._terminal.changed(before, after, "a yes is waited for" if attempted else "")
         wrong = self._complaints(line, answer, attempted=attempted)
         if after != expected:
             states = ", ".join(f"{key}: {expected[key]}" for key in line.changes)

@@ -16,6 +16,7 @@ from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.recorded import PastGap
 from custom_components.home_agent.automations.replay import Replay, async_replay
 from custom_components.home_agent.automations.timeline import Timeline
+from custom_components.home_agent.automations.watched import async_entities, event_types_of
 from custom_components.home_agent.support.errors import ToolRefusal
 from tests.automations.engine import Script
 
@@ -280,3 +281,37 @@ async def test_a_template_of_now_is_of_the_past_again_elsewhere(hass: HomeAssist
     hass.states.async_set(DOOR, "live")
     await played(hass, timeline((10, DOOR, "on")), conditions=["{{ states('binary_sensor.door') == 'on' }}"])
     assert Template("{{ states('binary_sensor.door') }}", hass).async_render() == "live"
+
+
+async def test_a_wait_for_what_leaves_no_trace_is_named(hass: HomeAssistant) -> None:
+    actions = [{"wait_for_trigger": [{"trigger": "webhook", "webhook_id": "x", "allowed_methods": ["POST"]}]}]
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"))
+    found = await played(hass, past, actions=actions, mode="single")
+    assert found.not_replayed == (("actions[0].wait_for_trigger[0]", "calls of webhooks are not recorded"),)
+    assert len(found.runs) == 2  # nothing is held back because of it
+
+
+async def test_a_second_trigger_while_it_waits_is_held_back(hass: HomeAssistant) -> None:
+    actions = [{"wait_for_trigger": [{"trigger": "state", "entity_id": "light.a", "to": "on"}], "timeout": "01:00:00"}]
+    past = timeline(
+        (10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"), (75, DOOR, "off"), (80, DOOR, "on"), light__a="off"
+    )
+    found = await played(hass, past, actions=actions, mode="single")
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=80)]
+    assert held(found) == [("", "it was still running since 00:10:00 (mode single)")]
+
+
+async def test_what_actions_wait_for_is_looked_up(hass: HomeAssistant) -> None:
+    hass.states.async_set("light.b", "off")
+    actions = [
+        {
+            "wait_for_trigger": [
+                {"trigger": "state", "entity_id": "light.a"},
+                {"trigger": "event", "event_type": "button"},
+            ]
+        },
+        {"wait_template": "{{ is_state('light.b', 'on') }}"},
+    ]
+    draft = await async_draft(hass, {"alias": "x", "triggers": [OPENED], "actions": actions})
+    assert async_entities(hass, draft) == {DOOR, "light.a", "light.b"}
+    assert event_types_of(draft) == {"button"}

@@ -251,6 +251,159 @@ CASES: dict[str, Case] = {
         },
         minutes(10, 120),
     ),
+    "it waits for a trigger": Case(
+        {
+            "triggers": [state(to="on")],
+            "actions": [{"wait_for_trigger": [state(to="off")], "timeout": "01:00:00"}, *ACTION],
+        },
+        minutes(60),
+    ),
+    "it waits for a trigger without an end": Case(
+        {"triggers": [state(LIGHT)], "actions": [{"wait_for_trigger": [state(to="off")]}, *ACTION]}
+    ),
+    "it waits for a while of a state": Case(
+        {
+            "triggers": [state(LIGHT)],
+            "actions": [{"wait_for_trigger": [state(to="on", **{"for": "00:20:00"})]}, {"delay": "00:40:00"}, *ACTION],
+        },
+        minutes(20, 40, 60),
+    ),
+    "it waits for a time or a door": Case(
+        {
+            "triggers": [state(LIGHT)],
+            "actions": [{"wait_for_trigger": [{"trigger": "time", "at": "07:00:00"}, state(to="on")]}, *ACTION],
+        }
+    ),
+    "it waits for the next ten minutes": Case(
+        {
+            "triggers": [state()],
+            "actions": [{"wait_for_trigger": [{"trigger": "time_pattern", "minutes": "/10"}]}, {"delay": "01:00:00"}],
+        },
+        minutes(60),
+        every=timedelta(minutes=5),
+    ),
+    "it waits for an event": Case(
+        {
+            "triggers": [state()],
+            "actions": [{"wait_for_trigger": [{"trigger": "event", "event_type": "button"}]}, *ACTION],
+        },
+        events=[(count * 9_000, "button", {"press": "long"}) for count in range(1, 30)],
+    ),
+    "it waits until a template is true": Case(
+        {
+            "triggers": [state(LIGHT)],
+            "actions": [
+                {"wait_template": "{{ is_state('binary_sensor.door', 'on') }}", "timeout": "02:30:00"},
+                {"delay": "00:30:00"},
+                *ACTION,
+            ],
+        },
+        minutes(30, 150, 180),
+    ),
+    "it ends when time runs out": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {"wait_for_trigger": [state(LIGHT, to="on")], "timeout": "00:30:00", "continue_on_timeout": False},
+                {"delay": "04:00:00"},
+                *ACTION,
+            ],
+        },
+        minutes(30, 240),
+    ),
+    "it goes on by what it waited for": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {"wait_for_trigger": [state(LIGHT, id="lamp")], "timeout": "01:00:00"},
+                {"if": ["{{ wait.completed and wait.trigger.id == 'lamp' }}"], "then": [{"delay": "03:00:00"}]},
+                *ACTION,
+            ],
+        },
+        minutes(60, 180),
+    ),
+    "it is started again while it waits": Case(
+        {
+            "triggers": [state(to="on")],
+            "actions": [{"wait_for_trigger": [state(LIGHT)]}, {"delay": "05:00:00"}, *ACTION],
+            "mode": "restart",
+        },
+        minutes(300),
+    ),
+    "one after the other waits": Case(
+        {
+            "triggers": [state()],
+            "actions": [{"wait_for_trigger": [state(LIGHT)], "timeout": "03:00:00"}, *ACTION],
+            "mode": "queued",
+            "max": 3,
+        },
+        [timedelta(hours=3 * count) for count in range(1, 5)],
+    ),
+    "at most three wait at once": Case(
+        {
+            "triggers": [state()],
+            "actions": [{"wait_template": "{{ is_state('light.kitchen', 'on') }}"}, {"delay": "02:00:00"}, *ACTION],
+            "mode": "parallel",
+            "max": 3,
+        },
+        minutes(120),
+    ),
+    "it repeats with delays": Case(
+        {
+            "triggers": [state()],
+            "actions": [{"repeat": {"count": 4, "sequence": [{"delay": "00:25:00"}, *ACTION]}}],
+        },
+        minutes(25, 50, 75, 100),
+    ),
+    "it repeats while it is on": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {
+                    "repeat": {
+                        "while": [{"condition": "state", "entity_id": LIGHT, "state": "on"}],
+                        "sequence": [{"delay": "00:30:00"}],
+                    }
+                }
+            ],
+        },
+        [timedelta(minutes=30 * count) for count in range(1, 40)],
+    ),
+    "it repeats until it has counted": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {"variables": {"rounds": 0}},
+                {
+                    "repeat": {
+                        "until": ["{{ rounds >= 3 }}"],
+                        "sequence": [{"delay": "00:30:00"}, {"variables": {"rounds": "{{ rounds + 1 }}"}}],
+                    }
+                },
+            ],
+        },
+        minutes(30, 60, 90),
+    ),
+    "a condition ends the sequence it stands in": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {"sequence": [{"condition": "state", "entity_id": LIGHT, "state": "on"}, {"delay": "01:00:00"}]},
+                {"delay": "00:30:00"},
+            ],
+        },
+        minutes(30, 60, 90),
+    ),
+    "several wait at once in a run": Case(
+        {
+            "triggers": [state()],
+            "actions": [
+                {"parallel": [{"delay": "01:10:00"}, {"wait_for_trigger": [state(LIGHT)], "timeout": "03:00:00"}]},
+                *ACTION,
+            ],
+        },
+        minutes(70, 180),
+    ),
     "for a purpose: turned on": Case({"triggers": [{"trigger": "light.turned_on", "target": {"entity_id": LIGHT}}]}),
     "for a purpose: opened for a while": Case(
         {

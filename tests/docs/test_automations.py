@@ -164,6 +164,7 @@ class Telling:
 @pytest.fixture
 async def telling(
     recorder_mock: Recorder,
+    request: pytest.FixtureRequest,
     hass: HomeAssistant,
     house: None,
     llm_server: LLMServer,
@@ -178,8 +179,11 @@ async def telling(
         hass.states.async_set(entity_id, state, attributes)
         async_expose_entity(hass, ASSISTANT, entity_id, True)
     await with_files(hass, automations=FILE)
-    _, maker = await async_preset(hass, "automation_creation", "en")
-    entry = await set_up(hass, llm_server, profile=maker)
+    if "\nModel: " in request.node.callspec.params["conversation"]:
+        _, maker = await async_preset(hass, "automation_creation", "en")
+        entry = await set_up(hass, llm_server, profile=maker)
+    else:
+        entry = await set_up(hass)
     telling = Telling(hass, llm_server, freezer, entry)
     llm_server.respond(telling.respond)
     for who, context in (("You", Context(user_id=hass_admin_user.id)), ("Anna", person(hass, "Anna"))):
@@ -193,8 +197,8 @@ async def telling(
     await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
-def test_there_are_ten() -> None:
-    assert len(CONVERSATIONS) == 10
+def test_there_are_ten_with_a_model_and_one_without() -> None:
+    assert [("\nModel: " in one) for one in CONVERSATIONS] == [True] * 10 + [False]
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda text: text.splitlines()[0])

@@ -61,7 +61,7 @@ _LIGHTS = ("Bed Light", "Ceiling Lights", "Kitchen Lights")
 
 @pytest.mark.parametrize(("language", "said", "part"), [
     ("en", "turn on the bed light tomorrow", "tomorrow"), ("en", "when the washer is done turn on the bed light", "when the washer is done"),
-    ("en", "every evening at nine turn on the bed light", "every evening"), ("en", "turn on the bed light soon", "soon"),
+    ("en", "every other day at nine turn on the bed light", "every other day"), ("en", "turn on the bed light soon", "soon"),
     ("de", "wenn die Waschmaschine fertig ist schalte Bed Light ein", "fertig ist"), ("de", "schalte jeden Abend Bed Light ein", "jeden Abend"),
     ("es", "enciende Bed Light cuando llegue el cartero", "cuando llegue el cartero"), ("it", "accendi Bed Light dopo cena", "dopo cena"),
     ("pl", "włącz Bed Light po kolacji", "po kolacji"),

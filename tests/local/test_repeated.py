@@ -75,6 +75,8 @@ YES = {"en": "yes", "de": "ja", "fr": "oui", "es": "sí", "it": "sì", "nl": "ja
     ("en", "turn on the bed light every evening at sunset", SUNSET, ON),
     ("en", "every day half an hour before sunset turn on the bed light", {**SUNSET, "offset": "-00:30:00"}, ON),
     ("en", "every Monday at eight turn on the bed light", at("08:00", "mon"), ON),
+    ("en", "on Mondays at 8 pm turn on the bed light", at("20:00", "mon"), ON),
+    ("en", "whenever it gets dark turn on the bed light", SUNSET, ON),
     ("en", "on Mondays, Wednesdays and Fridays at 7 pm turn off the bed light", at("19:00", "mon", "wed", "fri"), OFF),
     ("en", "every evening at nine turn off the bed light", at("21:00"), OFF),
     ("en", "every night at eleven turn off the bed light", at("23:00"), OFF),
@@ -159,6 +161,7 @@ async def test_conditions(
 
 @pytest.mark.parametrize(("language", "said", "message"), [
     ("en", "tell me whenever the garage door opens at night", "You wanted to be told when the garage door opens. It is so now."),
+    ("en", "every evening at ten, tell me if the garage door is open", "You wanted to be told if the garage door is open. It is so now."),
     ("en", "remind me every Monday at eight to take out the trash", "Reminder: take out the trash"),
     ("de", "immer wenn die Waschmaschine fertig ist, sag mir Bescheid",
      "Du wolltest Bescheid wissen, wenn die Waschmaschine fertig ist. Jetzt ist es so weit."),
@@ -170,6 +173,14 @@ async def test_what_is_told_stands_in_home_assistant(
     await set_up(hass)
     config = await made_of(hass, file, admin, language, said)
     assert config["actions"] == [{"action": "persistent_notification.create", "data": {"message": message}}]
+
+
+async def test_a_length_after_an_event_is_waited_for(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    said = "ten minutes after the washer is done, always turn off the bed light"
+    config = await made_of(hass, file, admin, "en", said)
+    assert config["triggers"] == [WASHER]
+    assert config["actions"] == [{"delay": {"seconds": 600}}, OFF]
 
 
 async def test_what_is_told_goes_to_the_phone_of_who_speaks(hass: HomeAssistant, file: Path, admin: Context) -> None:

@@ -20,7 +20,7 @@ def has_code(value: object, *, is_code: bool = False, depth: int = 0) -> bool:
             return any(has_code(item, is_code=is_code, depth=depth + 1) for item in value)
         case None | bool():
             return False
-    return is_code and bool(str(value).strip())
+    return is_code and not _is_told(value)
 
 
 def has_mask(value: object) -> bool:
@@ -47,4 +47,10 @@ def without_codes(value: object) -> object:
             return [without_codes(item) for item in value]
         case None | bool():
             return value
-    return MASK if str(value).strip() else value
+    return value if _is_told(value) else MASK
+
+
+def _is_told(value: object) -> bool:
+    """Return whether a value may be told: the name of a secret may, and nothing."""
+    text = str(value).strip()
+    return not text or text.startswith("!secret ")

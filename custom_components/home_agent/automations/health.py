@@ -23,6 +23,7 @@ from homeassistant.util import dt as dt_util
 from ..home.exposure import is_shared_at_all
 from ..support import issues
 from ..support.const import LOGGER
+from ..support.errors import where_of
 from ..turn.proposal import ProposalStatus
 from .check import async_depends, async_problems
 from .draft import AutomationDraft, async_draft
@@ -65,17 +66,17 @@ class AutomationHealth:
 
     @callback
     def _is_loaded_anew(self, data: EventStateChangedData) -> bool:
-        """Return whether something that an automation of ours uses was loaded anew."""
-        if data["entity_id"].partition(".")[0] not in _USED:
+        """Return whether something that an automation of ours uses was loaded anew, or is a group with other members."""
+        old, new = data["old_state"], data["new_state"]
+        before, after = (None if one is None else one.attributes.get(ATTR_ENTITY_ID) for one in (old, new))
+        is_loaded = old is None or old.state == STATE_UNAVAILABLE
+        if before == after and not (is_loaded and data["entity_id"].partition(".")[0] in _USED):
             return False
-        old = data["old_state"]
-        return (old is None or old.state == STATE_UNAVAILABLE) and any(
-            data["entity_id"] in record.depends for record in self._records.made_here()
-        )
+        return any(data["entity_id"] in record.depends for record in self._records.made_here())
 
     @callback
     def _started(self, hass: HomeAssistant) -> None:
-        self._soon()
+        self._look_at_used()
 
     @callback
     def _noted(self, _changes: object) -> None:
@@ -92,6 +93,10 @@ class AutomationHealth:
     @callback
     def _reloaded(self, _event: Event[Any]) -> None:
         """Look at once at what automations use: what was rewritten must not run unasked."""
+        self._look_at_used()
+
+    @callback
+    def _look_at_used(self) -> None:
         if self._records.made_here() and self._hass.state is CoreState.running:
             task = self._async_stop_changed()
             self._entry.async_create_background_task(self._hass, task, "home_agent what automations use")
@@ -110,7 +115,10 @@ class AutomationHealth:
     async def _async_look_at_all(self) -> None:
         """Look at each of them; an error in one does not hide the others."""
         for record in self._records.made_here():
-            await self._async_look(record)
+            try:
+                await self._async_look(record)
+            except HomeAssistantError as err:
+                LOGGER.warning("An automation could not be looked at: %s", where_of(err))
 
     async def _async_look(self, record: AutomationRecord) -> None:
         hass = self._hass
@@ -123,6 +131,8 @@ class AutomationHealth:
             return
         state = hass.states.get(entity_id) if entity_id else None
         draft = await self._async_draft(record)
+        if draft is not None:  # first: one that is broken may run, too
+            record = await self._async_compare(record, draft)
         why = "" if draft is not None else "?"
         if draft is not None:
             found = await async_problems(hass, draft, knows=lambda one: is_shared_at_all(hass, one))
@@ -134,7 +144,6 @@ class AutomationHealth:
         )
         if draft is None or is_broken:
             return
-        record = await self._async_compare(record, draft)
         await self._async_prove(record, draft, link)
         if state is not None and state.state == STATE_ON and not record.is_on_probation:
             await self._async_look_for_silence(record, draft, state.attributes.get("last_triggered"), link)
@@ -156,7 +165,9 @@ class AutomationHealth:
         known = self._records.get(record.id) or record
         if depends == known.depends or known.status is not ProposalStatus.APPROVED:
             return known
-        if known.fingerprint and draft.fingerprint != known.fingerprint:  # its owner rewrote it: that is a decision
+        is_rewritten = known.fingerprint and draft.fingerprint != known.fingerprint
+        if is_rewritten and all(known.depends.get(key, now) == now for key, now in depends.items()):
+            # its owner rewrote it, and nothing that it used before: that is a decision
             known = replace(known, depends=depends, fingerprint=draft.fingerprint, examples=())
             self._records.put(known)
             return known

@@ -150,7 +150,7 @@ class _Hiding:
                 return self._text(str.__str__(value))
             case Mapping():
                 return {
-                    self(key): without_codes(item) if is_name_of_code(key) else self(item)
+                    self(key): without_codes(self(item)) if is_name_of_code(key) else self(item)
                     for key, item in value.items()
                 }
             case list() | tuple():

@@ -18,7 +18,7 @@ from ..support.const import DOMAIN
 from .draft import AutomationDraft
 from .event_types import fired_in
 from .problems import DraftProblem
-from .references import DraftStep, StepPart
+from .references import DraftStep, StepPart, actions_in
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
@@ -36,6 +36,7 @@ def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[D
     yield from _own_runs(steps)
     yield from _of_ours(hass, draft, steps)
     yield from _mutual_events(hass, draft, steps)
+    yield from _mutual_toggles(hass, draft, steps)
 
 
 def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -119,16 +120,7 @@ def _waited(steps: Sequence[DraftStep]) -> set[str]:
 
 def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield the toggles of what any change of starts the automation again."""
-    open_triggers = [
-        step
-        for step in steps
-        if step.part is StepPart.TRIGGER
-        and step.is_sure
-        and step.is_enabled
-        and step.kind == "state"
-        and not {"to", "from", "not_to", "not_from", "for", "attribute"} & {*step.config}
-    ]
-    waited = _waited(open_triggers)
+    waited = _waited_for_any_change(steps)
     for step in _calls(steps):
         if str(step.config.get("action", "")).partition(".")[2] in _TOGGLES and step.is_sure and not draft.conditions:
             for entity_id in _targets(step):
@@ -137,6 +129,49 @@ def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator
                         step.path,
                         f"It toggles {entity_id}, and each change of it starts it again. Name the state (to) in the trigger.",
                     )
+
+
+def _waited_for_any_change(steps: Sequence[DraftStep]) -> set[str]:
+    return _waited([step for step in steps if step.kind == "state" and _is_open(step.config)])
+
+
+def _is_open(trigger: Mapping[str, Any]) -> bool:
+    """Return whether a trigger takes any change of a state."""
+    return all(trigger.get(key) is None for key in ("to", "from", "not_to", "not_from", "for", "attribute"))
+
+
+def _mutual_toggles(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
+    """Yield the toggles that start another automation which toggles what starts this one."""
+    waited = _waited_for_any_change(steps)
+    toggles = [*_sure_toggles(steps)] if waited and not draft.conditions else []
+    for entity in getattr(hass.data.get(AUTOMATION), "entities", ()) if toggles else ():
+        config: Any = getattr(entity, "raw_config", None) or {}
+        is_own = draft.id is not None and getattr(entity, "unique_id", None) == draft.id
+        if is_own or config.get("conditions") or config.get("condition"):
+            continue
+        sequence = getattr(getattr(entity, "action_script", None), "sequence", ())
+        if waited.isdisjoint(one for step in _sure_toggles([*actions_in(sequence, "")]) for one in _targets(step)):
+            continue
+        heard = waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
+        for step in toggles:
+            if not heard.isdisjoint(_targets(step)):
+                yield DraftProblem(
+                    step.path,
+                    "It toggles what another automation waits for, which toggles what starts this one again, without an end. "
+                    "Name the states (to) in the trigger.",
+                )
+
+
+def _kind_of(trigger: Mapping[str, Any]) -> object:
+    return trigger.get("trigger", trigger.get("platform"))
+
+
+def _sure_toggles(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
+    return (
+        step
+        for step in _calls(steps)
+        if step.is_sure and str(step.config.get("action", "")).partition(".")[2] in _TOGGLES
+    )
 
 
 def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:

@@ -1,4 +1,4 @@
-"""How long a run of an automation takes, as far as its delays say: what mode it has decides whether it can be started again."""
+"""What the actions of an automation do to the time a run takes: delays, waits, repeats, and conditions that end it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,16 +6,22 @@ from typing import Any
 
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import config_validation as cv
-from homeassistant.helpers.script_variables import ScriptVariables
+from homeassistant.helpers.condition import async_template
+from homeassistant.helpers.script_variables import ScriptRunVariables, ScriptVariables
 from homeassistant.helpers.template import Template, render_complex
 import probatio
 
-from .past import PastHome, PastTimer
+from .past import PastHome
 from .past_answers import PastCondition
 from .past_conditions import async_past_condition
+from .past_waits import Delay, Endless, Together, Until, Wait
 
-MAX_REPEATS = 1_000
-_NESTED = ("then", "else", "default", "sequence")
+MAX_REPEATS = 10_000
+MAX_IDLE = 1_000  # repeats one after the other that wait for nothing
+
+
+class _Failed(Exception):
+    """A condition was not true: the sequence it stands in has come to its end."""
 
 
 class _Stop(Exception):
@@ -27,197 +33,183 @@ class PastStep:
     """One action, with the conditions and actions in it."""
 
     config: Mapping[str, Any]
+    path: str
+    home: PastHome
     conditions: Sequence[PastCondition] = ()
     branches: Sequence[tuple[Sequence[PastCondition], Sequence[PastStep]]] = ()
     """Those of `choose`, `if`, `sequence` and `parallel`."""
     otherwise: Sequence[PastStep] = field(default_factory=list)
 
 
-async def async_steps(home: PastHome, actions: Sequence[Any]) -> list[PastStep]:
+async def async_steps(home: PastHome, actions: Sequence[Any], path: str = "actions") -> list[PastStep]:
     """Return actions, normalized by Home Assistant, as steps. Raises `NotReplayable` for a condition that cannot be checked."""
-    return [await _async_step(home, action) for action in actions]
+    return [await _async_step(home, action, f"{path}[{number}]") for number, action in enumerate(actions)]
 
 
-async def _async_conditions(home: PastHome, configs: object) -> list[PastCondition]:
+async def _async_conditions(home: PastHome, configs: object, path: str) -> list[PastCondition]:
     listed = configs if isinstance(configs, list) else [configs]
-    return [await async_past_condition(home, config, "actions") for config in listed]
+    return [await async_past_condition(home, config, path) for config in listed]
 
 
-async def _async_step(home: PastHome, action: Any) -> PastStep:
+async def _async_step(home: PastHome, action: Any, path: str) -> PastStep:
     if isinstance(action, Template) or (isinstance(action, Mapping) and "condition" in action):
-        return PastStep(config={"condition": True}, conditions=await _async_conditions(home, [action]))
-    step = PastStep(config=home.rebound(action))
+        enabled = action.get("enabled", True) if isinstance(action, Mapping) else True
+        conditions = await _async_conditions(home, [action], path)
+        return PastStep(config={"condition": True, "enabled": enabled}, path=path, home=home, conditions=conditions)
+    step = PastStep(config=home.rebound(action), path=path, home=home)
     if "choose" in action:
         step.branches = [
-            (await _async_conditions(home, one["conditions"]), await async_steps(home, one["sequence"]))
-            for one in action["choose"]
+            (
+                await _async_conditions(home, one["conditions"], f"{path}.choose[{number}].conditions"),
+                await async_steps(home, one["sequence"], f"{path}.choose[{number}].sequence"),
+            )
+            for number, one in enumerate(action["choose"])
         ]
-        step.otherwise = await async_steps(home, action.get("default") or ())
+        step.otherwise = await async_steps(home, action.get("default") or (), f"{path}.default")
     elif "if" in action:
-        step.branches = [(await _async_conditions(home, action["if"]), await async_steps(home, action["then"]))]
-        step.otherwise = await async_steps(home, action.get("else") or ())
+        conditions = await _async_conditions(home, action["if"], f"{path}.if")
+        step.branches = [(conditions, await async_steps(home, action["then"], f"{path}.then"))]
+        step.otherwise = await async_steps(home, action.get("else") or (), f"{path}.else")
     elif "sequence" in action:
-        step.branches = [((), await async_steps(home, action["sequence"]))]
+        step.branches = [((), await async_steps(home, action["sequence"], f"{path}.sequence"))]
     elif "parallel" in action:
-        step.branches = [((), await async_steps(home, one["sequence"])) for one in action["parallel"]]
+        step.branches = [
+            ((), await async_steps(home, one["sequence"], f"{path}.parallel[{number}].sequence"))
+            for number, one in enumerate(action["parallel"])
+        ]
     elif "repeat" in action:
         repeat = action["repeat"]
-        step.branches = [((), await async_steps(home, repeat["sequence"]))]
-        step.conditions = await _async_conditions(home, repeat.get("while") or repeat.get("until") or [])
+        step.branches = [((), await async_steps(home, repeat["sequence"], f"{path}.repeat.sequence"))]
+        listed = repeat.get("while") or repeat.get("until") or []
+        step.conditions = await _async_conditions(home, listed, f"{path}.repeat")
     return step
 
 
-def waits(steps: Sequence[PastStep], variables: dict[str, Any]) -> Iterator[float | None]:
-    """Yield the seconds that a run waits, one delay after the other; None for a wait whose end is not known."""
+def waits(steps: Sequence[PastStep], variables: Mapping[str, Any]) -> Iterator[Wait]:
+    """Yield what a run waits for, one after the other."""
     try:
-        yield from _waits(steps, variables)
-    except _Stop, HomeAssistantError, probatio.Invalid:
+        yield from _sequence(steps, ScriptRunVariables.create_top_level(dict(variables)))
+    except _Stop, HomeAssistantError, probatio.Invalid, ValueError, TypeError:
         return
 
 
-def _waits(steps: Sequence[PastStep], variables: dict[str, Any]) -> Iterator[float | None]:
+def _sequence(steps: Sequence[PastStep], variables: ScriptRunVariables) -> Iterator[Wait]:
+    """Yield the waits of a sequence; a condition that is not true ends this sequence alone."""
     for step in steps:
-        if step.config.get("enabled", True) is not False:
+        enabled = step.config.get("enabled", True)
+        if isinstance(enabled, Template):
+            enabled = enabled.async_render(limited=True)
+        if not enabled:
+            continue
+        try:
             yield from _wait(step, variables)
+        except _Failed:
+            return
+        except HomeAssistantError:
+            if not step.config.get("continue_on_error"):
+                raise
+
+
+def _nested(steps: Sequence[PastStep], variables: ScriptRunVariables, *, is_parallel: bool = False) -> Iterator[Wait]:
+    """Yield the waits of a sequence in another one: what it sets alone is gone after it."""
+    yield from _sequence(steps, variables.enter_scope(parallel=is_parallel))
 
 
 def _are_true(conditions: Sequence[PastCondition], variables: Mapping[str, Any]) -> bool:
     return all(condition.check(variables).result is not False for condition in conditions)
 
 
-def _wait(step: PastStep, variables: dict[str, Any]) -> Iterator[float | None]:
+def _seconds(value: object, variables: ScriptRunVariables) -> float:
+    found: float = cv.positive_time_period(render_complex(value, variables)).total_seconds()
+    return found
+
+
+def _wait(step: PastStep, variables: ScriptRunVariables) -> Iterator[Wait]:
     config = step.config
     if "condition" in config:
         if not _are_true(step.conditions, variables):
-            raise _Stop
+            raise _Failed
     elif "delay" in config:
-        yield cv.positive_time_period(render_complex(config["delay"], variables)).total_seconds()
+        yield Delay(_seconds(config["delay"], variables))
     elif "wait_template" in config or "wait_for_trigger" in config:
-        yield None
+        yield from _until(step, variables)
     elif "stop" in config:
         raise _Stop
     elif "variables" in config and isinstance(config["variables"], ScriptVariables):
-        variables |= config["variables"].async_simple_render(variables)
+        variables.update(config["variables"].async_simple_render(variables))
     elif "repeat" in config:
-        yield from _repeat(step, variables)
+        yield from _repeat(step, variables.enter_scope())
     elif "parallel" in config:
-        # The longest of them counts: which of them ends when does not matter.
-        yield max((_length(branch, dict(variables)) for _, branch in step.branches), key=_unknown_last, default=0.0)
+        together = Together([_nested(branch, variables, is_parallel=True) for _, branch in step.branches])
+        yield together
+        if together.error is not None:
+            raise together.error
     else:
         for conditions, sequence in step.branches:
             if _are_true(conditions, variables):
-                yield from _waits(sequence, variables)
+                yield from _nested(sequence, variables)
                 return
-        yield from _waits(step.otherwise, variables)
+        yield from _nested(step.otherwise, variables)
 
 
-def _unknown_last(seconds: float | None) -> float:
-    return float("inf") if seconds is None else seconds
+def _until(step: PastStep, variables: ScriptRunVariables) -> Iterator[Wait]:
+    """Yield a wait for triggers or for a template, and tell in the variable `wait` what came of it."""
+    config = step.config
+    seconds = _seconds(config["timeout"], variables) if "timeout" in config else None
+    known = dict(variables)
+    told: dict[str, Any] = {"remaining": seconds, "completed": False}
+    if "wait_for_trigger" in config:
+        told["trigger"] = None
+    variables.assign_parallel_protected("wait", told)
+    triggers, path = config.get("wait_for_trigger"), f"{step.path}.wait_for_trigger"
+    if triggers is None:
+        if async_template(step.home, config["wait_template"], variables, False):
+            told["completed"] = True
+            return
+        triggers, path = [{"trigger": "template", "value_template": config["wait_template"]}], step.path
+    waiting = Until(triggers=triggers, path=path, seconds=seconds, variables=known)
+    if seconds != 0:
+        yield waiting
+    if waiting.found is None:
+        told["remaining"] = 0.0
+        if not config.get("continue_on_timeout", True):
+            raise _Stop
+        return
+    told |= {"completed": True, "remaining": waiting.remaining}
+    if "trigger" in told:
+        told["trigger"] = waiting.found.get("trigger")
 
 
-def _length(steps: Sequence[PastStep], variables: dict[str, Any]) -> float | None:
-    total = 0.0
-    for seconds in waits(steps, variables):
-        if seconds is None:
-            return None
-        total += seconds
-    return total
+def _items(repeat: Mapping[str, Any], variables: ScriptRunVariables) -> Sequence[Any]:
+    """Return for what a sequence is repeated."""
+    if "count" in repeat:
+        return range(min(int(float(render_complex(repeat["count"], variables))), MAX_REPEATS))
+    if "for_each" in repeat:
+        found = render_complex(repeat["for_each"], variables)
+        return found[:MAX_REPEATS] if isinstance(found, list) else []
+    return range(MAX_REPEATS)
 
 
-def _repeat(step: PastStep, variables: dict[str, Any]) -> Iterator[float | None]:
+def _repeat(step: PastStep, variables: ScriptRunVariables) -> Iterator[Wait]:
     repeat = step.config["repeat"]
     [(_, sequence)] = step.branches
-    items: Sequence[Any] = range(MAX_REPEATS)
-    if "count" in repeat:
-        items = range(min(int(float(render_complex(repeat["count"], variables))), MAX_REPEATS))
-    elif "for_each" in repeat:
-        found = render_complex(repeat["for_each"], variables)
-        items = found[:MAX_REPEATS] if isinstance(found, list) else []
+    items, idle = _items(repeat, variables), 0
+    is_counted = "count" in repeat or "for_each" in repeat
     for index, item in enumerate(items):
-        inner = {**variables, "repeat": {"index": index + 1, "first": index == 0, "item": item}}
-        if "while" in repeat and not _are_true(step.conditions, inner):
+        told = {"index": index + 1, "first": index == 0}
+        if is_counted:
+            told["last"] = index + 1 == len(items)
+        variables.define_local("repeat", told | ({"item": item} if "for_each" in repeat else {}))
+        if "while" in repeat and not _are_true(step.conditions, variables):
             return
-        waited = 0.0
-        for seconds in _waits(sequence, inner):
-            waited += seconds or 0.0
-            yield seconds
-        if "until" in repeat and _are_true(step.conditions, inner):
+        has_waited = False
+        for wait in _nested(sequence, variables):
+            has_waited = True
+            yield wait
+        if "until" in repeat and _are_true(step.conditions, variables):
             return
-        if not waited and ("while" in repeat or "until" in repeat):
-            yield None  # it goes on until something changes that is not waited for here
+        idle = 0 if has_waited else idle + 1
+        if idle and not is_counted:
+            yield Endless()  # it goes on until something changes that its actions do
+        if idle > MAX_IDLE:
             return
-
-
-class Runs:
-    """The runs of one automation that have not ended."""
-
-    def __init__(self, home: PastHome, steps: Sequence[PastStep] | None, mode: str, most: int) -> None:
-        """Take the actions, None if they cannot be followed, the mode, and how many runs there may be at once."""
-        self._home = home
-        self._steps = steps
-        self._mode = mode
-        self._most = most
-        self._running: list[_Progress] = []
-
-    def refuses(self) -> str:
-        """Return why no run can be started now; empty if one can."""
-        if not self._running or self._mode == "restart":
-            return ""
-        since = f"{self._running[0].since:%H:%M:%S}"
-        if self._mode == "single":
-            return f"it was still running since {since} (mode single)"
-        if len(self._running) >= self._most:
-            return f"{len(self._running)} runs had not ended (mode {self._mode})"
-        return ""
-
-    def start(self, variables: dict[str, Any]) -> None:
-        """Start a run."""
-        if self._mode == "restart":
-            self.clear()
-        if self._steps is None:
-            return
-        run = _Progress(self._home, self, waits(self._steps, variables))
-        self._running.append(run)
-        if self._mode != "queued" or len(self._running) == 1:
-            run.go_on()
-
-    def ended(self, run: _Progress) -> None:
-        """Forget a run, and let the next one that waits begin."""
-        self._running.remove(run)
-        if self._mode == "queued" and self._running:
-            self._running[0].go_on()
-
-    def clear(self) -> None:
-        """Stop all runs."""
-        for run in self._running:
-            run.stop()
-        self._running.clear()
-
-
-class _Progress:
-    """One run."""
-
-    def __init__(self, home: PastHome, runs: Runs, delays: Iterator[float | None]) -> None:
-        """Take its delays."""
-        from homeassistant.util import dt as dt_util
-
-        self.since = dt_util.as_local(home.clock.moment)
-        self._home = home
-        self._runs = runs
-        self._delays = delays
-        self._timer: PastTimer | None = None
-
-    def go_on(self) -> None:
-        """Go on until the next delay."""
-        for seconds in self._delays:
-            if seconds is None:
-                break  # how long it waits is not known: nothing is held back because of it
-            if seconds > 0:
-                self._timer = self._home.clock.call_later(seconds, self.go_on)
-                return
-        self._runs.ended(self)
-
-    def stop(self) -> None:
-        """End it."""
-        if self._timer is not None:
-            self._timer.cancel()

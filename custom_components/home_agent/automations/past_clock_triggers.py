@@ -37,8 +37,29 @@ class PastTrigger:
         self.event_types: frozenset[str] = frozenset()
         """Types whose events are known."""
 
+        self.removes: list[Callable[[], object]] = []
+        self._is_over = False
+
     async def async_attach(self) -> None:
         """Begin to wait. Raises `NotReplayable`."""
+
+    def detach(self) -> None:
+        """Wait no longer."""
+        self._is_over = True
+        while self.removes:
+            self.removes.pop()()
+
+    def listen(self, event_type: str, listener: Callable[[Event[Any]], object]) -> None:
+        """Hear events of a type while it waits."""
+        self.removes.append(self.home.bus.async_listen(event_type, listener))
+
+    def call_on(self, moment: datetime, callback: Callable[..., object], *args: Any) -> PastTimer:
+        """Set a timer for a moment, if it still waits by then."""
+        return self.home.clock.call_on(moment, lambda: None if self._is_over else callback(*args))
+
+    def call_later(self, delay: float, callback: Callable[[], object]) -> PastTimer:
+        """Set a timer, if it still waits by then."""
+        return self.home.clock.call_later(delay, lambda: None if self._is_over else callback())
 
     def run(self, description: str, **found: Any) -> None:
         """Trigger at this moment."""
@@ -64,7 +85,7 @@ class _ClockTrigger(PastTrigger):
 
     def _set(self, after: datetime) -> None:
         if (moment := self.next(after)) is not None:
-            self.home.clock.call_on(moment, self._due, moment)
+            self.call_on(moment, self._due, moment)
 
     def _due(self, moment: datetime) -> None:
         self._set(moment + timedelta(seconds=1))
@@ -147,7 +168,7 @@ class _TimeTrigger(PastTrigger):
             self._each_day(clock, moment + timedelta(seconds=1), entity_id, key)
             self._happen(moment, entity_id)
 
-        timer = self.home.clock.call_on(moment, due)
+        timer = self.call_on(moment, due)
         if key is not None:
             self._waiting[key] = timer
 
@@ -156,7 +177,7 @@ class _TimeTrigger(PastTrigger):
             if event.data["entity_id"] == entity_id:
                 self._set(entity_id, offset, event.data["new_state"])
 
-        self.home.bus.async_listen("state_changed", changed)
+        self.listen("state_changed", changed)
         self._set(entity_id, offset, self.home.states.get(entity_id))
 
     def _set(self, entity_id: str, offset: timedelta, state: State | None) -> None:
@@ -183,7 +204,7 @@ class _TimeTrigger(PastTrigger):
             if moment is not None and moment <= self.home.clock.now:
                 moment = None
         if moment is not None:
-            self._waiting[key] = self.home.clock.call_on(moment, self._happen, moment, entity_id)
+            self._waiting[key] = self.call_on(moment, self._happen, moment, entity_id)
 
 
 class _SunTrigger(_ClockTrigger):
@@ -230,7 +251,7 @@ class _TemplateTrigger(PastTrigger):
         self._minute: PastTimer | None = None
         self._render()
         self._is_armed = not isinstance(self._result, TemplateError) and not result_as_boolean(self._result)
-        self.home.bus.async_listen("state_changed", self._changed)
+        self.listen("state_changed", self._changed)
 
     def _render(self) -> None:
         info = self._template.async_render_to_info(dict(self.variables))
@@ -241,7 +262,7 @@ class _TemplateTrigger(PastTrigger):
         self._info = info
         if info.has_time and self._minute is None:
             moment = next_time(self.home.clock.moment + timedelta(microseconds=1), range(24), range(60), [0])
-            self._minute = self.home.clock.call_on(moment, self._each_minute)
+            self._minute = self.call_on(moment, self._each_minute)
 
     def _each_minute(self) -> None:
         self._minute = None
@@ -292,7 +313,7 @@ class _TemplateTrigger(PastTrigger):
         variables = {**self.variables, "trigger": {"platform": "template", **found}}
         with suppress(TemplateError, probatio.Invalid):
             wait = cv.positive_time_period(render_complex(period, variables))
-            self._timer = self.home.clock.call_later(wait.total_seconds(), lambda: self.run(told, **found))
+            self._timer = self.call_later(wait.total_seconds(), lambda: self.run(told, **found))
 
 
 class _CalendarTrigger(PastTrigger):
@@ -311,7 +332,7 @@ class _CalendarTrigger(PastTrigger):
         if "target" in self.config and options.get("offset_type", "before") == "before":
             self._offset = -self._offset
         self._waiting: dict[tuple[str, str], PastTimer] = {}
-        self.home.bus.async_listen("state_changed", lambda event: self._see(event.data["new_state"]))
+        self.listen("state_changed", lambda event: self._see(event.data["new_state"]))
         for entity_id in self._entities:
             self._see(self.home.states.get(entity_id))
 
@@ -334,7 +355,7 @@ class _CalendarTrigger(PastTrigger):
                 "start": state.attributes.get("start_time"),
                 "end": state.attributes.get("end_time"),
             }
-            self._waiting[key] = self.home.clock.call_on(
+            self._waiting[key] = self.call_on(
                 moment, lambda: self.run("calendar event state change", entity_id=state.entity_id, calendar_event=event)
             )
 
@@ -346,9 +367,7 @@ class _StartTrigger(PastTrigger):
     async def async_attach(self) -> None:
         if self.config.get("event") != "start":
             raise NotReplayable("when Home Assistant was told to stop is not recorded")
-        self.home.bus.async_listen(
-            "homeassistant_started", lambda _: self.run("Home Assistant starting", event="start")
-        )
+        self.listen("homeassistant_started", lambda _: self.run("Home Assistant starting", event="start"))
 
 
 CLOCK_TRIGGERS: Mapping[str, type[PastTrigger]] = {

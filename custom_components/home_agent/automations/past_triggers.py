@@ -64,9 +64,11 @@ class _OwnTrigger(PastTrigger):
             self.fire({**variables.pop("trigger", {}), "variables": variables})
 
         config = {key: value for key, value in self.config.items() if key != "trigger_kind"}
-        await async_initialize_triggers(
+        remove = await async_initialize_triggers(
             self.home, [config], action, "automation", "replay", log, variables=dict(self.variables)
         )
+        if remove is not None:
+            self.removes.append(remove)
         if errors:
             raise NotReplayable(f"Home Assistant cannot set it up: {errors[0][:200]}")
         known = {"state_changed", *_OF_REGISTRIES, *self.event_types}
@@ -96,21 +98,25 @@ async def async_attach(
     fire: Callable[[str, dict[str, Any]], None],
     *,
     event_types: frozenset[str],
+    path: str = "triggers",
 ) -> Listening:
-    """Let triggers, normalized by Home Assistant, wait on a home of the past; `fire` gets the path of the one and its variables."""
+    """Let triggers, normalized by Home Assistant, wait on a home of the past; `fire` gets the path of the one and its variables.
+
+    `path` is where they are written.
+    """
     attached: list[PastTrigger] = []
     refused: list[tuple[str, str]] = []
     for number, config in enumerate(triggers):
-        path = f"triggers[{number}]"
+        place = path if path.endswith("]") else f"{path}[{number}]"
         try:
-            trigger = _trigger(home, config, path, number, variables, fire, event_types)
+            trigger = _trigger(home, config, place, number, variables, fire, event_types)
             if trigger is not None:
                 await trigger.async_attach()
                 attached.append(trigger)
         except NotReplayable as err:
-            refused.append((path, str(err)))
+            refused.append((place, str(err)))
         except (HomeAssistantError, probatio.Invalid, KeyError, ValueError, ImportError) as err:
-            refused.append((path, f"Home Assistant cannot set it up ({type(err).__name__})"))
+            refused.append((place, f"Home Assistant cannot set it up ({type(err).__name__})"))
     return Listening(attached=tuple(attached), refused=tuple(refused))
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.core import split_entity_id, valid_entity_id
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.script_variables import ScriptVariables
 from homeassistant.helpers.template import Template
 
-from .draft import AutomationDraft
+if TYPE_CHECKING:
+    from .draft import AutomationDraft
 
 MAX_DEPTH = 40
 """Levels of values in values that are looked into; Home Assistant's own recursion ends far above."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from heapq import merge
 import time
 from typing import Any
@@ -18,14 +19,16 @@ from ..support.errors import ToolRefusal
 from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
-from .past_actions import Runs, async_steps
+from .past_actions import async_steps, waits
 from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_triggers import async_attach
+from .past_waits import Runs
 from .recorded import PastChange, PastEvent, PastGap
 from .rendering import templates_in
 from .timeline import Timeline
+from .watched import is_waiting
 
 MAX_SECONDS = 20
 MAX_TEMPLATE_SECONDS = 1
@@ -131,9 +134,13 @@ class _Play:
                 self._refused[f"conditions[{number}]"] = str(err)
         try:
             steps = await async_steps(self._home, self._draft.actions)
-        except HomeAssistantError, probatio.Invalid, KeyError, TypeError:
+        except (HomeAssistantError, probatio.Invalid, KeyError, TypeError) as err:
             steps = None
-        self._runs_now = Runs(self._home, steps, str(normalized.get("mode", "single")), int(normalized.get("max", 10)))
+            if is_waiting(self._draft.actions):
+                why = str(err) if isinstance(err, NotReplayable) else type(err).__name__
+                self._refused["actions"] = f"how long it runs is not known: {why}"
+        begin = partial(waits, steps) if steps is not None else None
+        self._runs_now = Runs(self._home, begin, str(normalized.get("mode", "single")), int(normalized.get("max", 10)))
 
     async def async_play(self) -> None:
         """Play the timeline, piece by piece between the gaps."""
@@ -162,6 +169,8 @@ class _Play:
         if is_start:
             self._home.play("homeassistant_started", {})
         async for _ in in_slices(self._steps(end, rows)):
+            if self._runs_now.opening:
+                await self._runs_now.async_open(self._timeline.event_types)
             if self._is_over():
                 self._until = self._home.clock.moment
                 self._refused.setdefault("", "It triggers too often: only the beginning was replayed.")
@@ -201,10 +210,10 @@ class _Play:
 
     def _pass(self, gap: PastGap, rows: _Ahead) -> None:
         """Let a gap pass: nothing waits any more, and what changes then is not seen."""
+        self._runs_now.clear()
         self._home.clock.clear()
         self._home.bus.listening.clear()
         self._home.forget_trackers()
-        self._runs_now.clear()
         while (row := rows.next_until(gap.until)) is not None:
             if isinstance(row, PastChange):
                 self._home.become(row.entity_id, row.state)
@@ -229,7 +238,7 @@ class _Play:
             return
         told = str(payload.get("trigger", {}).get("description") or "")
         self._runs.append(PastRun(at=at, trigger=path, because=told, variables=variables))
-        self._runs_now.start(dict(variables))
+        self._runs_now.start(variables)
 
     def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str]:
         """Return the condition that holds it back, with what was so; empty texts if none does."""
@@ -244,7 +253,7 @@ class _Play:
 
     def result(self) -> Replay:
         """Return what became of it."""
-        refused = dict(self._refused)
+        refused = {**self._refused, **self._runs_now.refused}
         missed = [one for one in self._home.states.missed if one not in self._timeline.entity_ids and "." in one]
         if missed:
             refused["entities"] = f"not known here: {', '.join(sorted(missed)[:10])}"

@@ -52,14 +52,24 @@ class TraceFinding:
 
 
 async def async_why_not(
-    hass: HomeAssistant, entity_id: str, draft: AutomationDraft | None, at: datetime | None
+    hass: HomeAssistant,
+    entity_id: str,
+    draft: AutomationDraft | None,
+    at: datetime | None,
+    *,
+    tells_states: bool = True,
 ) -> list[str]:
-    """Return why an automation did not run, at a moment or lately, the likeliest reason first."""
+    """Return why an automation did not run, at a moment or lately, the likeliest reason first.
+
+    Without `tells_states` only what its own state says: the rest tells of the states that it looks at.
+    """
     found = [*_of_state(hass, entity_id)]
     if at is not None:
         found += await _async_was_off(hass, entity_id, at)
     since = at - _AROUND if at is not None else dt_util.utcnow() - _LAST_DAYS
     until = min(at + _AROUND, dt_util.utcnow()) if at is not None else dt_util.utcnow()
+    if not tells_states:
+        draft = None
     if draft is not None and draft.id is not None:
         found += [one async for one in _async_of_traces(hass, draft.id, since, until)]
     if draft is not None:

@@ -18,15 +18,16 @@ MAX_SIBLINGS = 50  # entities of a domain that a template reads as a whole
 
 
 def async_entities(hass: HomeAssistant, draft: AutomationDraft) -> set[str]:
-    """Return the entities of triggers, conditions and delays, those of their targets, and those that templates read now."""
+    """Return the entities of triggers, conditions, delays and waits, those of their targets, and those that templates read now."""
     found: set[str] = set()
-    for trigger in draft.triggers:
+    triggers = [*draft.triggers, *_waited_for_in(draft.actions)]
+    for trigger in triggers:
         found |= _of_trigger(hass, trigger)
     conditions = [*draft.conditions, *_conditions_in(draft.actions)]
     for condition in conditions:
         if isinstance(condition, Mapping):
             found |= {one for one in entities_of_condition(dict(condition)) if valid_entity_id(one)}
-    parts: list[Any] = [draft.triggers, conditions]
+    parts: list[Any] = [triggers, conditions]
     parts += [draft.normalized.get(key) for key in ("variables", "trigger_variables")]
     for value in _mappings(parts):
         found |= _of_target(hass, value.get("target"))
@@ -34,14 +35,20 @@ def async_entities(hass: HomeAssistant, draft: AutomationDraft) -> set[str]:
             found |= {
                 one for one in _listed(value.get(key)) if valid_entity_id(one) and hass.states.get(one) is not None
             }
-    for template in templates_in([*parts, [ScriptVariables({"delays": [*_delays_in(draft.actions)]})]]):
+    for template in templates_in([*parts, [ScriptVariables({"waits": [*_waits_in(draft.actions)]})]]):
         found |= _read_by(template)
     return found
 
 
 def event_types_of(draft: AutomationDraft) -> set[str]:
-    """Return the types of the events that its triggers wait for."""
-    return {event_type for trigger in draft.triggers for event_type in events_of(trigger)}
+    """Return the types of the events that its triggers wait for, and those in its actions."""
+    triggers = (*draft.triggers, *_waited_for_in(draft.actions))
+    return {event_type for trigger in triggers for event_type in events_of(trigger)}
+
+
+def is_waiting(actions: Any) -> bool:
+    """Return whether actions wait for something."""
+    return next(_waits_in(actions), None) is not None or next(_waited_for_in(actions), None) is not None
 
 
 def _of_trigger(hass: HomeAssistant, trigger: Mapping[str, Any]) -> set[str]:
@@ -93,10 +100,19 @@ def _conditions_in(actions: Any) -> Iterator[Any]:
                 yield from found
 
 
-def _delays_in(actions: Any) -> Iterator[Any]:
+def _waits_in(actions: Any) -> Iterator[Any]:
+    """Yield how long actions wait, and the templates that they wait for."""
     for action in _mappings(actions):
-        if "delay" in action:
-            yield action["delay"]
+        for key in ("delay", "wait_template"):
+            if key in action:
+                yield action[key]
+
+
+def _waited_for_in(actions: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the triggers that actions wait for."""
+    for action in _mappings(actions):
+        if isinstance(found := action.get("wait_for_trigger"), list):
+            yield from found
 
 
 def _listed(value: object) -> list[str]:

@@ -12,7 +12,6 @@ from ..languages.later import LaterKind, later_in, without_times
 from ..languages.phrases import is_question
 from ..languages.timing import timed_in
 from .later import ASKED_WHEN, AskedWhen, answer_when, named_in
-from .repeated import answer_repeated
 from .sentences import REMEMBERED, Done, NotForNow, NotMine, Refused, Result, Sentence, Stage, message_number
 from .wishing import answer_wish
 
@@ -35,11 +34,8 @@ async def answer_asked_when(sentence: Sentence) -> Result:
     if said.day is not None:
         return await _async_asked_again(sentence, f"{text} {turn.text}", turn.text)
     for whole in _wholes(sentence, text, said):
-        again = await answer_repeated(replace(sentence.saying(whole), before=None))
-        if isinstance(again, Refused) or (isinstance(again, Done) and not again.has_failed):
-            return again
         reading = next(timed_in(whole, code, dt_util.now(), named_in(sentence.saying(whole))), None)
-        if reading is None or reading.moment is None or reading.back is not None or reading.unread or reading.forever:
+        if reading is None or reading.moment is None or reading.back is not None or reading.unread:
             continue
         result = await answer_wish(replace(sentence.saying(whole), before=None))
         if isinstance(result, Refused) or (isinstance(result, Done) and not result.has_failed):

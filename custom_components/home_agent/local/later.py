@@ -21,7 +21,7 @@ from ..languages.later import Later, LaterKind, later_in, without_times
 from ..languages.moods import MoodKind, mood_of
 from ..languages.phrases import begins_otherwise, is_order, is_question, is_remark, speaks_of_home
 from ..languages.recasts import recast
-from ..languages.reminders import ReminderKind, asks_across, names_timer, reminder_in
+from ..languages.reminders import ReminderKind, asks_across, names_timer, plainly, reminder_in
 from ..policy.intents import CHANGES_NOTHING, TIMERS
 from ..support.const import DOMAIN
 from ..support.localize import async_text
@@ -127,6 +127,16 @@ async def is_value_of(sentence: Sentence, *, searched: bool) -> bool:
     return False
 
 
+def only_asks(text: str, code: str) -> bool:
+    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form.
+
+    So is what asks to be reminded, woken or told: "mi sveglieresti domani alle sei?".
+    """
+    if not is_question(plainly(text, code), code) or reminder_in(text, code) is not None:
+        return False
+    return not is_order(plainly(without_times(text, code).strip(" ?¿,"), code), code)
+
+
 def _is_beside(one: Later, text: str, slot: str, begin: int, end: int) -> bool:
     """Return whether a time among free words says when, and is no part of them."""
     before, after = (
@@ -187,17 +197,19 @@ async def _async_told(sentence: Sentence, found: Sequence[Later], put_off: NotFo
 async def _async_said(sentence: Sentence, key: str, words: str) -> Done:
     if key in _ASKS:
         _note_asked(sentence)
-    text = await async_text(sentence.hass, sentence.turn.language, key, when=words)
+    return await async_told(sentence, key, when=words)
+
+
+async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:
+    """Return why nothing was done."""
+    text = await async_text(sentence.hass, sentence.turn.language, key, **placeholders)
     return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
 
 
 async def async_ask_time(sentence: Sentence, words: str) -> Done:
     """Ask at what time, of a sentence that says on which days, or in which part of them."""
     _keep_asked(sentence, sentence.turn.text)
-    text = await async_text(
-        sentence.hass, sentence.turn.language, "local_what_time", when=quoted(words, sentence.turn.language)
-    )
-    return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))
+    return await async_told(sentence, "local_what_time", when=quoted(words, sentence.turn.language))
 
 
 def _note_asked(sentence: Sentence) -> None:

@@ -23,7 +23,6 @@ from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
-from .repeated import answer_repeated
 from .rewording import answer_at_same_time, answer_restored, answer_reworded
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -85,7 +84,6 @@ READERS = (
     Reader(answer_afterwards),
     Reader(answer_same),
     Reader(answer_now_and_later),
-    Reader(answer_repeated),
     Reader(answer_wish),
     Reader(answer_further, of_later=True),
     Reader(answer_corrected, of_later=True),

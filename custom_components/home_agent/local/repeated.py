@@ -19,7 +19,6 @@ from ..automations.store import automation_store
 from ..home.wording import MAX_NAME, quoted
 from ..languages.later import LaterKind, later_in
 from ..languages.moments import PARTS, WEEKDAYS
-from ..languages.recasts import recast
 from ..languages.reminders import awaited
 from ..languages.repeated import Rhythm, rhythm_in
 from ..languages.said_moments import SaidMoment, says_day
@@ -38,12 +37,11 @@ from ..turn.turn import Understanding
 from ..wishes.when import When
 from ..wishes.wish import WishKind
 from .clauses import async_read_clause
-from .later import async_ask_time, is_value_of, named_in
+from .later import async_ask_time, async_told, named_in
 from .planning import effects_of
-from .sentences import Done, Note, NotMine, Refused, Result, Sentence, Stage, spoken
+from .sentences import Done, Note, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
 from .when_due import NotUnderstood, async_when_of
 from .wished import Wished, async_wished
-from .wishing import async_told, only_asks
 
 MAKES = "make_automation"
 """What the understanding of a sentence calls it that an automation came of it."""
@@ -62,18 +60,17 @@ _TEMPLATE = re.compile(r"\{[{%#]|[{%#]\}|(?<!\w)!\w")
 """What Home Assistant would fill in, or take for a tag of its file."""
 
 
-async def answer_repeated(sentence: Sentence) -> Result:
-    """Make an automation of a sentence that says how often, or propose it; what is not understood is left to other readers."""
+async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -> Result:
+    """Make an automation of a sentence that says how often, or propose it; what is not understood is left to the reader of wishes.
+
+    `plain` is what it says without other forms, and what was `named` in it is no time.
+    """
     turn, code = sentence.turn, sentence.language.code
-    plain, named = recast(turn.text, code), named_in(sentence)
-    if not any(one.kind is LaterKind.REPEATED for one in later_in(plain, code, named)):
-        return NotMine()
-    if not any(one.forever for one in timed_in(plain, code, dt_util.now(), named)):
-        return NotMine()  # "abends um neun" may be for once
-    if not turn.profile.wishes or _TEMPLATE.search(plain) or only_asks(plain, code):
-        return NotMine()
     rhythm = rhythm_in(plain, code, named)
-    if rhythm is None or not rhythm.rest or await is_value_of(sentence, searched=False):
+    is_surely = rhythm is not None and bool(rhythm.days or rhythm.minutes or rhythm.is_each)
+    if not is_surely and not any(one.forever for one in timed_in(plain, code, dt_util.now(), named)):
+        return NotMine()  # "abends um neun" may be for once
+    if rhythm is None or not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
         return NotMine()
     once = sentence.saying(awaited(rhythm.rest, code))
     if any(one.kind is LaterKind.REPEATED for one in later_in(once.turn.text, code, named)):
@@ -83,7 +80,7 @@ async def answer_repeated(sentence: Sentence) -> Result:
             return await _async_of(sentence, once, rhythm, timed)
         except NotUnderstood:
             continue
-    return NotMine()
+    return NotMine(put_off=NotForNow(words=rhythm.words, is_forever=True)) if rhythm.days else NotMine()
 
 
 def _readings(sentence: Sentence, named: Sequence[str]) -> list[Timed]:
@@ -107,8 +104,11 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
     planned = what.planned
     if planned is not None and planned.refused is not None:
         return planned.refused
-    if what.is_whether or (planned is not None and planned.lacks is not None):
+    if planned is not None and planned.lacks is not None:
         raise NotUnderstood(timed.rest)
+    told = ", ".join(clause.text for clause in timed.clauses)
+    if what.is_whether:  # "tell me at ten if the door is open": told is only that it is so
+        what = Wished(kind=WishKind.TELL, words=what.words, text=told)
     when = await _async_when(once, rhythm, timed)
     if when is None:
         if sentence.stage is not Stage.NO_MODEL:
@@ -125,7 +125,7 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
     config = {
         "alias": _name(sentence.turn.text),
         **_when_config(rhythm, when, clock),
-        "actions": await _async_actions(sentence, what, when),
+        "actions": await _async_actions(sentence, what, when, tells_itself=what.text == told or what.text in when.said),
         "mode": "single",
     }
     if _TEMPLATE.search(str(config["actions"])):
@@ -158,7 +158,8 @@ async def _async_when(sentence: Sentence, rhythm: Rhythm, timed: Timed) -> When 
                 return None
             raise NotUnderstood(timed.words or timed.rest)
         return await async_when_of(sentence, timed)
-    if rhythm.is_each or (rhythm.minutes and timed.moment is not None):
+    is_sunny = timed.moment is not None and bool(timed.moment.sun) and not timed.clauses
+    if (rhythm.is_each and not is_sunny) or (rhythm.minutes and timed.moment is not None):
         raise NotUnderstood(timed.words)
     if timed.moment is not None:
         if timed.moment.seconds or not (timed.moment.wall or timed.moment.sun):
@@ -201,7 +202,10 @@ def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, An
         triggers, part = [{"trigger": "sun", "event": str(when.sun), **_offset(when.offset)}], ""
     elif when.event is not None:
         found = triggers_of(when.event, when.delay if when.stays else 0)
-        if found is None or (when.delay and not when.stays):
+        is_later = bool(when.delay) and not when.stays
+        if found is None or (
+            is_later and (when.conditions or when.daylight is not None)
+        ):  # they would be looked at too early
             raise NotUnderstood(when.words)
         triggers, conditions = found
     else:
@@ -266,13 +270,13 @@ async def _async_never(sentence: Sentence, rhythm: Rhythm) -> list[dict[str, Any
 # What.
 
 
-async def _async_actions(sentence: Sentence, what: Wished, when: When) -> list[dict[str, Any]]:
+async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_itself: bool) -> list[dict[str, Any]]:
     """Return the actions. Raises `NotUnderstood` for what an automation cannot do."""
+    actions: list[dict[str, Any]] = [{"delay": {"seconds": when.delay}}] if when.delay and not when.stays else []
     if what.kind in (WishKind.TELL, WishKind.REMINDER):
-        return await _async_messages(sentence, what, when)
+        return [*actions, *await _async_messages(sentence, what, when, tells_itself=tells_itself)]
     if what.kind is not WishKind.ACTION or what.planned is None or not all(step.effects for step in what.planned.steps):
         raise NotUnderstood(what.words)
-    actions = list[dict[str, Any]]()
     for effect in effects_of(what.planned.steps):
         if not isinstance(effect, ServiceCall) or effect.returns_response or has_code(effect.data):
             raise NotUnderstood(what.words)
@@ -302,15 +306,16 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(one.get(key) == other.get(key) for key in ("action", "data"))
 
 
-async def _async_messages(sentence: Sentence, what: Wished, when: When) -> list[dict[str, Any]]:
+async def _async_messages(sentence: Sentence, what: Wished, when: When, *, tells_itself: bool) -> list[dict[str, Any]]:
     """Return the actions that tell the speaker something: on the phones, else in Home Assistant."""
     hass, turn = sentence.hass, sentence.turn
     if what.kind is WishKind.REMINDER and not what.text:
         message = await async_text(hass, turn.language, "wish_reminder_bare")
     elif what.kind is WishKind.REMINDER:
         message = await async_text(hass, turn.language, "wish_reminder", text=what.text)
-    elif what.text in when.said:
-        message = await async_text(hass, turn.language, "wish_tell_event", when=when.said)
+    elif tells_itself:
+        said = when.said if when.event is not None else ", ".join(when.provided) or when.said
+        message = await async_text(hass, turn.language, "wish_tell_event", when=said)
     else:
         message = await async_text(hass, turn.language, "wish_tell", text=what.text)
     phones = phones_of(hass, turn.user.id if turn.user is not None else None)

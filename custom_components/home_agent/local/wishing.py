@@ -9,16 +9,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from homeassistant.components.conversation import UserContent
-from homeassistant.helpers.intent import IntentResponseErrorCode
 from homeassistant.util import dt as dt_util
 
 from ..home.exposure import check_permission
 from ..languages.asides import without_calls
 from ..languages.ellipses import refers_back
-from ..languages.later import later_in, without_times
-from ..languages.phrases import is_order, is_question
+from ..languages.later import LaterKind, later_in
 from ..languages.recasts import recast
-from ..languages.reminders import awaited, plainly, reminder_in
+from ..languages.reminders import awaited
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Timed, timed_in
 from ..policy.confirmation import Call, NeedsConfirmation
@@ -28,15 +26,15 @@ from ..policy.time_guard import put_off_before
 from ..policy.wishing import CancelWishes, MakeWish, check_asks, check_wish, registered
 from ..policy.write import async_plan_of
 from ..support.errors import ToolError
-from ..support.localize import async_text
 from ..turn.turn import Answer, Understanding
 from ..wishes.when import When
 from ..wishes.wish import Wish, WishKind
 from .asides import async_without_asides
-from .later import is_value_of, named_in
+from .later import async_told, is_value_of, named_in, only_asks
 from .planning import Planned, async_plan, effects_of
 from .promises import async_end_promise, async_promise
 from .refusals import explain_fields
+from .repeated import async_repeated
 from .returning import are_so, replaced_ends, said_again, steps_back
 from .sentences import (
     Done,
@@ -48,7 +46,6 @@ from .sentences import (
     Sentence,
     Stage,
     async_answer_of,
-    error_response,
     message_number,
     speech_of,
     spoken,
@@ -87,6 +84,10 @@ async def answer_wish(sentence: Sentence) -> Result:
     put_off = NotForNow()
     if only_asks(without_calls(plain, code), code):
         return NotMine(put_off=put_off)
+    if any(one.kind is LaterKind.REPEATED for one in found):
+        again = await async_repeated(sentence, plain, named)
+        if not isinstance(again, NotMine) or again.put_off is not None:
+            return again
     sentence = sentence.saying(awaited(plain, code))
     result = await _async_read(sentence, named)
     if not isinstance(result, NotForNow):
@@ -100,16 +101,6 @@ async def answer_wish(sentence: Sentence) -> Result:
         if not isinstance(other, NotForNow):
             return other
     return NotMine() if await is_value_of(sentence, searched=True) else NotMine(put_off=put_off)
-
-
-def only_asks(text: str, code: str) -> bool:
-    """Return whether a text asks about something; "¿a las ocho me apagas la luz?" is an order behind its time, in another form.
-
-    So is what asks to be reminded, woken or told: "mi sveglieresti domani alle sei?".
-    """
-    if not is_question(plainly(text, code), code) or reminder_in(text, code) is not None:
-        return False
-    return not is_order(plainly(without_times(text, code).strip(" ?¿,"), code), code)
 
 
 async def _async_read(sentence: Sentence, named: Sequence[str]) -> Result | NotForNow:
@@ -320,9 +311,3 @@ async def _async_end_of(sentence: Sentence, timed: Timed) -> When:
     assert clause is not None
     watch = await async_watch(sentence, clause, is_event=True)
     return When(event=watch, delay=clause.delay, words=within(sentence, clause.words))
-
-
-async def async_told(sentence: Sentence, key: str, **placeholders: str) -> Done:
-    """Return why nothing was done."""
-    text = await async_text(sentence.hass, sentence.turn.language, key, **placeholders)
-    return Done(said=error_response(sentence.turn, IntentResponseErrorCode.FAILED_TO_HANDLE, text))

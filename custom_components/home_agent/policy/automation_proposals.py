@@ -1,16 +1,19 @@
 """Automations that wait for an administrator in Repairs: proposals, those whose scripts were changed, those after a probation."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
+from ..automations.check import async_depends
 from ..automations.draft import async_draft
 from ..automations.records import AutomationRecord, records_of
+from ..automations.store import automation_store
 from ..automations.told import async_facts
 from ..home.exposure import is_shared_at_all
-from ..home.wording import MAX_NAME, cut
+from ..home.judgement import Judgement, judge_sequence
+from ..home.wording import MAX_NAME, async_more, cut
 from ..settings.profile import Profile
 from ..support import issues
 from ..support.errors import ToolError
@@ -18,10 +21,12 @@ from ..support.localize import async_error_text, async_text
 from ..turn.proposal import ProposalStatus
 from ..turn.turn import Turn
 from .automating import ChangeAutomation, Creation, Deletion, Switch
-from .effects.automation_change import ENABLE
+from .effects import KINDS
+from .effects.automation_change import ENABLE, OPENING
 from .policy import Policy
 from .proposals import ProposalKind
 
+MAX_INSIDE = 10  # of what is done inside that is told
 _TEXTS = {
     ProposalStatus.PROPOSED: "automation_proposed_by",
     ProposalStatus.DOUBTED: "automation_doubted",
@@ -35,8 +40,13 @@ def automation_proposals(
 ) -> Sequence[ProposalKind[AutomationRecord]]:
     """Return what administrators decide on: proposals, automations whose scripts were changed, and those after a probation."""
     records = records_of(hass)
+    shown: dict[str, Mapping[str, str]] = {}
+    """What automations use, by id, as it was written when an administrator was shown what they do."""
 
     async def async_approve(rows: Sequence[AutomationRecord]) -> str | None:
+        for row in rows:
+            if row.id in shown and await _async_used(hass, row) != shown[row.id]:
+                return await async_error_text(hass, hass.config.language, ToolError("automation_file_changed"))
         return await _async_each(hass, policy, profile, rows, _approving)
 
     async def async_decline(rows: Sequence[AutomationRecord]) -> None:
@@ -46,6 +56,9 @@ def automation_proposals(
         records.drop(rows)
 
     async def async_in_words(row: AutomationRecord) -> str:
+        for known_id in shown.keys() - {known.id for known in records.rows(*_TEXTS)}:
+            del shown[known_id]
+        shown[row.id] = await _async_used(hass, row)
         return await _async_in_words(hass, row)
 
     def kind(
@@ -59,6 +72,35 @@ def automation_proposals(
         kind(issues.AUTOMATIONS_PROPOSED, ProposalStatus.PROPOSED, forget),
         kind(issues.AUTOMATIONS_CHANGED, ProposalStatus.DOUBTED, async_decline),
         kind(issues.AUTOMATIONS_TRIED, ProposalStatus.TRIED, async_decline),
+    )
+
+
+async def _async_used(hass: HomeAssistant, row: AutomationRecord) -> Mapping[str, str]:
+    """Return what an automation is and uses, each with how it is written now; nothing of one that is invalid or gone."""
+    try:
+        config = row.config or await automation_store(hass).async_config(row.id)
+        draft = await async_draft(hass, config, row.id) if config is not None else None
+    except HomeAssistantError:
+        return {}
+    return {} if draft is None else {**await async_depends(hass, draft), "": draft.fingerprint}
+
+
+async def _async_opened(hass: HomeAssistant, language: str, row: AutomationRecord) -> Sequence[str]:
+    """Return sentences about what an automation opens, unlocks or disarms by itself; none if it does not."""
+    try:
+        config = row.config or await automation_store(hass).async_config(row.id)
+        draft = await async_draft(hass, config, row.id) if config is not None else None
+    except HomeAssistantError:
+        return ()
+    found = Judgement() if draft is None else judge_sequence(hass, draft.actions)
+    if OPENING.isdisjoint(found.reasons):
+        return ()
+    inside = [await KINDS[item.kind].async_describe_inside(hass, language, item, None) for item in found.reach.inside]
+    told = await async_more(hass, language, [one for one in inside if one][:MAX_INSIDE], len(inside))
+    name = f"“{cut(row.alias, MAX_NAME)}”"
+    return (
+        f"{await async_text(hass, language, 'confirm_inside', action=name, inside=told)}.",
+        await async_text(hass, language, "automation_opens"),
     )
 
 
@@ -90,6 +132,7 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
             return is_shared_at_all(hass, entity_id)
 
         said += await async_facts(hass, language, draft, None, knows=knows, is_short=False)
+    said += await _async_opened(hass, language, row)
     return " ".join(said)
 
 

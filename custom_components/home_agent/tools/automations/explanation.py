@@ -19,6 +19,7 @@ from ...automations.replay import async_replay
 from ...automations.timeline import Timeline
 from ...automations.traces import async_statistics, async_why_not
 from ...automations.watched import async_entities, event_types_of
+from ...home.exposure import may_tell
 from ...home.parameters import read_duration
 from ...home.states import json_safe, local_time
 from ...policy.tool import HomeAgentTool
@@ -26,12 +27,13 @@ from ...support.errors import ToolError, ToolRefusal
 from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
 from ..arguments import LenientSchema
-from .known import Identified, async_identified, shown
+from .known import Identified, async_identified, hides, shown
 from .reading import READS
 from .written import tidy
 
 _CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))(?::(\d{2}))?\b")
 _WEEK = timedelta(days=7)
+UNTOLD = "It looks at entities that are not exposed, so nothing is told of its triggers and conditions."
 _ID = probatio.All(probatio.Coerce(str), probatio.Length(min=1, max=255))
 
 
@@ -100,6 +102,12 @@ async def _async_draft(hass: HomeAssistant, known: Identified) -> AutomationDraf
         return None
 
 
+def _is_known(hass: HomeAssistant, turn: Turn, known: Identified, draft: AutomationDraft) -> bool:
+    """Return whether who speaks may know all that an automation looks at: else why it ran or not would tell of the rest."""
+    looked_at = async_entities(hass, draft)
+    return not hides(hass, turn, known.config) and all(may_tell(hass, one, turn.user) for one in looked_at)
+
+
 class WhyDidItNotRun(_AboutAutomation):
     """Says why an automation did not run."""
 
@@ -127,7 +135,11 @@ class WhyDidItNotRun(_AboutAutomation):
         at = moment_of(args["when"]) if args.get("when") else None
         if at is not None and at > dt_util.utcnow():
             raise ToolRefusal("That moment has not come yet.")
-        findings = await async_why_not(hass, _entity_id(hass, known), await _async_draft(hass, known), at)
+        draft = await _async_draft(hass, known)
+        is_told = draft is not None and _is_known(hass, turn, known, draft)
+        findings = await async_why_not(hass, _entity_id(hass, known), draft, at, tells_states=is_told)
+        if draft is not None and not is_told:
+            findings = [*findings, UNTOLD]
         hide = await _async_hiding(hass)
         told: list[JsonValueType] = [json_safe(shown(hass, turn, hide(finding))) for finding in findings]
         result: JsonObjectType = {"id": known.id, "name": json_safe(known.name), "findings": told}
@@ -162,7 +174,7 @@ class GetAutomationStats(_AboutAutomation):
             "runs": {f"last_{days}_days": count for days, count in found.runs.items()},
             "traces": dict(found.traces),
         }
-        if found.last_error:
+        if found.last_error and not hides(hass, turn, known.config):
             hide = await _async_hiding(hass)
             result["last_error"] = json_safe(shown(hass, turn, hide(found.last_error)))
         if found.reached_back is not None and found.reached_back > dt_util.utcnow() - timedelta(days=max(found.runs)):
@@ -171,7 +183,7 @@ class GetAutomationStats(_AboutAutomation):
 
     async def _async_held(self, hass: HomeAssistant, known: Identified, turn: Turn) -> JsonObjectType:
         """Return what a replay says of the last week; nothing where there is none."""
-        if (draft := await _async_draft(hass, known)) is None:
+        if (draft := await _async_draft(hass, known)) is None or not _is_known(hass, turn, known, draft):
             return {}
         now = dt_util.utcnow()
         try:

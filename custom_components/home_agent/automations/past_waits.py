@@ -1,0 +1,247 @@
+"""The runs of an automation on a home of the past, and what they wait for."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, override
+
+from homeassistant.util import dt as dt_util
+
+from .past import PastHome, PastTimer
+from .past_clock_triggers import PastTrigger
+from .past_triggers import async_attach
+
+
+class Wait:
+    """Something that a run waits for."""
+
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        """Begin to wait, and return whether there is anything to wait for; `go_on` is called when it is over."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Wait no longer."""
+
+
+@dataclass(slots=True, eq=False)
+class Delay(Wait):
+    """Some time."""
+
+    seconds: float
+    _timer: PastTimer | None = None
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        if self.seconds <= 0:
+            return False
+        self._timer = runs.home.clock.call_later(self.seconds, go_on)
+        return True
+
+    @override
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class Endless(Wait):
+    """Something whose end is not known: the run counts as ended, so that nothing is held back because of it."""
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        raise UnknownEnd
+
+
+class UnknownEnd(Exception):
+    """It is not known how long a run goes on."""
+
+
+@dataclass(slots=True, eq=False)
+class Until(Wait):
+    """One of several triggers, or the end of the time that is given."""
+
+    triggers: Sequence[Mapping[str, Any]]
+    path: str
+    seconds: float | None
+    variables: Mapping[str, Any]
+    found: Mapping[str, Any] | None = None
+    """The variables of the trigger that came; None if time ran out."""
+    remaining: float | None = None
+    is_over: bool = False
+    attached: Sequence[PastTrigger] = ()
+    _timer: PastTimer | None = None
+    _go_on: Callable[[], None] | None = None
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        self._go_on = go_on
+        if self.seconds is not None:
+            self._timer = runs.home.clock.call_later(self.seconds, self._end)
+        runs.opening.append(self)
+        return True
+
+    async def async_open(self, runs: Runs, event_types: frozenset[str]) -> None:
+        """Let the triggers wait from this moment on."""
+        if self.is_over:
+            return
+
+        def fire(path: str, payload: dict[str, Any]) -> None:
+            if self.is_over or self.found is not None:
+                return
+            self.found = payload
+            if self._timer is not None:
+                self.remaining = self._timer.when() - runs.home.clock.time()
+                self._timer.cancel()
+            # What else waits for the same change is told before the run goes on.
+            self._timer = runs.home.clock.call_soon(self._end)
+
+        listening = await async_attach(
+            runs.home, self.triggers, self.variables, fire, event_types=event_types, path=self.path
+        )
+        self.attached = listening.attached
+        runs.refused |= dict(listening.refused)
+        if listening.refused and not self.attached and self.found is None:
+            runs.lose(self)
+
+    def _end(self) -> None:
+        self.stop()
+        if self._go_on is not None:
+            self._go_on()
+
+    @override
+    def stop(self) -> None:
+        self.is_over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for trigger in self.attached:
+            trigger.detach()
+
+
+@dataclass(slots=True, eq=False)
+class Together(Wait):
+    """Several sequences at once, until all have ended."""
+
+    sequences: Sequence[Iterator[Wait]]
+    error: Exception | None = None
+    """What ended the first of those that did not come to their end."""
+    left: list[_Progress] = field(default_factory=list)
+    _has_begun: bool = False
+    _go_on: Callable[[], None] | None = None
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        self.left = [_Progress(runs, sequence, self._ended) for sequence in self.sequences]
+        for progress in [*self.left]:
+            progress.go_on()
+        self._go_on = go_on
+        return bool(self.left)
+
+    def _ended(self, progress: _Progress) -> None:
+        self.left.remove(progress)
+        self.error = self.error or progress.error
+        if not self.left and self._go_on is not None:
+            self._go_on()
+
+    @override
+    def stop(self) -> None:
+        for progress in self.left:
+            progress.stop()
+
+
+class Runs:
+    """The runs of one automation that have not ended."""
+
+    def __init__(
+        self, home: PastHome, begin: Callable[[Mapping[str, Any]], Iterator[Wait]] | None, mode: str, most: int
+    ) -> None:
+        """Take what begins its actions, None if they cannot be followed, the mode, and how many runs there may be at once."""
+        self.home = home
+        self.opening: list[Until] = []
+        """Waits whose triggers are not attached yet."""
+        self.refused: dict[str, str] = {}
+        """Paths of triggers that runs wait for and that cannot be replayed, each with the reason."""
+        self._begin = begin
+        self._mode = mode
+        self._most = most
+        self._running: list[_Progress] = []
+
+    def refuses(self) -> str:
+        """Return why no run can be started now; empty if one can."""
+        if not self._running or self._mode == "restart":
+            return ""
+        since = f"{self._running[0].since:%H:%M:%S}"
+        if self._mode == "single":
+            return f"it was still running since {since} (mode single)"
+        if len(self._running) >= self._most:
+            return f"{len(self._running)} runs had not ended (mode {self._mode})"
+        return ""
+
+    def start(self, variables: Mapping[str, Any]) -> None:
+        """Start a run."""
+        if self._mode == "restart":
+            self.clear()
+        if self._begin is None:
+            return
+        run = _Progress(self, self._begin(variables), self._ended)
+        self._running.append(run)
+        if self._mode != "queued" or len(self._running) == 1:
+            run.go_on()
+
+    async def async_open(self, event_types: frozenset[str]) -> None:
+        """Let the triggers wait that runs have come to."""
+        while self.opening:
+            await self.opening.pop(0).async_open(self, event_types)
+
+    def lose(self, wait: Until) -> None:
+        """End the run of a wait whose end cannot be known."""
+        for run in [run for run in self._running if run.waits_for(wait)]:
+            run.stop()
+            self._ended(run)
+
+    def _ended(self, run: _Progress) -> None:
+        """Forget a run, and let the next one that waits begin."""
+        if run not in self._running:
+            return
+        self._running.remove(run)
+        if self._mode == "queued" and self._running:
+            self._running[0].go_on()
+
+    def clear(self) -> None:
+        """Stop all runs."""
+        running, self._running = self._running, []
+        for run in running:
+            run.stop()
+
+
+class _Progress:
+    """One run, or one of the sequences that go on at once in it."""
+
+    def __init__(self, runs: Runs, waits: Iterator[Wait], ended: Callable[[_Progress], None]) -> None:
+        """Take what it waits for, and what is told that it has ended."""
+        self.since = dt_util.as_local(runs.home.clock.moment)
+        self.error: Exception | None = None
+        self._runs = runs
+        self._waits = waits
+        self._ended = ended
+        self._wait: Wait | None = None
+
+    def go_on(self) -> None:
+        """Go on until it waits."""
+        self._wait = None
+        try:
+            for wait in self._waits:
+                self._wait = wait
+                if wait.begin(self._runs, self.go_on):
+                    return
+        except Exception as err:  # noqa: BLE001 - what ends a sequence is told to the one it stands in
+            self.error = err
+        self._ended(self)
+
+    def waits_for(self, wait: Until) -> bool:
+        """Return whether it waits for that now."""
+        return self._wait is wait or (
+            isinstance(self._wait, Together) and any(one.waits_for(wait) for one in self._wait.left)
+        )
+
+    def stop(self) -> None:
+        """End it."""
+        if self._wait is not None:
+            self._wait.stop()
