@@ -8,6 +8,7 @@ import pytest
 
 from custom_components.home_agent.automations.check import async_depends, async_problems
 from custom_components.home_agent.automations.draft import async_draft
+from custom_components.home_agent.support.errors import ToolRefusal
 from tests.automations.a_home import HIDDEN, LIGHT_ON, build_home, draft, knows, sentences
 
 
