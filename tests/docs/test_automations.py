@@ -178,6 +178,7 @@ async def telling(
     for entity_id, (state, attributes) in DEVICES.items():
         hass.states.async_set(entity_id, state, attributes)
         async_expose_entity(hass, ASSISTANT, entity_id, True)
+    hass.config.internal_url = "http://homeassistant.local:8123"
     await with_files(hass, automations=FILE)
     if "\nModel: " in request.node.callspec.params["conversation"]:
         _, maker = await async_preset(hass, "automation_creation", "en")

@@ -45,7 +45,7 @@ async def make(talk: Talk, *actions: Mapping[str, Any], **more: Any) -> None:
 
 def opened(name: str = "harmless") -> dict[str, Any]:
     """Return the scripts of the house, of which one opens the door now."""
-    scripts = copy.deepcopy(SCRIPTS)
+    scripts: dict[str, Any] = copy.deepcopy({**SCRIPTS})
     scripts[name]["sequence"] = [OPEN]
     return scripts
 
