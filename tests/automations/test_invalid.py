@@ -80,7 +80,7 @@ async def test_an_unknown_condition_is_answered_with_those_there_are(hass: HomeA
 async def test_an_unknown_action_is_answered_with_its_keys(hass: HomeAssistant) -> None:
     told = await refused(hass, actions=[{"frobnicate": 1}])
     assert "actions[0] is " in told
-    assert "keys: action, delay, " in told
+    assert "a key: action, delay, " in told
 
 
 async def test_a_long_value_is_cut(hass: HomeAssistant) -> None:

@@ -31,10 +31,7 @@ _HINTS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"invalid time_pattern|between 0 and (?:23|59)"), "Write a number or '/10' for each tenth."),
     (
         re.compile(r"Unable to determine action"),
-        (
-            "An action has one of these keys: action, delay, wait_for_trigger, wait_template, if, choose, repeat, parallel, "
-            "sequence, variables, event, scene, condition, stop."
-        ),
+        "An action has a key: action, delay, wait_for_trigger, wait_template, if, choose, repeat, parallel, sequence, variables, stop.",
     ),
     (re.compile(r"valid entity ID"), "An entity id is like 'light.kitchen'."),
 )

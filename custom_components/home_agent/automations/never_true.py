@@ -18,13 +18,23 @@ from ..support.quoting import one_line
 from .draft import AutomationDraft
 from .never_sunny import contradicts_itself, is_never_sunny
 from .problems import DraftProblem, near_words, nearest, quoted
-from .references import DraftStep, StepPart, condition_steps
+from .references import DraftStep, StepPart, actions_in, condition_steps
 
 MAX_COUNT = 10_000
 """Rounds of a repeat; Home Assistant itself ends others there."""
 MAX_NAMES = 200  # characters
 _DAY = 86_400.0  # seconds
 _INPUTS = ("input_select.", "input_text.", "input_number.", "input_boolean.", "input_datetime.")
+_INSTANT = frozenset(
+    {
+        cv.SCRIPT_ACTION_CHOOSE,
+        cv.SCRIPT_ACTION_IF,
+        cv.SCRIPT_ACTION_PARALLEL,
+        cv.SCRIPT_ACTION_SEQUENCE,
+        cv.SCRIPT_ACTION_FIRE_EVENT,
+    }
+)
+"""Actions that take no time and change nothing that a condition looks at."""
 _WEEK = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 
 type _Aspect = tuple[str, str]
@@ -83,7 +93,9 @@ def _trigger_ids(step: DraftStep, ids: Iterable[str]) -> Iterator[DraftProblem]:
     for one in _texts(step.config.get("id")):
         if one not in ids:
             near = near_words(nearest(one, ids) or sorted(ids))
-            yield DraftProblem(f"{step.path}.id", f"No trigger has the id {quoted(one)}.{near}")
+            yield DraftProblem(
+                f"{step.path}.id", f"No trigger has the id {quoted(one)}: write id in the trigger.{near}"
+            )
 
 
 def _bounds(step: DraftStep) -> Iterator[DraftProblem]:
@@ -153,12 +165,22 @@ def _repeat(step: DraftStep) -> Iterator[DraftProblem]:
         yield DraftProblem(
             f"{path}.while", "It never ends: no condition is always true. Name a condition that ends it, or a count."
         )
+    if ("while" in repeat or "until" in repeat) and not _takes_time(repeat["sequence"]):
+        yield DraftProblem(
+            f"{path}.sequence", "It repeats without a pause and changes nothing: put a delay or a wait into it."
+        )
     count = repeat.get("count")
     if _is_number(count) and count > MAX_COUNT:
         yield DraftProblem(f"{path}.count", f"It is repeated too often: at most {MAX_COUNT} times.")
     for key, endless in (("while", True), ("until", False)):
         if repeat.get(key) and all(_always(one) is endless for one in repeat[key]):
             yield DraftProblem(f"{path}.{key}", "It never ends. Name a condition that changes, or a count.")
+
+
+def _takes_time(sequence: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether actions wait for something or change anything."""
+    kinds = {step.kind for step in actions_in(sequence, "") if step.part is StepPart.ACTION}
+    return bool(kinds - _INSTANT) or not kinds
 
 
 def _always(condition: object) -> bool | None:

@@ -266,7 +266,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         records = records_of(hass)
         record = _record_of(effect, context, ProposalStatus.APPROVED)
         if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
-            said = record.said or known.said
+            said = known.said or record.said
             record = replace(record, made=known.made, said=said, never=record.never or known.never)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
         depends = await async_depends(hass, draft)
