@@ -67,7 +67,7 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     target, data = _split(action)
     domain, _, name = str(service).partition(".")
     if not name or "{" in str(service):
-        is_decided = "{" in str(service)  # a piece of a template says nothing
+        is_decided = "{" in str(service)  # a template, a piece of which says nothing
         key = "automation_word_decided_action" if is_decided else "automation_word_some_action"
         told = await phrases.text(key, action=phrases.quoted(service))
         names = await phrases.target(target)

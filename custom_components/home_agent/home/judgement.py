@@ -140,7 +140,7 @@ def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
 
 
 def opens(hass: HomeAssistant, call: ServiceCall) -> bool:
-    """Return whether a call opens, unlocks or disarms something, in any state that its entities may have by then."""
+    """Return whether a call opens, unlocks or disarms something in any state of the home."""
     return any(reason != DESTRUCTIVE for reason in _reasons(hass, call, blind=True))
 
 

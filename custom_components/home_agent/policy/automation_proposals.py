@@ -1,6 +1,7 @@
 """Automations that wait for an administrator in Repairs: proposals, those whose scripts were changed, those after a probation."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
