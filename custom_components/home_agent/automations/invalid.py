@@ -84,7 +84,9 @@ def _at(part: object, path: Sequence[Any]) -> tuple[object] | None:
     """Return the value at a path, None if there is none."""
     for key in path:
         key = getattr(key, "schema", key)
-        if (isinstance(part, Mapping) and key in part) or (isinstance(part, list) and isinstance(key, int) and key < len(part)):
+        if (isinstance(part, Mapping) and key in part) or (
+            isinstance(part, list) and isinstance(key, int) and key < len(part)
+        ):
             part = part[key]
         elif key == 0 and isinstance(part, (str, int, float)):
             pass  # one value where Home Assistant takes a list
