@@ -29,7 +29,7 @@ FILE = """\
   actions: []
 # end
 """
-NIGHT: Mapping[str, Any] = {
+NIGHT: dict[str, Any] = {
     "name": "Door at night",
     "triggers": [{"trigger": "state", "entity_id": "lock.front_door", "to": "unlocked"}],
     "conditions": [{"condition": "time", "after": "21:00:00", "before": "06:00:00"}],

@@ -159,8 +159,9 @@ async def test_right(hass: HomeAssistant, fields: dict[str, Any]) -> None:
 
 
 INVALID: dict[str, tuple[dict[str, Any], str]] = {
-    "time": ({"trigger": {"trigger": "time", "at": "24:30:00"}}, "'24:30:00'"),
-    "offset": ({"trigger": {"trigger": "sun", "event": "sunset", "offset": "+45min"}}, "'+45min'"),
+    "time": ({"trigger": {"trigger": "time", "at": "24:30:00"}}, "is '24:30:00'"),
+    "offset": ({"trigger": {"trigger": "sun", "event": "sunset", "offset": "+45min"}}, "is '+45min'"),
+    "input of a blueprint": ({"use_blueprint": {"path": "homeassistant/motion_light.yaml", "input": {}}}, "light_target"),
 }  # fmt: skip
 
 

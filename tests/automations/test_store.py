@@ -679,7 +679,7 @@ async def test_secrets_are_hidden_in_every_form(hass: HomeAssistant, folder: Pat
     porch = next(one for one in known if one.id == "porch")
     assert porch.name == "Say !secret greeting"
     assert porch.config["actions"][0]["data"] == {
-        "url": "https://example.test/?say=**masked**", "code": "{{ !secret pin }}", "!secret greeting": "abc",
+        "url": "https://example.test/?say=**masked**", "code": "**masked**", "!secret greeting": "abc",
     }  # fmt: skip
 
 

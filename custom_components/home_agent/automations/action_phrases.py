@@ -67,7 +67,9 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     target, data = _split(action)
     domain, _, name = str(service).partition(".")
     if not name or "{" in str(service):
-        told = await phrases.text("automation_word_some_action", action=phrases.quoted(service))
+        is_decided = "{" in str(service)  # a template, a piece of which says nothing
+        key = "automation_word_decided_action" if is_decided else "automation_word_some_action"
+        told = await phrases.text(key, action=phrases.quoted(service))
         names = await phrases.target(target)
         return f"{told} ({names})" if names else told
     if special := await _async_special(phrases, domain, name, target, data):
@@ -131,11 +133,17 @@ async def _async_special(
                 f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}"
                 for key, value in [*_tactful(phrases, data).items()][:4]
             )
-            told = await phrases.text("automation_word_run_script", names=phrases.name(f"{domain}.{name}"))
+            told = await phrases.text("automation_word_run_script", names=_script(phrases, name))
             return f"{told} ({details})" if details else told
         case "script" if name == "turn_on" and not data:
             return await phrases.text("automation_word_run_script", names=await phrases.target(target) or HIDDEN)
     return ""
+
+
+def _script(phrases: Narrator, name: str) -> str:
+    """Return the name of a script that is called by its own action; of one that may not be known, what the action says."""
+    found = phrases.name(f"script.{name}")
+    return phrases.quoted(name.replace("_", " ")) if found == HIDDEN else found
 
 
 async def _async_recipient(phrases: Narrator, name: str, target: AutomationPart) -> str:

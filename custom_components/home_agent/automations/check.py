@@ -38,6 +38,7 @@ from .references import (
     Kind,
     NamedThing,
     StepPart,
+    given_to_actions,
     own,
     references_of,
     scenes_made,
@@ -143,6 +144,9 @@ class _Check:
             for reference in references_of(step):
                 if (sentence := await self._async_fault(reference)) is not None:
                     yield DraftProblem(reference.path, sentence)
+            for reference in given_to_actions(step):
+                if self._hass.states.get(reference.name) is not None and not self._home.knows(reference.name):
+                    yield DraftProblem(reference.path, await self._home.async_unknown(reference.name))
         async for problem in async_purpose_problems(self._home, self._steps):
             yield problem
 

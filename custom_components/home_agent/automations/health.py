@@ -25,6 +25,7 @@ from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import where_of
 from ..turn.proposal import ProposalStatus
+from ..wishes.spoken import async_past_moment
 from .check import async_depends, async_problems
 from .draft import AutomationDraft, async_draft
 from .proof import async_proof, async_shortcoming
@@ -213,7 +214,7 @@ class AutomationHealth:
                 return
         due = [at for at in runs if at > record.made and at < dt_util.utcnow() - _LATE]
         is_silent = bool(due) and (last is None or last < due[-1] - _LATE)
-        at = dt_util.as_local(due[-1]).strftime("%Y-%m-%d %H:%M") if due else ""
+        at = await async_past_moment(self._hass, self._hass.config.language, due[-1]) if due else ""
         issues.async_set(
             self._hass, issues.AUTOMATION_SILENT, record.id, is_silent, automation=record.alias, at=at, link=link
         )

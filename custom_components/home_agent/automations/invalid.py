@@ -28,11 +28,10 @@ _HINTS: Sequence[tuple[re.Pattern[str], str]] = (
         re.compile(r"should be format 'HH:MM'"),
         "Write '00:05:00', '-00:05:00' for earlier, or {\"minutes\": 5}.",
     ),
-    (re.compile(r"invalid time_pattern"), "Write a number or '/10' for each tenth."),
+    (re.compile(r"invalid time_pattern|between 0 and (?:23|59)"), "Write a number or '/10' for each tenth."),
     (
         re.compile(r"Unable to determine action"),
-        "An action has one of these keys: action, delay, wait_for_trigger, wait_template, if, choose, repeat, parallel, sequence, "
-        "variables, event, scene, condition, stop.",
+        "An action has a key: action, delay, wait_for_trigger, wait_template, if, choose, repeat, parallel, sequence, variables, stop.",
     ),
     (re.compile(r"valid entity ID"), "An entity id is like 'light.kitchen'."),
 )
@@ -84,14 +83,15 @@ def _at(part: object, path: Sequence[Any]) -> tuple[object] | None:
     """Return the value at a path, None if there is none."""
     for key in path:
         key = getattr(key, "schema", key)
-        if (isinstance(part, Mapping) and key in part) or (
-            isinstance(part, list) and isinstance(key, int) and key < len(part)
-        ):
-            part = part[key]
-        elif key == 0 and isinstance(part, (str, int, float)):
-            pass  # one value where Home Assistant takes a list
-        else:
-            return None
+        match part:
+            case Mapping() if key in part:
+                part = part[key]
+            case list() if isinstance(key, int) and key < len(part):
+                part = part[key]
+            case str() | int() | float() if key == 0:
+                pass  # one value where Home Assistant takes a list
+            case _:
+                return None
     return (part,)
 
 

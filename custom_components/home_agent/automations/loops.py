@@ -13,7 +13,7 @@ from homeassistant.helpers.template import Template
 
 from ..home.actions import members
 from ..home.contents import sequence_calls
-from ..home.fired_events import started_by_event
+from ..home.fired_events import started_by_event, triggers_in
 from ..support.const import DOMAIN
 from .draft import AutomationDraft
 from .event_types import fired_in
@@ -152,7 +152,7 @@ def _mutual_toggles(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence
         sequence = getattr(getattr(entity, "action_script", None), "sequence", ())
         if waited.isdisjoint(one for step in _sure_toggles([*actions_in(sequence, "")]) for one in _targets(step)):
             continue
-        heard = waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
+        heard = _waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
         for step in toggles:
             if not heard.isdisjoint(_targets(step)):
                 yield DraftProblem(
@@ -224,3 +224,13 @@ def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[
                     fired.path,
                     "It starts another automation, which starts this one again, without an end. Fire another event.",
                 )
+
+
+def _waits_of(config: object) -> set[str]:
+    """Return the entities that the triggers of a written configuration name."""
+    found: set[str] = set()
+    for trigger in triggers_in(config):
+        for place in (trigger, trigger.get("target")):
+            named = place.get("entity_id") if isinstance(place, Mapping) else None
+            found |= {str(one) for one in ([named] if isinstance(named, str) else named or ())} if named else set()
+    return found

@@ -9,6 +9,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
 from ..support.localize import async_text
+from ..wishes.spoken import async_past_moment
 from .draft import AutomationDraft
 from .records import AutomationRecord
 from .replay import async_replay
@@ -58,5 +59,5 @@ async def async_shortcoming(hass: HomeAssistant, record: AutomationRecord, draft
         runs = any(abs(run.at - at) <= _NEAR for run in found.runs)
         if runs is not bool(example["runs"]):
             key = "automation_would_not_run_now" if example["runs"] else "automation_would_run_now"
-            return await async_text(hass, language, key, at=dt_util.as_local(at).strftime("%Y-%m-%d %H:%M"))
+            return await async_text(hass, language, key, at=await async_past_moment(hass, language, at))
     return ""

@@ -242,6 +242,14 @@ def _of_action(step: DraftStep) -> Iterator[NamedThing]:
         yield from _scene_entities(step)
 
 
+def given_to_actions(step: DraftStep) -> Iterator[NamedThing]:
+    """Yield what may be an entity id and stands anywhere in an action that is called: a script by its name, its variables."""
+    if step.does(cv.SCRIPT_ACTION_CALL_SERVICE):
+        for path, _, value in _leaves(own(step), step.path):
+            if valid_entity_id(name := value.strip().lower()):
+                yield NamedThing(Kind.ENTITY, name, path)
+
+
 def _names_entity(key: str) -> bool:
     return key in (
         "entities",

@@ -41,7 +41,7 @@ def lax_faults(
 
 
 def schema_takes(schema: Any, data: dict[str, Any]) -> bool:
-    """Return whether a schema takes these parameters, whatever the target is."""
+    """Return whether a schema takes these parameters, for any target."""
     if schema is None:
         return True
     for target in ({}, {"entity_id": "all"}):

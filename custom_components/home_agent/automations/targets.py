@@ -44,7 +44,7 @@ def words(value: object) -> list[str]:
 
 
 def suits(hass: HomeAssistant, state: State, selectors: Collection[Mapping[str, Any]], *, can: bool = True) -> bool:
-    """Return whether an entity is what one of the filters asks for; without `can`, whatever it is able to do."""
+    """Return whether an entity is what one of the filters asks for; without `can`, abilities do not count."""
     return not selectors or any(_suits(hass, state, one, can=can) for one in selectors)
 
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 import re
 
 from homeassistant.core import HomeAssistant
@@ -13,6 +13,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..home.states import Knows
 from ..support.localize import async_text
+from ..wishes.spoken import async_past_moment
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
 from .replay import Replay, async_replay
@@ -124,9 +125,7 @@ async def _async_past(
         return [await async_text(hass, language, "automation_no_history")]
     said: list[str] = []
     if found.runs:
-        at = dt_util.as_local(found.runs[-1].at).strftime("%Y-%m-%d %H:%M")
-        key = "automation_would_have_run" if len(found.runs) != 1 else "automation_would_have_run_once"
-        said.append(await async_text(hass, language, key, count=str(len(found.runs)), at=at))
+        said.append(await _async_runs(hass, language, [run.at for run in found.runs], is_short=is_short))
     elif not found.not_replayed:
         said.append(await async_text(hass, language, "automation_would_not_have_run"))
     if found.not_replayed:
@@ -138,3 +137,13 @@ async def _async_past(
         if why:
             said.append(await async_text(hass, language, "automation_kept_back", count=str(len(found.held)), why=why))
     return said
+
+
+async def _async_runs(hass: HomeAssistant, language: str, runs: Sequence[datetime], *, is_short: bool) -> str:
+    """Return when an automation would have run: each time of a few, otherwise the last one."""
+    count = str(len(runs))
+    if len(runs) == 1 or is_short or len(runs) > MAX_TOLD:
+        key = "automation_would_have_run" if len(runs) != 1 else "automation_would_have_run_once"
+        return await async_text(hass, language, key, count=count, at=await async_past_moment(hass, language, runs[-1]))
+    times = ", ".join([await async_past_moment(hass, language, at) for at in runs])
+    return await async_text(hass, language, "automation_would_have_run_at", count=count, times=times)

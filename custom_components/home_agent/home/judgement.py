@@ -139,6 +139,11 @@ def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
     return replace(found, reasons=tuple(dict.fromkeys((*_reasons(hass, call, blind=True), *found.reasons))))
 
 
+def opens(hass: HomeAssistant, call: ServiceCall) -> bool:
+    """Return whether a call opens, unlocks or disarms something in any state of the home."""
+    return any(reason != DESTRUCTIVE for reason in _reasons(hass, call, blind=True))
+
+
 def _reasons(hass: HomeAssistant, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
     """Yield the reasons of a call itself. `blind`: what is so now need not be so any more when it is made."""
     is_unforeseen = (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN)

@@ -94,7 +94,7 @@ def _with(rhythm: Rhythm, said: str, kind: str, value: str, code: str) -> Rhythm
 
 
 def _length(said: str, code: str) -> int:
-    """Return how many whole minutes a length has; 0 where it is none."""
+    """Return how many whole minutes a length has; 0 for what is no length."""
     found = durations_in(said, code)
     seconds = round(found[0].value.total_seconds()) if len(found) == 1 else 0
     return 0 if seconds % _MINUTE else seconds // _MINUTE

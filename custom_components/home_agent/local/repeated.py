@@ -302,7 +302,7 @@ def _domain(hass: HomeAssistant, effect: ServiceCall) -> str:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two actions do the same, to whatever they do it."""
+    """Return whether two actions do the same, each to its own things."""
     return all(one.get(key) == other.get(key) for key in ("action", "data"))
 
 

@@ -47,6 +47,8 @@ def check_speaker(hass: HomeAssistant, turn: Turn) -> None:
     wishes, above = wishes_of(hass), turn
     if turn.user is None and turn.device_id is None and turn.satellite_id is None:
         raise ToolError("automation_by_automation")
+    if turn.user is None:  # no permissions of a person would hold
+        raise ToolError("automation_spoken_by_nobody")
     while above is not None:
         if above.wish or wishes.has_run(above.context):
             raise ToolError("automation_by_automation")

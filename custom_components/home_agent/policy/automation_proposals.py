@@ -1,6 +1,7 @@
 """Automations that wait for an administrator in Repairs: proposals, those whose scripts were changed, those after a probation."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
@@ -52,8 +53,8 @@ def automation_proposals(
     async def async_decline(rows: Sequence[AutomationRecord]) -> None:
         await _async_each(hass, policy, profile, rows, _declining)
 
-    def forget(rows: Sequence[AutomationRecord]) -> None:
-        records.drop(rows)
+    def refuse(rows: Sequence[AutomationRecord]) -> None:
+        records.put(*(replace(row, status=ProposalStatus.DECLINED) for row in rows))
 
     async def async_in_words(row: AutomationRecord) -> str:
         for known_id in shown.keys() - {known.id for known in records.rows(*_TEXTS)}:
@@ -69,7 +70,7 @@ def automation_proposals(
         )
 
     return (
-        kind(issues.AUTOMATIONS_PROPOSED, ProposalStatus.PROPOSED, forget),
+        kind(issues.AUTOMATIONS_PROPOSED, ProposalStatus.PROPOSED, refuse),
         kind(issues.AUTOMATIONS_CHANGED, ProposalStatus.DOUBTED, async_decline),
         kind(issues.AUTOMATIONS_TRIED, ProposalStatus.TRIED, async_decline),
     )

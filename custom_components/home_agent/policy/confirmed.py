@@ -179,7 +179,7 @@ async def _async_make_calls(
     key = "confirm_failed" if not done else "confirm_partly" if len(done) < len(calls) else "confirm_done"
     said = [*dict.fromkeys(not_run)]
     if len(not_run) < len(calls) or done:
-        said.insert(0, await async_result(hass, turn.speaks, key, calls, done))
+        said.insert(0, await async_result(hass, turn.speaks, key, calls, done, turn))
     is_whole = len(done) == len(calls) and not not_run and not any(one.missed for one in done)
     return Answer(text=" ".join(said), done=is_whole)
 

@@ -5,13 +5,17 @@ An effect is described by its kind (policy/effects/).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import batched
 import re
 
+from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
 from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonObjectType
 
+from ..home.exposure import is_exposed
 from ..home.foreign import PERSON
+from ..home.judgement import opens
 from ..home.set_values import async_set_to
 from ..home.wording import (
     MAX_NAME,
@@ -31,10 +35,11 @@ from ..home.wording import (
     name_of,
 )
 from ..support.localize import async_has_text, async_own_text, async_text
-from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan
+from ..turn.plan import DELEGATED, EARLIER, TAINTED, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .confirmation import Call
 from .effects import KINDS
+from .effects.automation_change import AutomationChange, decides_on_all
 from .effects.effect import Moment
 from .tool import NOT_STORED, ON_DISK
 from .write import HAPPENED
@@ -52,6 +57,11 @@ _WHY = {
 }
 """By reason, why a yes is needed, besides those that kinds of effects give; otherwise it cannot be taken back."""
 MAX_INSIDE = 4
+MAX_OPENING = 12  # phrases of what opens, unlocks or disarms, each of a few things
+MAX_LENGTH = 900  # characters of a question that is read, as far as what is asked does not take more
+LEAST_LENGTH = 200  # of what is told first
+MAX_SPOKEN = 60  # words of one that is heard
+LEAST_SPOKEN = 20
 MAX_WORDS = 3  # of a text in quotation marks that may be a name
 _QUOTED = re.compile(r"“([^“”]*)”")
 _SENTENCE = re.compile(r"[.!:;,]")
@@ -97,7 +107,7 @@ async def async_question(
     told = [
         one for call in calls for effect in _asked(call) for one in await _async_before(hass, turn, language, effect)
     ]
-    said = [*states, *told, question]
+    said = [*states, *_fitting(told, [*states, question], spoken=turn.spoken), question]
     if is_tainted:
         said.insert(0, await _async_because(hass, language, turn, sources or {}))
     if with_pin:
@@ -105,8 +115,42 @@ async def async_question(
     return await _async_aloud(hass, language, " ".join(said)) if turn.spoken else " ".join(said)
 
 
+def _fitting(told: Sequence[str], around: Sequence[str], *, spoken: bool) -> list[str]:
+    """Return as many sentences as the question has room for beside what is said in any case; the first one is cut."""
+    room = MAX_SPOKEN - _words(around) if spoken else MAX_LENGTH - len(" ".join(around))
+    kept: list[str] = []
+    for sentence in told:
+        if not kept:
+            most = max(room if len(told) == 1 else room * 2 // 3, LEAST_SPOKEN if spoken else LEAST_LENGTH)
+            sentence = _cut(sentence, most, spoken=spoken)
+        size = _words([sentence]) if spoken else len(sentence) + 1
+        if kept and size > room:
+            continue
+        kept.append(sentence)
+        room -= size
+    return kept
+
+
+def _words(texts: Iterable[str]) -> int:
+    return sum(len(text.split()) for text in texts)
+
+
+def _cut(sentence: str, most: int, *, spoken: bool) -> str:
+    """Return the beginning of a sentence, to the end of a word."""
+    if spoken:
+        words = sentence.split()
+        return sentence if len(words) <= most else f"{' '.join(words[:most]).rstrip(',.;:')} …"
+    if len(sentence) <= most:
+        return sentence
+    return f"{sentence[:most].rsplit(' ', 1)[0].rstrip(',.;:')} …"
+
+
 async def _async_before(hass: HomeAssistant, turn: Turn, language: str, effect: Effect) -> Sequence[str]:
     return await KINDS[effect.kind].async_before(hass, turn, language, effect)
+
+
+async def _async_after(hass: HomeAssistant, turn: Turn, language: str, effect: Effect) -> Sequence[str]:
+    return await KINDS[effect.kind].async_after(hass, turn, language, effect)
 
 
 async def _async_because(hass: HomeAssistant, language: str, turn: Turn, sources: Mapping[str, str]) -> str:
@@ -182,13 +226,45 @@ async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Cal
         else:
             parts = [await async_text(hass, language, "confirm_tool", tool=tool) + details]
     if plan.inside:
-        inside = [
-            await KINDS[item.kind].async_describe_inside(hass, language, item, turn.user)
-            for item in plan.inside[:MAX_INSIDE]
-        ]
-        told = await async_more(hass, language, inside, len(plan.inside))
-        parts[-1] = await async_text(hass, language, "confirm_inside", action=parts[-1], inside=told)
+        inside = await _async_inside(hass, turn, language, plan)
+        parts[-1] = await async_text(hass, language, "confirm_inside", action=parts[-1], inside=inside)
     return parts
+
+
+async def _async_inside(hass: HomeAssistant, turn: Turn, language: str, plan: Plan) -> str:
+    """Return what is behind a plan: all that opens, unlocks or disarms, then some of the rest, and what it goes through."""
+    opening = [call for call in plan.inside if opens(hass, call)]
+    others = [call for call in plan.inside if call not in opening]
+    pieces = [
+        replace(call, entity_ids=ids)
+        for call in opening
+        for ids in (batched(call.entity_ids, MAX_NAMES, strict=False) if call.entity_ids else [()])
+    ]
+    shown = [*pieces[:MAX_OPENING], *others[: max(0, MAX_INSIDE - len(pieces))]]
+    is_automating = any(isinstance(effect, AutomationChange) for effect in plan.effects)
+    is_all = is_automating and decides_on_all(turn.user)
+    said = [await _async_inner(hass, turn, language, call, is_all=is_all) for call in shown]
+    told = await async_more(hass, language, said, len(pieces) + len(others))
+    if not is_automating:
+        return told
+    names = [
+        name_of(state)
+        for written in plan.reach.written
+        if (state := hass.states.get(written.partition(" ")[0])) is not None
+        and state.domain == AUTOMATION
+        and (is_all or is_exposed(hass, state.entity_id, turn.user))
+    ]
+    if not names:
+        return told
+    through = await async_more(hass, language, names[:MAX_NAMES], len(names))
+    return await async_text(hass, language, "confirm_inside_through", inside=told, names=through)
+
+
+async def _async_inner(hass: HomeAssistant, turn: Turn, language: str, call: ServiceCall, *, is_all: bool) -> str:
+    """Return what is done behind a plan; `is_all`: also with the names of what is not exposed."""
+    if is_all and call.entity_ids:
+        return await KINDS[call.kind].async_describe(hass, language, call, Moment.ASKED)
+    return await KINDS[call.kind].async_describe_inside(hass, language, call, turn.user)
 
 
 def _in_order(call: Call) -> dict[str, object]:
@@ -239,11 +315,16 @@ class ConfirmedCall:
 
 
 async def async_result(
-    hass: HomeAssistant, language: str, key: str, calls: Sequence[Call], done: Sequence[ConfirmedCall]
+    hass: HomeAssistant,
+    language: str,
+    key: str,
+    calls: Sequence[Call],
+    done: Sequence[ConfirmedCall],
+    turn: Turn | None = None,
 ) -> str:
     """Return what is said after a yes: the sentence `key`, the states of the entities, what was named, kept or forgotten.
 
-    `done` are the calls that succeeded.
+    `done` are the calls that succeeded; with the turn in which the yes was said, links and the like are told as well.
     """
     missed = [effect for one in done for effect in one.missed]
     if key == "confirm_done" and missed:
@@ -258,8 +339,10 @@ async def async_result(
             pass
     said = [await async_text(hass, language, key), await async_facts(hass, language, calls)]
     for one in done:
-        happened = filter(one.has_happened, one.call.plan.effects)
+        happened = [*filter(one.has_happened, one.call.plan.effects)]
         said += await _async_all(hass, language, happened, Moment.DONE)
+        if turn is not None:
+            said += [text for item in happened for text in await _async_after(hass, turn, language, item)]
         said += [
             await async_text(hass, language, sentence, texts=await async_quoted(hass, language, texts))
             for sentence, texts in one.call.tool.done_with(one.call.plan, one.result).items()

@@ -70,9 +70,9 @@ class PlanBuilder:
         self._also |= dict.fromkeys(found.reach.also)
         self._written |= dict.fromkeys(found.reach.written)
         self._wary = self._wary or found.reach.wary
+        self._inside += [item for item in found.reach.inside if item not in self._inside]
         if found.reasons:
             self._reasons |= dict.fromkeys(found.reasons)
-            self._inside += [item for item in found.reach.inside if item not in self._inside]
             self._sensitive |= dict.fromkeys(effect.entity_ids or (effect.action,))
 
     def plan(self, *reasons: str) -> Plan:

@@ -41,6 +41,17 @@ def _has_seconds(when: When) -> bool:
     return 0 < left < _LONG and min(left % _MINUTE, -left % _MINUTE) > _WHILE
 
 
+async def async_past_moment(hass: HomeAssistant, language: str, at: datetime) -> str:
+    """Return a moment that has passed: "at 21:14" of today, "on Friday at 18:00" of the last six days, "on May 2 at 18:00"."""
+    at, now = dt_util.as_local(at), dt_util.now()
+    days, time = (now.date() - at.date()).days, f"{at:%H:%M}"
+    if not days:
+        return await async_text(hass, language, "wish_when_today", time=time)
+    if 0 < days < _WEEK:
+        return await async_text(hass, language, _WEEKDAYS[at.weekday()], time=time)
+    return await async_text(hass, language, _MONTHS[at.month - 1], day=str(at.day), time=time)
+
+
 async def async_moment(hass: HomeAssistant, language: str, at: datetime, *, to_the_second: bool = False) -> str:
     """Return a moment: "at 21:14", "tomorrow at 07:00", "on Friday at 18:00", "on December 24 at 18:00"."""
     at, now = dt_util.as_local(at), dt_util.now()

@@ -1,14 +1,17 @@
 """A change of an automation: one is made, rewritten, deleted, put back, switched on or off, proposed or withdrawn."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, ClassVar, Self, cast, override
 
+from homeassistant.auth.models import User
 from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.network import NoURLAvailableError, get_url
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
@@ -155,7 +158,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
     def judge(self, hass: HomeAssistant, effect: AutomationChange) -> Judgement:
         """Return that it needs a yes, and what the automation may come to once it acts."""
         if effect.service in (PROPOSE, WITHDRAW):
-            return Judgement(reach=Reach(wary=True))
+            inside = () if effect.draft is None else judge_sequence(hass, effect.draft.actions).reach.inside
+            return Judgement(reach=Reach(wary=True, inside=inside))  # who proposes is told of it, too
         found = Judgement(reasons=(AUTOMATING,), reach=Reach(wary=True))
         if effect.service in _ACTING and effect.draft is not None:
             inner = judge_sequence(hass, effect.draft.actions)
@@ -262,7 +266,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         records = records_of(hass)
         record = _record_of(effect, context, ProposalStatus.APPROVED)
         if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
-            said = record.said or known.said
+            said = known.said or record.said
             record = replace(record, made=known.made, said=said, never=record.never or known.never)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
         depends = await async_depends(hass, draft)
@@ -361,7 +365,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         told: JsonObjectType = {"action": effect.action, "id": effect.id, "alias": effect.alias}
         entity_id = entity_of(hass, effect.id)
         if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
-            told |= {"entity_id": entity_id, "state": state.state, "link": EDITOR.format(effect.id)}
+            told |= {"entity_id": entity_id, "state": state.state, "link": link_to(hass, effect.id)}
         if days := effect.data.get("probation_days"):
             told["note"] = f"On probation for {days} days: its actions are only noted."
         if effect.service == PROPOSE:
@@ -377,12 +381,25 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return ()
 
         def knows(entity_id: str) -> bool:
-            return is_exposed(hass, entity_id, turn.user)
+            return decides_on_all(turn.user) or is_exposed(hass, entity_id, turn.user)
 
         days = int(effect.data.get("probation_days") or 0)
         return await async_facts(
             hass, language, effect.draft, effect.earlier, knows=knows, is_short=turn.spoken, probation_days=days
         )
+
+    @override
+    async def async_after(
+        self, hass: HomeAssistant, turn: Turn, language: str, effect: AutomationChange
+    ) -> Sequence[str]:
+        """Return the id and the link, which no voice reads out."""
+        if turn.spoken or effect.service not in _ACTING:
+            return ()
+        path = EDITOR.format(effect.id)
+        said = await async_text(hass, language, "automation_where", id=effect.id, link=path)
+        return (
+            said.replace(f"({path})", f"({link_to(hass, effect.id)})"),
+        )  # texts have no addresses in their placeholders
 
     @override
     async def async_describe(self, hass: HomeAssistant, language: str, effect: AutomationChange, moment: Moment) -> str:
@@ -392,15 +409,26 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service not in _ACTING:
             return await async_text(hass, language, _ENDED[effect.service], automation=name)
         days = int(effect.data.get("probation_days") or 0)
-        link = EDITOR.format(effect.id)
         if days:
-            return await async_text(
-                hass, language, "automation_on_probation", automation=name, id=effect.id, link=link, days=str(days)
-            )
-        said = await async_text(hass, language, "automation_is_on", automation=name, id=effect.id, link=link)
+            return await async_text(hass, language, "automation_on_probation", automation=name, days=str(days))
+        said = await async_text(hass, language, "automation_is_on", automation=name)
         if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
             said = f"{said} {await async_text(hass, language, 'automation_opens')}"
         return said
+
+
+def decides_on_all(user: User | None) -> bool:
+    """Return whether a user is told of what is not exposed, too: who decides about an automation has to know what it does."""
+    return user is not None and user.is_admin
+
+
+def link_to(hass: HomeAssistant, automation_id: str) -> str:
+    """Return where an automation is edited: at the address that is used now, or one that is known; without any, its path."""
+    path = EDITOR.format(automation_id)
+    for is_current in (True, False):
+        with suppress(NoURLAvailableError):
+            return get_url(hass, require_current_request=is_current) + path
+    return path
 
 
 def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:

@@ -227,6 +227,10 @@ class EffectKind[E: Effect](ABC):
         """Return sentences that are told before the question, for who is asked in a turn."""
         return ()
 
+    async def async_after(self, hass: HomeAssistant, turn: Turn, language: str, effect: E) -> Sequence[str]:
+        """Return sentences that are told once it is done, behind what was done."""
+        return ()
+
     async def async_describe_inside(self, hass: HomeAssistant, language: str, effect: E, user: User | None) -> str:
         """Return what is done inside something else, without names that the user may not know."""
         return await self.async_describe(hass, language, effect, Moment.ASKED)

@@ -26,7 +26,7 @@ from ...support.errors import ToolRefusal
 from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
 from ..arguments import LenientSchema, json_object
-from .known import async_identified
+from .known import async_identified, shown
 from .reading import READS
 from .written import async_config, tidy
 
@@ -126,7 +126,7 @@ class EventListenerTrial(HomeAgentTool):
         result = _result(found)
         if not found.runs:
             result |= await _async_instead(hass, draft, timeline, found)
-        return result
+        return as_told(hass, turn, args, result)
 
 
 async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> AutomationDraft:
@@ -138,6 +138,14 @@ async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) 
         raise ToolRefusal("Give `triggers` to try, or the `id` of an automation.")
     config = await async_config(hass, {"actions": [], **args, "name": "Trial"})
     return await async_draft(hass, {"triggers": [], "actions": [], **config})
+
+
+def as_told(hass: HomeAssistant, turn: Turn, args: Mapping[str, Any], result: JsonObjectType) -> JsonObjectType:
+    """Return a result without the hidden entities that an existing automation names; what a model has named stays."""
+    if not args.get("id"):
+        return result
+    told: JsonObjectType = shown(hass, turn, result)
+    return told
 
 
 def known_entities(hass: HomeAssistant, draft: AutomationDraft, turn: Turn) -> list[str]:

@@ -12,7 +12,7 @@ import probatio
 from ...automations.known import Known
 from ...automations.records import records_of
 from ...automations.store import automation_store
-from ...policy.effects.automation_change import EDITOR
+from ...policy.effects.automation_change import link_to
 from ...policy.tool import HomeAgentTool
 from ...support.encoding import dump
 from ...support.errors import ToolError, ToolRefusal
@@ -131,7 +131,7 @@ class GetAutomation(HomeAgentTool):
         result: JsonObjectType = {
             **_row(hass, known),
             "entity_id": known.entity_id,
-            "link": EDITOR.format(known.id) if known.id else None,
+            "link": link_to(hass, known.id) if known.id else None,
             "hash": None if item is None else item.fingerprint,
             "config": _plain(written),
         }

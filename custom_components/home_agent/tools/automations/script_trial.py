@@ -16,7 +16,7 @@ from ...support.encoding import dump
 from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
 from ..arguments import LenientSchema, json_object
-from .listener import async_tried, known_entities
+from .listener import as_told, async_tried, known_entities
 from .reading import READS
 from .written import tidy
 
@@ -105,7 +105,7 @@ class ExecuteScript(HomeAgentTool):
             rows.append(row)
         if len(calls) >= MAX_CALLS:
             result["note"] = f"Only the first {MAX_CALLS} steps are shown."
-        return {**result, "actions": rows, "called": False}
+        return as_told(hass, turn, args, {**result, "actions": rows, "called": False})
 
 
 def _parts(args: Mapping[str, Any]) -> dict[str, Any]:
