@@ -1,6 +1,6 @@
 """A demo house whose automations stand in files, with an agent that makes more of them by a scripted model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,11 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 
 from tests.house import say, speech
-from tests.llm_replies import JSON
-from tests.llm_server import LLMServer, Reply, text, tool_call
+from tests.llm_server import LLMServer
+
+from .model import calls
+
+__all__ = ["FILE", "NIGHT", "Talk", "calls", "results", "with_files"]
 
 FILE = """\
 # The lamps of the house
@@ -48,22 +51,6 @@ async def with_files(hass: HomeAssistant, **files: str) -> Path:
         assert await async_setup_component(hass, domain, {domain: [] if domain == "automation" else {}, **config})
     await hass.async_block_till_done()
     return folder / "automations.yaml"
-
-
-def calls(*wanted: tuple[str, Mapping[str, Any]]) -> Any:
-    """Return a model that makes these calls, one after another, and is content with what comes of the last one."""
-
-    def respond(body: JSON) -> Reply:
-        done = sum(message["role"] == "tool" for message in since_user(body["messages"]))
-        return tool_call(*wanted[done]) if done < len(wanted) else text("Good.")
-
-    return respond
-
-
-def since_user(messages: Sequence[JSON]) -> Sequence[JSON]:
-    """Return the messages since the last one of the user."""
-    last = max(place for place, message in enumerate(messages) if message["role"] == "user")
-    return messages[last:]
 
 
 def results(server: LLMServer) -> list[str]:

@@ -18,7 +18,8 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 
 from custom_components.home_agent.settings.portable import async_preset
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.automations.home import Talk, since_user, with_files
+from tests.automations.home import Talk, with_files
+from tests.automations.model import since_user
 from tests.house import build_house, person, set_up
 from tests.llm_replies import JSON
 from tests.llm_server import LLMServer, Reply, text, tool_call

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pytest_asyncio import fixture as async_fixture
 
-from tests.automations.home import calls
+from tests.automations.model import calls
 from tests.llm_server import LLMServer
 
 from .harness import Hass

@@ -15,7 +15,8 @@ import yaml  # type: ignore[import-untyped]
 from custom_components.home_agent.automations.records import records_of
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.automations.home import Talk, calls
+from tests.automations.home import Talk
+from tests.automations.model import calls
 from tests.house import person
 
 from .automating import EIGHT, LIGHT, TURN_ON, automation, made, rewrite, told, with_files

@@ -12,6 +12,7 @@ import probatio
 from ..home.fingerprint import fingerprint
 from ..support.errors import ToolRefusal
 from .invalid import async_told
+from .template_costs import check_costs
 
 ORDER = (
     "id", "alias", "description", "use_blueprint", "trigger_variables", "triggers", "conditions", "variables", "actions", "mode",
@@ -78,6 +79,7 @@ async def async_draft(
 ) -> AutomationDraft:
     """Return an automation as Home Assistant would run it. Raises `ToolRefusal`, with Home Assistant's reason, for an invalid one."""
     written = {key: value for key, value in ordered(config).items() if key != "id"}
+    check_costs(written)
     try:
         found = await async_validate_config_item(hass, NEW, {"id": automation_id or NEW, **written})
     except probatio.Invalid as err:

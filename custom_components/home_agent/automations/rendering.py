@@ -12,6 +12,7 @@ from jinja2 import TemplateError as JinjaError, meta, nodes
 
 from ..support.encoding import plain_text
 from .past import PastHome
+from .template_costs import cost_fault
 
 MAX_SECONDS = 2
 MAX_RESULT = 4_000  # characters
@@ -74,6 +75,8 @@ class Rendering:
             variables = meta.find_undeclared_variables(tree)
         except JinjaError as err:
             raise NotRendered(f"it is no template: {plain_text(str(err))[:200]}") from err
+        if fault := cost_fault(tree):
+            raise NotRendered(fault)
         if next(tree.find_all((nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends)), None) is not None:
             raise NotRendered("it reads another file of templates, which is not rendered here")
         if reason := next((self.unknown[name] for name in variables if name in self.unknown), None):
