@@ -254,7 +254,7 @@ async def test_the_event_loop_is_not_held_up(hass: HomeAssistant) -> None:
 async def test_a_template_without_end_is_refused(hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay_module, "MAX_TEMPLATE_SECONDS", 0.2)
     loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
-    with pytest.raises(ToolRefusal, match="takes longer"):
+    with pytest.raises(ToolRefusal, match="more time and memory"):
         await played(hass, timeline((10, DOOR, "on")), conditions=[loop])
 
 

@@ -292,7 +292,7 @@ async def test_only_administrators_see_and_decide(
     assert [row["text"] for row in gone["forgotten"]] == ["reading corner"]
     diagnostics = await async_get_config_entry_diagnostics(hass, entry)
     assert diagnostics["kept"]["learned_phrases"] == {
-        "seen": 0, "proposed": 1, "approved": 0, "doubted": 0, "declined": 0,
+        "seen": 0, "proposed": 1, "approved": 0, "doubted": 0, "tried": 0, "declined": 0,
     }  # fmt: skip
     assert "film evening" not in json.dumps(diagnostics, default=str)
     await approve(hass)

@@ -41,7 +41,7 @@ def cost_fault(tree: nodes.Template) -> str:
 
 
 def _number(node: nodes.Node | None) -> float | None:
-    """Return the number that stands in a template; None if it is none, or worked out from what is not known."""
+    """Return the number that stands in a template; None for anything else, and for what is worked out from what is not known."""
     match node:
         case nodes.Const() if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
             return float(node.value)

@@ -69,7 +69,12 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
         parts += (text[end:begin], instead[begin, behind])
         end = behind
     rest = " ".join(" ".join((*parts, text[end:])).split())
-    rest = re.sub(r"(?:\s*,)+", ",", rest).replace(" '", "'").replace(" ’", "’").strip(" ,.!")
+    rest = (
+        ",".join(part for part in map(str.rstrip, rest.split(",")) if part)
+        .replace(" '", "'")
+        .replace(" ’", "’")
+        .strip(" ,.!")
+    )
     words = ", ".join(text[begin:behind].strip(" ,") for begin, behind in sorted(instead))
     return replace(rhythm, rest=rest, words=words)
 

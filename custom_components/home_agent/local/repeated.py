@@ -32,7 +32,7 @@ from ..policy.phones import phones_of
 from ..policy.wishing import has_code
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
-from ..turn.plan import ServiceCall
+from ..turn.plan import Effect
 from ..turn.turn import Understanding
 from ..wishes.when import When
 from ..wishes.wish import WishKind
@@ -278,7 +278,7 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
     if what.kind is not WishKind.ACTION or what.planned is None or not all(step.effects for step in what.planned.steps):
         raise NotUnderstood(what.words)
     for effect in effects_of(what.planned.steps):
-        if not isinstance(effect, ServiceCall) or effect.returns_response or has_code(effect.data):
+        if not KINDS[effect.kind].changes_states or getattr(effect, "returns_response", False) or has_code(effect.data):
             raise NotUnderstood(what.words)
         action: dict[str, Any] = {"action": f"{_domain(sentence.hass, effect)}.{effect.service}"}
         if effect.entity_ids:
@@ -294,7 +294,7 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
     return actions
 
 
-def _domain(hass: HomeAssistant, effect: ServiceCall) -> str:
+def _domain(hass: HomeAssistant, effect: Effect) -> str:
     """Return the domain whose action does it: that of the things, where they are of one, rather than the one for all."""
     domains = {split_entity_id(item)[0] for item in effect.entity_ids}
     own = domains.pop() if effect.domain == HOMEASSISTANT and len(domains) == 1 else effect.domain
