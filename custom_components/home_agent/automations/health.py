@@ -4,19 +4,27 @@ They are looked at after a start, when automations, scripts or scenes are loaded
 hours. One that uses something that is written otherwise by now is switched off until an administrator has agreed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION, EVENT_AUTOMATION_RELOADED
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.const import ATTR_ENTITY_ID, EVENT_STATE_CHANGED, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
-from homeassistant.core import CoreState, Event, EventStateChangedData, HomeAssistant, callback
+from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, STATE_ON, STATE_UNAVAILABLE
+from homeassistant.core import (
+    CALLBACK_TYPE,
+    CoreState,
+    Event,
+    EventStateChangedData,
+    HomeAssistant,
+    callback,
+    valid_entity_id,
+)
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.event import async_track_state_change_event, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
@@ -24,6 +32,7 @@ from ..home.exposure import is_shared_at_all
 from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import where_of
+from ..support.kept import Change
 from ..turn.proposal import ProposalStatus
 from ..wishes.spoken import async_past_moment
 from .check import async_depends, async_problems
@@ -38,7 +47,6 @@ _EVERY = timedelta(hours=6)
 _SETTLED = timedelta(days=7)
 """How old an automation is before it counts as one that stopped running."""
 _LATE = timedelta(hours=1)
-_USED = frozenset({"script", "scene", "group", "automation"})
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -50,6 +58,10 @@ class AutomationHealth:
         """Take the entry to which its tasks belong."""
         self._hass, self._entry = hass, entry
         self._records: AutomationRecords = records_of(hass)
+        self._used: frozenset[str] = frozenset()
+        self._stop: CALLBACK_TYPE | None = None
+        self._proved: dict[str, datetime] = {}
+        """By id, when examples were last looked for: without history there are none for a while."""
         self._looking = Debouncer(hass, LOGGER, cooldown=_WAIT, immediate=False, function=self._async_look_at_all)
 
     @callback
@@ -59,29 +71,47 @@ class AutomationHealth:
         unload(self._looking.async_shutdown)
         unload(hass.bus.async_listen(EVENT_AUTOMATION_RELOADED, self._reloaded))
         unload(hass.bus.async_listen(_SCENES_RELOADED, self._reloaded))
-        unload(hass.bus.async_listen(EVENT_STATE_CHANGED, self._reloaded, event_filter=self._is_loaded_anew))
+        unload(self._untrack)
+        self._track()
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
 
     @callback
-    def _is_loaded_anew(self, data: EventStateChangedData) -> bool:
-        """Return whether something that an automation of ours uses was loaded anew, or is a group with other members."""
-        old, new = data["old_state"], data["new_state"]
+    def _track(self) -> None:
+        """Follow the states of what automations use, and of nothing else: a home has thousands of changes a minute."""
+        named = (item for record in self._records.made_here() for item in record.depends)
+        used = frozenset(filter(valid_entity_id, named))
+        if used != self._used:
+            self._untrack()
+            self._used = used
+            self._stop = async_track_state_change_event(self._hass, used, self._used_changed) if used else None
+
+    @callback
+    def _untrack(self) -> None:
+        if self._stop is not None:
+            self._stop()
+        self._stop, self._used = None, frozenset()
+
+    @callback
+    def _used_changed(self, event: Event[EventStateChangedData]) -> None:
+        """Look at once where something was loaded anew, or is a group with other members."""
+        old, new = event.data["old_state"], event.data["new_state"]
         before, after = (None if one is None else one.attributes.get(ATTR_ENTITY_ID) for one in (old, new))
-        is_loaded = old is None or old.state == STATE_UNAVAILABLE
-        if before == after and not (is_loaded and data["entity_id"].partition(".")[0] in _USED):
-            return False
-        return any(data["entity_id"] in record.depends for record in self._records.made_here())
+        if before != after or old is None or old.state == STATE_UNAVAILABLE:
+            self._look_at_used()
 
     @callback
     def _started(self, hass: HomeAssistant) -> None:
         self._look_at_used()
 
     @callback
-    def _noted(self, _changes: object) -> None:
-        self._soon()
+    def _noted(self, changes: Sequence[Change[AutomationRecord]]) -> None:
+        """Look again where more has changed than what was noted of a probation, or what it is proved with."""
+        self._track()
+        if any(_without_notes(change.before) != _without_notes(change.after) for change in changes):
+            self._soon()
 
     async def _every(self, _now: datetime) -> None:
         await self._async_look_at_all()
@@ -184,7 +214,9 @@ class AutomationHealth:
 
     async def _async_prove(self, record: AutomationRecord, draft: AutomationDraft, link: str) -> None:
         """Check its examples and what must never happen again; make the examples of a new one."""
-        if not record.examples:
+        now = dt_util.utcnow()
+        if not record.examples and now - self._proved.get(record.id, record.made - _EVERY) >= _EVERY:
+            self._proved[record.id] = now
             examples = await async_proof(self._hass, draft)
             known = self._records.get(record.id)
             if examples and known is not None:
@@ -218,3 +250,7 @@ class AutomationHealth:
         issues.async_set(
             self._hass, issues.AUTOMATION_SILENT, record.id, is_silent, automation=record.alias, at=at, link=link
         )
+
+
+def _without_notes(record: AutomationRecord | None) -> AutomationRecord | None:
+    return None if record is None else replace(record, noted=(), examples=())
