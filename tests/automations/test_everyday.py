@@ -92,6 +92,7 @@ EVERYDAY: dict[str, dict[str, Any]] = {
     "all day long": {"conditions": [{"condition": "time", "after": "00:00:00", "before": "00:00:00"}]},
     "washer is done": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.washer_power", "below": 5, "for": {"minutes": 3}}, "actions": [tell("Washed")]},
     "washer's own words": {"trigger": {"trigger": "state", "entity_id": "sensor.washer", "from": "Running", "to": "Finished"}, "actions": [tell("Washed")]},
+    "number of an attribute": {"trigger": {"trigger": "numeric_state", "entity_id": "weather.home", "value_template": "{{ state.attributes.temperature }}", "above": 10}},
     "sensor that is away now": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.humidity", "above": 65}},
     "low battery": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.phone_battery", "below": 20}, "actions": [
         tell("{{ trigger.to_state.name }}: {{ trigger.to_state.state }} %", title="Battery", data={"tag": "battery", "actions": [{"action": "OK", "title": "OK"}]})]},

@@ -4,6 +4,7 @@ All that a draft names is looked up. What may not be known to the user of the tu
 """
 
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -24,6 +25,7 @@ from homeassistant.helpers.template import Template
 from ..home.actions import members
 from ..home.contents import sequence_calls
 from ..home.fingerprint import fingerprint
+from ..home.judgement import judge_sequence
 from ..home.states import Knows
 from .draft import AutomationDraft
 from .event_types import TELLS_ALL, async_known_types, is_known
@@ -52,6 +54,7 @@ from .watched_states import async_state_fault, async_state_problems
 
 MAX_STEPS = 500
 """Triggers, conditions and actions of one automation."""
+OPENED = "opened"
 _TRIGGERS_OF_ANY = frozenset({"geo_location"})
 """Triggers whose entities are not named."""
 _VALUE_TEMPLATE = "value_template"
@@ -272,14 +275,17 @@ class _Check:
                 is_test = _is_test(step, written.path)
                 is_condition = is_test and step.part is StepPart.CONDITION
                 async for problem in self._async_template(
-                    written.text, written.path, is_test=is_test, is_condition=is_condition
+                    written.text, written.path, is_test=is_test, is_condition=is_condition, given=_given_in(step)
                 ):
                     yield problem
 
     async def _async_template(
-        self, text: str, path: str, *, is_test: bool, is_condition: bool = False
+        self, text: str, path: str, *, is_test: bool, is_condition: bool = False, given: Collection[str] = ()
     ) -> AsyncIterator[DraftProblem]:
-        reads = reads_of(text, self._scope)
+        scope = self._scope
+        if given:
+            scope = replace(scope, variables={**scope.variables, **dict.fromkeys(given, ())})
+        reads = reads_of(text, scope)
         for fault in reads.faults:
             yield DraftProblem(path, fault)
         for entity_id in reads.entities:
@@ -352,6 +358,11 @@ def _plain(value: object) -> object:
     return value.template if isinstance(value, Template) else value
 
 
+def _given_in(step: DraftStep) -> Collection[str]:
+    """Return the variables that only templates of this step have: the state whose number is compared."""
+    return ("state",) if step.kind == "numeric_state" else ()
+
+
 def _is_test(step: DraftStep, path: str) -> bool:
     """Return whether a template decides whether something happens."""
     if step.part is StepPart.ACTION:
@@ -383,7 +394,8 @@ def _unknown_place(word: str, name: str, known: Mapping[str, str]) -> str | None
 async def async_depends(hass: HomeAssistant, draft: AutomationDraft) -> dict[str, str]:
     """Return what the actions of a draft reach and others may change, each with a fingerprint of how it is written now.
 
-    Scripts, scenes and automations by entity id, groups by theirs, blueprints as `blueprint:<path>`.
+    Scripts, scenes and automations by entity id, groups by theirs, blueprints as `blueprint:<path>`; and what is sensitive in all of
+    it, as it is resolved now, as `opened`.
     """
     read: dict[str, str] = {}
 
@@ -396,6 +408,8 @@ async def async_depends(hass: HomeAssistant, draft: AutomationDraft) -> dict[str
     for _ in sequence_calls(hass, draft.actions, frozenset(), groups, groups, read):
         pass
     read.pop("sequence", None)
+    if opened := judge_sequence(hass, draft.actions).reach.inside:  # an area or a label may have a lock or a gate later
+        read[OPENED] = fingerprint([[call.action, *sorted(call.entity_ids)] for call in opened])
     use = draft.config.get("use_blueprint")
     if isinstance(use, Mapping) and ".." not in (path := str(use.get("path", ""))):
         file = Path(hass.config.path("blueprints", "automation", path))

@@ -12,6 +12,8 @@ from typing import Any, TypeGuard
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
+from jinja2 import TemplateError, meta
+from jinja2.sandbox import SandboxedEnvironment
 
 from ..home.tolerance import number_of
 from ..support.quoting import one_line
@@ -190,8 +192,27 @@ def _always(condition: object) -> bool | None:
     text = condition.template if isinstance(condition, Template) else condition
     if not isinstance(text, str):
         return None
-    word = text.strip().removeprefix("{{").removesuffix("}}").strip().casefold()
-    return {"true": True, "1": True, "yes": True, "false": False, "0": False}.get(word)
+    word = text.strip().removeprefix("{{").removesuffix("}}").strip()
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False}.get(word.casefold())
+    return known if known is not None else _in_all_rounds(word)
+
+
+_ROUNDS = (1, 2, 3, 10, 1_000, 1_000_000)
+
+
+def _in_all_rounds(expression: str) -> bool | None:
+    """Return what an expression comes to that only looks at the number of the round: the same in all, else None."""
+    try:
+        if meta.find_undeclared_variables(_ROUND.parse(f"{{{{ {expression} }}}}")) != {"repeat"}:
+            return None
+        compiled = _ROUND.compile_expression(expression)
+        found = {bool(compiled(repeat={"index": number, "first": number == 1})) for number in _ROUNDS}
+    except TemplateError, TypeError, ValueError, ArithmeticError, RecursionError:
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
+_ROUND = SandboxedEnvironment()
 
 
 # What several say of one thing.

@@ -54,3 +54,24 @@ def _has_text(node: nodes.Or) -> bool:
         (isinstance(one, nodes.Const) and isinstance(one.value, str)) or (isinstance(one, nodes.Or) and _has_text(one))
         for one in sides
     )
+
+
+def is_decided(tree: nodes.Template) -> bool:
+    """Return whether a part of it decides alone what it comes to: `True or …`, `… and false`."""
+    parts = [part for item in tree.body for part in (item.nodes if isinstance(item, nodes.Output) else [item])]
+    parts = [part for part in parts if not (isinstance(part, nodes.TemplateData) and not part.data.strip())]
+    return len(parts) == 1 and _decided(parts[0]) is not None
+
+
+def _decided(node: nodes.Node) -> bool | None:
+    match node:
+        case nodes.Const(value=bool() | int() | float() | None as value):
+            return bool(value)
+        case nodes.Not():
+            found = _decided(node.node)
+            return None if found is None else not found
+        case nodes.Or() | nodes.And():
+            wins = isinstance(node, nodes.Or)
+            sides = (_decided(node.left), _decided(node.right))
+            return wins if wins in sides else None if None in sides else not wins
+    return None

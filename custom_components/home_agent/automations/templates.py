@@ -14,13 +14,18 @@ from homeassistant.helpers.template import Template, TemplateEnvironment
 from jinja2 import TemplateSyntaxError, meta, nodes
 
 from ..support.quoting import one_line
+from .listed_entities import lists_others
 from .problems import near_words, nearest
-from .template_tests import always, never_a_test
+from .template_tests import always, is_decided, never_a_test
 
 MAX_TEMPLATE = 20_000  # characters
 MAX_TEXTS = 64  # that one expression may come to
 _MAX_FOLLOWED = 8  # variables that stand for one another
 
+_ATTRIBUTES_SENTENCE = (
+    "It reads all attributes of something, or one that lists other entities. Name each entity, and each attribute as text: "
+    "{{ is_state('person.one', 'home') }}."
+)
 STATE_READERS = frozenset(
     {"has_value", "is_state", "is_state_attr", "state_attr", "state_attr_translated", "state_translated", "states"}
 )
@@ -292,9 +297,12 @@ class _Walk:
         for node in _nodes(self._tree):
             self._look_at(node)
         found = self._found
+        if lists_others(self._tree):
+            found.faults.append(_ATTRIBUTES_SENTENCE)
         found.never_a_test = never_a_test(self._tree)
         found.faults = list(dict.fromkeys(found.faults))
-        found.is_constant = not (self._changes or found.entities or found.names or found.places or found.faults)
+        is_still = not (self._changes or found.entities or found.names or found.places)
+        found.is_constant = not found.faults and (is_still or is_decided(self._tree))
 
     def _find_unknown(self) -> None:
         environment, found = self._scope.environment, self._found
