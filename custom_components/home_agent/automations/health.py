@@ -22,7 +22,7 @@ from homeassistant.core import (
     valid_entity_id,
 )
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
 from homeassistant.helpers.event import async_track_state_change_event, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
@@ -47,6 +47,8 @@ _EVERY = timedelta(hours=6)
 _SETTLED = timedelta(days=7)
 """How old an automation is before it counts as one that stopped running."""
 _LATE = timedelta(hours=1)
+_MOVED = frozenset({"area_id", "device_class", "device_id", "entity_id", "labels", "original_device_class"})
+"""Changes of entities and devices after which an automation may reach something else."""
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -74,6 +76,7 @@ class AutomationHealth:
         unload(self._untrack)
         self._track()
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
+        unload(hass.bus.async_listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
@@ -118,8 +121,9 @@ class AutomationHealth:
 
     @callback
     def _changed(self, event: Event[Any]) -> None:
-        if self._records.made_here() and (event.data["action"] != "update" or "entity_id" in event.data["changes"]):
-            self._soon()
+        """Look again where something was renamed, removed, or moved to where an automation reaches it."""
+        if event.data["action"] != "update" or not _MOVED.isdisjoint(event.data["changes"]):
+            self._look_at_used()
 
     @callback
     def _reloaded(self, _event: Event[Any]) -> None:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 import stat
 import tempfile
+import time
 from typing import Any
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION
@@ -39,6 +40,7 @@ from .known import Known, SecretNames, Seen, known_automations
 PATIENCE = 60  # seconds that a reload may take; a thousand automations take two
 TOO_BIG = f"{MAX_BYTES // 1_000_000} MB"
 _SERVICES = {STATE_ON: SERVICE_TURN_ON, STATE_OFF: SERVICE_TURN_OFF}
+_SURELY = 2_000_000_000  # nanoseconds after which a file that is written again has another time
 _NEW_MODE = 0o644  # as Home Assistant makes it
 _EDITOR = f"/api/config/{AUTOMATION}/config/"
 _STORE: HassKey[AutomationStore] = HassKey(f"{DOMAIN}_automation_store")
@@ -159,6 +161,8 @@ class AutomationStore:
         self._path = Path(hass.config.path(AUTOMATION_CONFIG_PATH))
         self._lock = asyncio.Lock()
         self._secrets = SecretNames(self._config_dir)
+        self._known: tuple[tuple[int, int, int], AutomationFile] | None = None
+        """The file as it was read last, with what tells that it is still the same."""
         self._last: dict[str, AutomationItem] = {}
 
     def cached(self, automation_id: str) -> AutomationItem | None:
@@ -274,6 +278,16 @@ class AutomationStore:
             raise ToolError("automation_file_not_loaded")
 
     def _read(self) -> AutomationFile:
+        """Return the file, which is read anew only if it is another one. Blocks."""
+        with suppress(OSError):
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if self._known is not None and self._known[0] == stamp:
+                return self._known[1]
+            found = read_text(_bytes_of(self._path) or b"")
+            if time.time_ns() - status.st_mtime_ns > _SURELY:
+                self._known = stamp, found
+            return found
         return read_text(_bytes_of(self._path) or b"")
 
     def _change(self, order: _Order, is_loaded: bool) -> _Change:

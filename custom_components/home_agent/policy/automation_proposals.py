@@ -157,7 +157,9 @@ async def _async_call(
     tool: ChangeAutomation,
 ) -> str | None:
     user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
-    if user is None or not user.is_active:  # without a user, there would be no limits
+    if user is not None and not user.is_active:
+        user = None
+    if user is None and row.status is ProposalStatus.PROPOSED:  # without a user, there would be no limits
         error = ToolError("automation_proposer_gone", automation=row.alias)
         return await async_error_text(hass, hass.config.language, error)
     turn = Turn(
@@ -165,7 +167,7 @@ async def _async_call(
         conversation_id=row.id,
         text=row.said,
         language=hass.config.language,
-        context=Context(user_id=user.id),
+        context=Context(user_id=None if user is None else user.id),
         user=user,
     )
     try:
