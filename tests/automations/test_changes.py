@@ -121,6 +121,22 @@ async def test_the_yes_to_an_update_shows_the_difference(hass: HomeAssistant, ta
     assert "mode: restart" in file.read_text()
 
 
+async def test_one_that_is_off_is_not_said_to_be_on(hass: HomeAssistant, talk: Talk) -> None:
+    await make(talk)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "automation.door_at_night"}, blocking=True)
+    known = await read(talk, "Door at night")
+    await talk.ask(("update_automation", {"id": known["id"], "hash": known["hash"], "mode": "restart"}))
+    assert "“Door at night” is changed." in (answer := await talk.say("yes"))
+    assert "is on" not in answer
+    await talk.ask(("delete_automation", {"id": "Door at night"}))
+    await talk.say("yes")
+    await talk.say("undo that")
+    assert "is on" not in await talk.say("yes")
+    state = hass.states.get("automation.door_at_night")
+    assert state is not None
+    assert state.state == "off"
+
+
 async def test_undo_puts_an_update_back_byte_by_byte(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     await make(talk)
     before = file.read_text()

@@ -326,7 +326,7 @@ class PastHome(HomeAssistant):
         bound = self.template(template.template)
         self.loop = self._hass.loop
         try:
-            return await bound.async_render_will_timeout(seconds)
+            return await bound.async_render_will_timeout(seconds, log_fn=_say_nothing)
         except HomeAssistantError:
             return False  # it fails, which is told elsewhere
         finally:
@@ -414,6 +414,10 @@ def past_home(hass: HomeAssistant) -> Iterator[PastHome]:
     finally:
         home.renew()
         pool.append(home)
+
+
+def _say_nothing(_level: int, _message: str) -> None:
+    """Keep what a trial of a template would log to itself: it has none of its variables, and runs in another thread."""
 
 
 class _Quiet(logging.Filter):

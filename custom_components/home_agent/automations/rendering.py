@@ -98,7 +98,9 @@ class Rendering:
         """Raise `NotRendered` for a configuration with a template that may not be rendered, or that takes too long."""
         for template in templates_in(value):
             self._check(template)
-            if await self._home.template(template.template).async_render_will_timeout(MAX_SECONDS, dict(variables)):
+            if await self._home.template(template.template).async_render_will_timeout(
+                MAX_SECONDS, dict(variables), log_fn=_say_nothing
+            ):
                 raise NotRendered(f"it takes longer than {MAX_SECONDS} s")
 
     async def _async_render(self, template: Template, variables: Mapping[str, Any]) -> Any:
@@ -111,6 +113,10 @@ class Rendering:
         if len(str(found)) > MAX_RESULT:
             raise NotRendered(f"its result is longer than {MAX_RESULT} characters")
         return found
+
+
+def _say_nothing(_level: int, _message: str) -> None:
+    """Keep what a trial of a template would log to itself."""
 
 
 def templates_in(value: Any) -> Iterator[Template]:

@@ -113,6 +113,23 @@ class Timeline:
             gaps=tuple(gap for gap in self.gaps if gap.until > since and gap.since < until),
         )
 
+    def since_known(self) -> Timeline:
+        """Return the piece from when on everything that was ever recorded has a state: before, nothing can be said of conditions."""
+        first = dict.fromkeys(self.start, self.since)
+        for change in self.changes:
+            first.setdefault(change.entity_id, change.at)
+        since = max(first.values(), default=self.since)
+        if since <= self.since:
+            return self
+        return replace(
+            self,
+            since=since,
+            start=self.states_at(since),
+            changes=tuple(change for change in self.changes if change.at > since),
+            events=tuple(event for event in self.events if event.at > since),
+            gaps=tuple(gap for gap in self.gaps if gap.until > since),
+        )
+
     def with_entities(self, entity_ids: Collection[str]) -> Timeline:
         """Return what is known of some of the entities."""
         kept = self.entity_ids.intersection(entity_ids)

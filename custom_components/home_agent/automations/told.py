@@ -1,7 +1,7 @@
 """What a person is told of an automation before a yes: what it does, whether it could run now, how often it would have run."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 import re
 
@@ -24,6 +24,8 @@ from .words import async_difference, async_words
 _PLACE = re.compile(r"conditions\[(\d+)\]")
 LOOKED_BACK = timedelta(days=7)
 MAX_TOLD = 3  # conditions, reasons and conflicts of one sentence
+_SHORTER = timedelta(hours=1)
+"""By how much history has to be shorter than what was looked back for, to be told."""
 _FRESH = timedelta(minutes=5)
 _MOST_KEPT = 20
 _REPLAYS: HassKey[OrderedDict[str, Replay]] = HassKey("home_agent_replays")
@@ -65,16 +67,19 @@ def name_of(hass: HomeAssistant, entity_id: str) -> str:
 
 async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft, phrases: Sequence[str]) -> list[str]:
     """Return whether the conditions are true at this moment."""
-    if not draft.conditions:
+    pairs = zip(draft.conditions, phrases, strict=False)
+    told = [(condition, words) for condition, words in pairs if not _is_of_clock(condition)]
+    if not told:
         return []
-    missing = [
-        words
-        for condition, words in zip(draft.conditions, phrases, strict=False)
-        if await _async_is_true(hass, condition) is False
-    ]
+    missing = [words for condition, words in told if await _async_is_true(hass, condition) is False]
     if not missing:
         return [await async_text(hass, language, "automation_true_now")]
     return [await async_text(hass, language, "automation_not_true_now", conditions="; ".join(missing[:MAX_TOLD]))]
+
+
+def _is_of_clock(condition: object) -> bool:
+    """Return whether a condition is about the time of day or the weekday: people know whether that is so now."""
+    return isinstance(condition, Mapping) and condition.get("condition") == "time"
 
 
 async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
@@ -92,11 +97,15 @@ async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
 
 
 async def async_past(hass: HomeAssistant, draft: AutomationDraft) -> Timeline:
-    """Return what was recorded in the last seven days of all that an automation looks at. Raises `ToolRefusal`."""
+    """Return what was recorded in the last seven days of all that an automation looks at, since all of it is known.
+
+    Raises `ToolRefusal`.
+    """
     now = dt_util.utcnow()
-    return await Timeline.async_recorded(
+    found = await Timeline.async_recorded(
         hass, async_entities(hass, draft), now - LOOKED_BACK, now, event_types=event_types_of(draft)
     )
+    return found.since_known()
 
 
 async def async_past_week(hass: HomeAssistant, draft: AutomationDraft) -> Replay:
@@ -135,7 +144,11 @@ async def _async_past(
         numbers = dict.fromkeys(int(place[1]) for place in places if place is not None)
         why = "; ".join(phrases[number] for number in [*numbers][:MAX_TOLD] if number < len(phrases))
         if why:
-            said.append(await async_text(hass, language, "automation_kept_back", count=str(len(found.held)), why=why))
+            key = "automation_kept_back" if len(found.held) > 1 else "automation_kept_back_once"
+            said.append(await async_text(hass, language, key, count=str(len(found.held)), why=why))
+    if found.since > found.until - LOOKED_BACK + _SHORTER and not is_short:
+        at = await async_past_moment(hass, language, found.since)
+        said.append(await async_text(hass, language, "automation_history_since", at=at))
     return said
 
 

@@ -411,7 +411,13 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         days = int(effect.data.get("probation_days") or 0)
         if days:
             return await async_text(hass, language, "automation_on_probation", automation=name, days=str(days))
-        said = await async_text(hass, language, "automation_is_on", automation=name)
+        is_on = _is_on(hass, effect.id)
+        key = "automation_is_on" if is_on else "automation_is_there_off"
+        if effect.service == UPDATE:
+            key = "automation_is_changed"
+        said = await async_text(hass, language, key, automation=name)
+        if not is_on:
+            return said
         if effect.draft is not None and OPENING.intersection(judge_sequence(hass, effect.draft.actions).reasons):
             said = f"{said} {await async_text(hass, language, 'automation_opens')}"
         return said
