@@ -2,13 +2,20 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, label_registry as lr
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+    llm,
+)
 import pytest
 import yaml  # type: ignore[import-untyped]
 
@@ -18,6 +25,7 @@ from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.automations.home import Talk
 from tests.automations.model import calls
 from tests.house import person
+from tests.tools.mcp.conftest import NOBODY
 
 from .automating import EIGHT, LIGHT, TURN_ON, automation, made, rewrite, told, with_files
 from .conftest import SetUp
@@ -25,6 +33,7 @@ from .world import DOOR, GARAGE, HIDDEN_DOOR, HIDDEN_LIGHT, HIDDEN_STATE, ORDER,
 
 PROFILE = {"automation_tools": True, "max_calls_per_turn": 20}
 VAULT = "sensor.vault"
+API = "home_agent-profile-1"
 
 
 @pytest.fixture
@@ -419,6 +428,53 @@ async def test_an_automation_makes_no_automation(
     hass.bus.async_fire("go", context=talk.context)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert file.read_bytes() == before
+    assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+async def test_what_a_person_starts_makes_no_automation(
+    hass: HomeAssistant, talk: Talk, file: Path, witness: Witness
+) -> None:
+    """A script asks the agent, in a conversation where nobody is who could say yes."""
+    asks = {"asks": {"alias": "Asks", "sequence": [{"action": "home_agent.process", "data": {"text": "make it"}}]}}
+    await rewrite(hass, "script", asks)
+    async_expose_entity(hass, ASSISTANT, "script.asks", should_expose=True)
+    await hass.async_block_till_done()
+    before = file.read_bytes()
+    witness.server.respond(calls(("create_automation", automation())))
+    await hass.services.async_call("script", "asks", {}, blocking=True, context=talk.context)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    await talk.say("yes")
+    assert file.read_bytes() == before
+    assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+@pytest.mark.parametrize("call", [("create_automation", automation()), *CHANGES.values()], ids=["create", *CHANGES])
+@pytest.mark.parametrize("who", ["administrator", "nobody"])
+async def test_a_program_that_was_lent_the_tools(
+    hass: HomeAssistant,
+    file: Path,
+    witness: Witness,
+    start: SetUp,
+    admin: Context,
+    call: tuple[str, dict[str, Any]],
+    who: str,
+) -> None:
+    """It calls one without a conversation: nobody is asked, so nothing is made, and nobody is nobody."""
+    await start(profile={**PROFILE, "offer_tools": True})
+    before = file.read_bytes()
+    context = Context(user_id=admin.user_id) if who == "administrator" else None
+    lent = replace(NOBODY, platform="mcp_server", context=context, language="*", device_id="claimed")
+    api = await llm.async_get_api(hass, API, lent)
+    name, arguments = call
+    try:
+        result = await api.async_call_tool(llm.ToolInput(tool_name=name, tool_args=dict(arguments)))
+    except HomeAssistantError:
+        pass
+    else:
+        assert who == "administrator" or "23:00" not in str(result.content)
+    await hass.async_block_till_done()
+    assert file.read_bytes() == before
+    assert hass.states.is_state("automation.alarm_at_night", "on")
     assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
 
 

@@ -3,21 +3,24 @@
 All others are made in the same way with `--front delegating` and `--front routing`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 import pytest
 
+from tests.automations.home import Talk
 from tests.house import say, speech, subentry
 from tests.llm_server import text, tool_call
 
-from . import test_confirmation, test_injection, test_targets
+from . import test_automations, test_confirmation, test_injection, test_targets
+from .automating import automation, made, with_files
 from .conftest import SetUp
 from .front import Front
-from .world import DOOR, GARAGE, UNLOCK, Witness
+from .world import DOOR, GARAGE, HIDDEN_DOOR, UNLOCK, Witness
 
 REQUEST = "What was asked."
 ASK = tool_call("delegate_to_service", {"target_service_id": "worker", "user_request": REQUEST})
@@ -86,6 +89,52 @@ async def test_behind_another_agent(
     wanted = signature(attempt).parameters
     await attempt(**{name: value for name, value in (fixtures | given).items() if name in wanted})
     assert front.handed_on, "nothing was handed on"
+
+
+@pytest.fixture
+async def file(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Path]:
+    yield await with_files(hass)
+    for entity_id in hass.states.async_entity_ids("automation"):
+        await hass.services.async_call("automation", "turn_off", {"entity_id": entity_id}, blocking=True)
+
+
+@pytest.mark.parametrize("front", ["delegating", "routing"], indirect=True)
+@pytest.mark.parametrize("config", [
+    *(test_automations.HIDDEN_READS[name] for name in ("a state", "put together", "all states")),
+    automation({"action": "lock.unlock", "target": {"entity_id": HIDDEN_DOOR}}),
+    automation({"action": "shell_command.anything"}),
+])  # fmt: skip
+async def test_automations_behind_another_agent(
+    hass: HomeAssistant,
+    witness: Witness,
+    start: SetUp,
+    front: Front,
+    admin: Context,
+    file: Path,
+    config: dict[str, Any],
+) -> None:
+    await start(profile=test_automations.PROFILE)
+    before = file.read_bytes()
+    talk = Talk(hass, witness.server, admin)
+    await talk.ask(("create_automation", config))
+    await talk.say("yes")
+    assert front.handed_on, "nothing was handed on"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("front", ["delegating", "routing"], indirect=True)
+async def test_an_automation_behind_another_agent(
+    hass: HomeAssistant, witness: Witness, start: SetUp, front: Front, admin: Context, file: Path
+) -> None:
+    """The control of those above: what nothing forbids is asked about, and made after the yes."""
+    await start(profile=test_automations.PROFILE)
+    talk = Talk(hass, witness.server, admin)
+    before = file.read_bytes()
+    await talk.ask(("create_automation", automation()))
+    assert file.read_bytes() == before
+    await talk.say("yes")
+    assert front.handed_on
+    assert made(file) is not None
 
 
 @pytest.mark.parametrize("rule", ["never_offer", "always_ask"])
