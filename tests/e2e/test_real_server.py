@@ -35,6 +35,7 @@ CHARACTERS = 6  # per token, at most
 SAID = "Turn on the kitchen lights"
 CHAT = "/v1/chat/completions"
 WINDOW = 6144
+AUTOMATIONS_WINDOW = 8192
 BUTLER = "You are the butler of this house. You speak slowly, and never of the weather. " * 8
 HEADS = 24  # tokens that a template puts around messages
 PATIENCE = 240.0  # seconds; a busy machine reads twenty tokens in one
@@ -173,14 +174,16 @@ async def home(small_hass: Hass) -> AsyncGenerator[Hass]:
     small_hass.assert_clean_log()
 
 
-async def add_model(hass: Hass, url: str, *, max_tokens: int | None = 24, **advanced: Any) -> Flow:
+async def add_model(
+    hass: Hass, url: str, *, max_tokens: int | None = 24, automations: bool = False, **advanced: Any
+) -> Flow:
     """Add Home Agent with the model of a server of llama.cpp, as its forms ask for it."""
     flow = await (await hass.config_flow()).submit(preset="llama_cpp")
     await flow.submit_well(base_url=url)
     [model] = offered(flow)
     advanced.setdefault("keep_ready", False)  # each request is counted here
-    limit = {} if max_tokens is None else {"max_tokens": max_tokens}
-    return await flow.submit_well(model=model, temperature=0, advanced=advanced, **limit)
+    more = ({} if max_tokens is None else {"max_tokens": max_tokens}) | ({"automations": True} if automations else {})
+    return await flow.submit_well(model=model, temperature=0, advanced=advanced, **more)
 
 
 def offered(flow: Flow) -> list[str]:
@@ -443,6 +446,42 @@ async def test_model_that_acts_at_once_on_a_time_is_stopped(home: Hass, between:
     assert answer.speech
     assert "make_wish" in json.dumps(result_of(between))
     assert await home.state(KITCHEN) == "off"
+
+
+async def test_model_makes_an_automation_that_is_asked_about_first(home: Hass, tmp_path: Path) -> None:
+    """The tools of the agent for automations are taken by the server; a grammar makes the model call one of them."""
+    trigger = exactly({"trigger": "state", "entity_id": BED, "to": "on"})
+    action = exactly({"action": "light.turn_on", "target": {"entity_id": KITCHEN}})
+    one = {"type": "array", "minItems": 1, "maxItems": 1}
+    wanted = {
+        "name": {"enum": ["Kitchen with the bed"]}, "triggers": {**one, "items": trigger}, "actions": {**one, "items": action},
+    }  # fmt: skip
+    with llama_server(tmp_path / "llama.log", window=AUTOMATIONS_WINDOW, tools=True) as server:
+        async with GoBetween(server.port).running() as between:
+            await add_model(home, between.url, max_tokens=200, automations=True)
+            first = next(agent for agent in await home.wait_for_agents(2) if "automation" not in agent)
+            between.rewrites.append(shortest)
+            await home.say("/automate hello", agent=first, patience=PATIENCE)
+            assert [passed.status for passed in between.chats] == [200]
+            between.rewrites.append(called("create_automation", wanted))
+            said = "/automate when the bed light goes on, the kitchen lights too"
+            asked = await home.say(said, agent=first, patience=PATIENCE)
+            assert "Make the automation “Kitchen with the bed”?" in asked.speech
+            assert "automation.kitchen_with_the_bed" not in await home.states()
+            await home.say("yes", agent=first, conversation_id=asked.conversation_id)
+            assert await home.state("automation.kitchen_with_the_bed") == "on"
+            asked = await home.say("/automate undo that", agent=first, conversation_id=asked.conversation_id)
+            await home.say("yes", agent=first, conversation_id=asked.conversation_id)
+            assert "automation.kitchen_with_the_bed" not in await home.states()
+            assert len(between.chats) == 2, "a yes and an undo need no model"
+
+
+def exactly(value: object) -> dict[str, Any]:
+    """Return the schema of this value and no other."""
+    if not isinstance(value, dict):
+        return {"enum": [value]}
+    parts = {key: exactly(item) for key, item in value.items()}
+    return {"type": "object", "properties": parts, "required": [*parts], "additionalProperties": False}
 
 
 def result_of(between: GoBetween) -> dict[str, Any]:

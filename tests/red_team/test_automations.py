@@ -471,7 +471,7 @@ async def test_a_program_that_was_lent_the_tools(
     except HomeAssistantError:
         pass
     else:
-        assert who == "administrator" or "23:00" not in str(result.content)
+        assert who == "administrator" or "23:00" not in str(result.data)
     await hass.async_block_till_done()
     assert file.read_bytes() == before
     assert hass.states.is_state("automation.alarm_at_night", "on")
