@@ -62,6 +62,22 @@ async def test_what_unlocks_is_named_behind_thirty_others(talk: Talk) -> None:
     assert len(asked) <= 950
 
 
+async def test_what_was_told_is_not_named_again(hass: HomeAssistant, talk: Talk) -> None:
+    hass.services.async_register("notify", "phone", lambda _: None)
+    tells = {"action": "notify.phone", "data": {"message": "The door!"}}
+    asked = await talk.ask(("create_automation", NIGHT | {"actions": [tells]}))
+    assert "The door!" in asked
+    assert "and with it" not in asked
+    await talk.say("no")
+    asked = await talk.ask(("create_automation", NIGHT | {"actions": many(tells)}))
+    assert "(and with it: phone)" in asked
+
+
+async def test_what_is_deleted_is_told(talk: Talk) -> None:
+    asked = await talk.ask(("delete_automation", {"id": "hall"}))
+    assert asked == "At 07:00: turn on Bed Light. Delete the automation “Hall lamp”?"
+
+
 async def test_a_voice_asks_in_few_words(hass: HomeAssistant, talk: Talk, llm_server: LLMServer) -> None:
     for entry in hass.config_entries.async_entries("home_agent"):
         for subentry in entry.subentries.values():

@@ -19,7 +19,7 @@ from .draft import AutomationDraft
 from .replay import Replay, async_replay
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
-from .words import async_difference, async_words
+from .words import AutomationWords, async_difference, async_words
 
 _PLACE = re.compile(r"conditions\[(\d+)\]")
 LOOKED_BACK = timedelta(days=7)
@@ -47,8 +47,7 @@ async def async_facts(
     if earlier is not None:
         said += await async_difference(hass, language, earlier, draft, knows=knows)
     if earlier is None or not said:
-        sentence = told.short() if is_short else told.sentence()
-        said.append(f"{sentence[:1].upper()}{sentence[1:]}.")
+        said.append(_sentence(told, is_short=is_short))
     if not is_short:
         said += await _async_now(hass, language, draft, told.conditions)
     said += await _async_past(hass, language, draft, told.conditions, is_short=is_short)
@@ -58,6 +57,18 @@ async def async_facts(
     if probation_days:
         said.append(await async_text(hass, language, "automation_will_be_noted", days=str(probation_days)))
     return [sentence for sentence in said if sentence]
+
+
+async def async_sentence(
+    hass: HomeAssistant, language: str, draft: AutomationDraft, *, knows: Knows, is_short: bool = False
+) -> str:
+    """Return what an automation does."""
+    return _sentence(await async_words(hass, language, draft, knows=knows), is_short=is_short)
+
+
+def _sentence(told: AutomationWords, *, is_short: bool) -> str:
+    sentence = told.short() if is_short else told.sentence()
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def name_of(hass: HomeAssistant, entity_id: str) -> str:

@@ -5,11 +5,13 @@ Each kind of change is planned here, whether a model calls a tool, a sentence sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 import probatio
 
@@ -297,7 +299,11 @@ class Deletion(WantedChange):
         if self.expected not in (None, item.fingerprint):
             raise ToolRefusal("The automation is another one by now. Read it with get_automation.")
         data = {"id": self.id, "alias": self.alias, "expected": item.fingerprint}
-        return AutomationChange(service=DELETE, data=data)
+        record, draft = records_of(hass).get(self.id), None
+        config = item.config if record is None or not record.is_on_probation else record.config
+        with suppress(HomeAssistantError):  # one that is broken is deleted as well, without being told
+            draft = await async_draft(hass, config, self.id)
+        return AutomationChange(service=DELETE, data=data, draft=draft)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

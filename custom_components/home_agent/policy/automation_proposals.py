@@ -11,7 +11,7 @@ from ..automations.check import async_depends
 from ..automations.draft import async_draft
 from ..automations.records import AutomationRecord, records_of
 from ..automations.store import automation_store
-from ..automations.told import async_facts
+from ..automations.told import async_facts, async_sentence
 from ..home.exposure import is_shared_at_all
 from ..home.judgement import Judgement, judge_sequence
 from ..home.wording import MAX_NAME, async_more, cut
@@ -132,7 +132,10 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
         def knows(entity_id: str) -> bool:
             return is_shared_at_all(hass, entity_id)
 
-        said += await async_facts(hass, language, draft, None, knows=knows, is_short=False)
+        if row.status is ProposalStatus.TRIED:  # how often it would have run is told with what was noted
+            said.append(await async_sentence(hass, language, draft, knows=knows))
+        else:
+            said += await async_facts(hass, language, draft, None, knows=knows, is_short=False)
     said += await _async_opened(hass, language, row)
     return " ".join(said)
 

@@ -225,27 +225,29 @@ async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Cal
             parts = [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
         else:
             parts = [await async_text(hass, language, "confirm_tool", tool=tool) + details]
-    if plan.inside:
-        inside = await _async_inside(hass, turn, language, plan)
+    if inside := await _async_inside(hass, turn, language, plan):
         parts[-1] = await async_text(hass, language, "confirm_inside", action=parts[-1], inside=inside)
     return parts
 
 
 async def _async_inside(hass: HomeAssistant, turn: Turn, language: str, plan: Plan) -> str:
     """Return what is behind a plan: all that opens, unlocks or disarms, then some of the rest, and what it goes through."""
+    automating = [effect for effect in plan.effects if isinstance(effect, AutomationChange)]
+    told_before = frozenset() if turn.spoken else frozenset().union(*(effect.told_actions for effect in automating))
     opening = [call for call in plan.inside if opens(hass, call)]
-    others = [call for call in plan.inside if call not in opening]
+    others = [call for call in plan.inside if call not in opening and call.action not in told_before]
+    if not opening and not others:
+        return ""
     pieces = [
         replace(call, entity_ids=ids)
         for call in opening
         for ids in (batched(call.entity_ids, MAX_NAMES, strict=False) if call.entity_ids else [()])
     ]
     shown = [*pieces[:MAX_OPENING], *others[: max(0, MAX_INSIDE - len(pieces))]]
-    is_automating = any(isinstance(effect, AutomationChange) for effect in plan.effects)
-    is_all = is_automating and decides_on_all(turn.user)
+    is_all = bool(automating) and decides_on_all(turn.user)
     said = [await _async_inner(hass, turn, language, call, is_all=is_all) for call in shown]
     told = await async_more(hass, language, said, len(pieces) + len(others))
-    if not is_automating:
+    if not automating:
         return told
     names = [
         name_of(state)

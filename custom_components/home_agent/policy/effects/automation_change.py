@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast, override
 
 from homeassistant.auth.models import User
 from homeassistant.components.automation import DOMAIN as AUTOMATION
-from homeassistant.const import ATTR_ENTITY_ID, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ACTION, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.network import NoURLAvailableError, get_url
@@ -22,7 +22,7 @@ from ...automations.file import read_text
 from ...automations.probation import noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
-from ...automations.told import async_facts
+from ...automations.told import async_facts, async_sentence
 from ...home.exposure import is_exposed
 from ...home.judgement import Judgement, judge_sequence
 from ...home.wording import MAX_NAME, cut, quoted
@@ -48,6 +48,9 @@ OPENING = frozenset({UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE})
 """Reasons for which no list of the owner spares the question, and which the answer tells again."""
 _ACTING = frozenset({CREATE, UPDATE, RESTORE, ENABLE})
 """After these, the automation acts."""
+_TOLD_WHOLE = (CREATE, ENABLE, PROPOSE)
+"""Before these, all is told that the automation does."""
+_FEW = 4  # actions, all of which are told
 _TEXTS: Mapping[str, Mapping[Moment, str]] = {
     CREATE: {
         Moment.ASKED: "confirm_create_automation", Moment.PAST: "done_create_automation",
@@ -125,6 +128,13 @@ class AutomationChange(Effect):
     def alias(self) -> str:
         """The automation's name."""
         return str(self.data.get("alias") or self.id)
+
+    @property
+    def told_actions(self) -> frozenset[str]:
+        """The actions that are told in words before a question that is read, and so need not be named in it."""
+        if self.draft is None or self.service not in _TOLD_WHOLE or len(self.draft.actions) > _FEW:
+            return frozenset()
+        return frozenset(str(step[CONF_ACTION]) for step in self.draft.actions if CONF_ACTION in step)
 
     @property
     @override
@@ -376,13 +386,15 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
     async def async_before(
         self, hass: HomeAssistant, turn: Turn, language: str, effect: AutomationChange
     ) -> Sequence[str]:
-        """Return what the automation does and would have done, or what an update changes."""
-        if effect.draft is None or effect.service not in (CREATE, UPDATE, ENABLE, PROPOSE):
+        """Return what the automation does and would have done, what an update changes, or what is deleted."""
+        if effect.draft is None or effect.service not in (*_TOLD_WHOLE, UPDATE, DELETE):
             return ()
 
         def knows(entity_id: str) -> bool:
             return decides_on_all(turn.user) or is_exposed(hass, entity_id, turn.user)
 
+        if effect.service == DELETE:
+            return (await async_sentence(hass, language, effect.draft, knows=knows, is_short=turn.spoken),)
         days = int(effect.data.get("probation_days") or 0)
         return await async_facts(
             hass, language, effect.draft, effect.earlier, knows=knows, is_short=turn.spoken, probation_days=days
