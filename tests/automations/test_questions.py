@@ -69,7 +69,7 @@ async def test_what_was_told_is_not_named_again(hass: HomeAssistant, talk: Talk)
     assert "The door!" in asked
     assert "and with it" not in asked
     await talk.say("no")
-    asked = await talk.ask(("create_automation", NIGHT | {"actions": many(tells)}))
+    asked = await talk.ask(("create_automation", NIGHT | {"actions": many(tells)}), words="Another one")
     assert "(and with it: phone)" in asked
 
 
