@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scripts.benchmark import telling_report, wishes_report
+from scripts.benchmark import automations_report, telling_report, wishes_report
 from scripts.benchmark.__main__ import arguments
 from scripts.benchmark.driver import dialogue_figures
 from scripts.benchmark.memory import short
@@ -158,6 +158,7 @@ def test_the_document_has_its_marks() -> None:
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
     assert insert(document, "new", wishes_report.WISHES)
+    assert insert(document, "new", automations_report.AUTOMATIONS)
     assert insert(document, "new", REAL)
     assert insert(document, "new", MEMORY)
 
@@ -204,6 +205,21 @@ def _of_wishes(ms: float, calls: int) -> dict[str, Any]:
     without = {"ms": 100.0, "own_calls": 30, "wish_calls": 0}
     waiting = {"ms": ms, "own_calls": 30 + calls, "wish_calls": calls}
     return {"home_agent": {50: {"wishes": {"changes": 10_000, "0": without, "1000": waiting}}}}
+
+
+def _of_automations(ms: float, calls: int, block: float) -> dict[str, Any]:
+    """Return figures of automations in a home of 50."""
+    parts = {part: {"ms": 3.0, "block_ms": block} for part in automations_report.PARTS}
+    without, made = {"ms": 100.0, "own_calls": 7}, {"ms": ms, "own_calls": 7 + calls}
+    return {"home_agent": {50: {"automations": {"changes": 10_000, "0": without, "100": made, **parts}}}}
+
+
+def test_automations_are_judged_by_what_they_cost_and_what_they_stop() -> None:
+    met, missed = _of_automations(109, 0, 49), _of_automations(111, 1, 51)
+    assert all(aim.passed for aim in automations_report.automations_aims(met))
+    assert not any(aim.passed for aim in automations_report.automations_aims(missed))
+    assert "109" in automations_report.render_automations(met)
+    assert automations_report.render_automations({"ollama": {50: _figures(4)}}) == ""
 
 
 def test_wishes_that_wait_are_judged_by_what_they_cost() -> None:
@@ -337,6 +353,9 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     assert wishes["1000"]["ms"] > 0
     assert wishes["1000"]["wish_calls"] == 0
     assert wishes["1000"]["own_calls"] < 1000, "for 10,000 changes"
+    automations = results["home_agent"]["24"]["automations"]
+    assert automations["100"]["own_calls"] == automations["0"]["own_calls"]
+    assert automations["replay"]["runs"] > 0
     context = results["home_agent"]["24"]["context"]
     assert (
         context["index"]["entities"], context["modes"]["direct"]["share"], context["modes"]["retrieved"]["share"],

@@ -11,6 +11,7 @@ import platform
 from typing import Any
 
 from .agents import AGENTS, OURS
+from .automations_report import AUTOMATIONS, automations_aims, render_automations
 from .driver import MEMORY_CONVERSATIONS, ROOT, SLOW_TURNS, STATE_CHANGES, TOOL_CALLS, Plan, run, run_memory, say
 from .memory_report import MEMORY, memory_aims, render_memory
 from .real import CONVERSATIONS, REAL_SIZES, run_real
@@ -28,9 +29,10 @@ ONLY = {
     "context": "what Home Agent tells a model, and its index",
     "together": "turns in which several agents take part",
     "wishes": "what wishes that wait cost when states change",
+    "automations": "what automations by talking cost in a home that has many",
 }
 """Parts that can be measured alone."""
-JUDGED = (real_aims, memory_aims, together_aims, wishes_aims)
+JUDGED = (real_aims, memory_aims, together_aims, wishes_aims, automations_aims)
 
 
 def arguments() -> argparse.Namespace:
@@ -120,6 +122,7 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
         CONTEXT: plain,
         TOGETHER: f"{taken(facts)}; {turns}",
         WISHES: f"{taken(facts)}; medians of {facts['rounds']} rounds of {STATE_CHANGES:,} changes.",
+        AUTOMATIONS: f"{taken(facts)}; medians of {facts['rounds']} rounds.",
         REAL: plain,
         MEMORY: plain,
     }
@@ -146,6 +149,7 @@ def main() -> None:
         TOGETHER: render_together,
         CONTEXT: render_context,
         WISHES: render_wishes,
+        AUTOMATIONS: render_automations,
         REAL: render_real,
         MEMORY: render_memory,
     }

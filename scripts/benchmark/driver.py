@@ -53,6 +53,7 @@ class Plan:
             "context": ("context", {}),
             "together": ("several agents", {"rounds": self.rounds, "turns": self.turns}),
             "wishes": ("wishes that wait", {"changes": STATE_CHANGES, "rounds": self.rounds}),
+            "automations": ("automations by talking", {"changes": STATE_CHANGES, "rounds": self.rounds}),
             "tools": ("tools", {"count": TOOL_CALLS, "turns": SLOW_TURNS}),
         }
         return {key: part for key, part in every.items() if self.only in ("", key)}

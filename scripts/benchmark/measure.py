@@ -214,6 +214,12 @@ class Measure:
         found: dict[str, Any] = await part.measure(self.hass, self.house, changes, rounds)
         return found
 
+    async def automations(self, changes: int, rounds: int) -> dict[str, Any]:
+        """Return what automations by talking cost in a home that has many. Home Agent only; it adds them."""
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.automations")
+        found: dict[str, Any] = await part.measure(self.hass, self.house, changes, rounds)
+        return found
+
     async def _part(self, part: Any, report: Any, kind: str) -> dict[str, Any]:
         """Time one turn of several agents."""
         self.house.change()

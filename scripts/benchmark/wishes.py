@@ -55,17 +55,17 @@ async def measure(hass: HomeAssistant, house: House, changes: int, rounds: int) 
             kept.put(*(wishes(hass, house) if count else ()))
             await hass.async_block_till_done()
             began = process_time_ns()
-            await _change(hass, house, changes)
+            await change(hass, house, changes)
             taken += [(process_time_ns() - began) / 1e6] if turn else []
             if turn == rounds:
-                own, of_wishes = await _calls(lambda: _change(hass, house, changes))
+                own, of_wishes = await calls_in(lambda: change(hass, house, changes))
                 found[str(count)] = {"ms": median(taken), "own_calls": own, "wish_calls": of_wishes}
             kept.clear()
             await hass.async_block_till_done()
     return found
 
 
-async def _change(hass: HomeAssistant, house: House, changes: int) -> None:
+async def change(hass: HomeAssistant, house: House, changes: int) -> None:
     """Change states of the house, one after the other."""
     ids = [entity_id for _, entity_id in house.entities]
     for number in range(changes):
@@ -74,8 +74,8 @@ async def _change(hass: HomeAssistant, house: House, changes: int) -> None:
             await asyncio.sleep(0)
 
 
-async def _calls(work: Callable[[], Any]) -> tuple[int, int]:
-    """Return how often the agent's code was called in this thread, and of it that of wishes."""
+async def calls_in(work: Callable[[], Any]) -> tuple[int, int]:
+    """Return how often the agent's code was called in this thread by some work, and of it that of wishes."""
     own = of_wishes = 0
 
     def count(frame: FrameType, event: str, _argument: Any) -> None:

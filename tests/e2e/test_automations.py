@@ -28,6 +28,16 @@ FILE = """\
       event: sunset
   actions: []
 """
+SCRIPTS = """\
+evening:
+  sequence:
+    - action: {action}
+      target: {{entity_id: {entity}}}
+morning:
+  sequence:
+    - action: light.turn_on
+      target: {{entity_id: light.bed_light}}
+"""
 _ZONE = ZoneInfo("Europe/Amsterdam")
 
 
@@ -174,3 +184,35 @@ async def test_a_package_reads_it_as_well(tmp_path: Path, server: LLMServer) -> 
         await make(hass, server, agent, at_night("Garage", -timedelta(hours=1), timedelta(hours=1)))
         assert await hass.state("automation.garage") == "on"
         assert (tmp_path / "automations.yaml").read_text().startswith(FILE)
+
+
+async def test_a_script_that_was_rewritten_while_it_was_off(tmp_path: Path, server: LLMServer) -> None:
+    """After the start the automation is off, and an administrator is asked; what it was made of runs on as before."""
+    (tmp_path / "automations.yaml").write_text(FILE)
+    (tmp_path / "scripts.yaml").write_text(SCRIPTS.format(action="light.turn_on", entity="light.bed_light"))
+    async with Hass(tmp_path).running() as hass:
+        await furnish(hass)
+        await hass.expose(DOOR, "script.evening", "script.morning")
+        agent = await set_up(hass, server)
+        for name in ("evening", "morning"):
+            at = {"trigger": "time", "at": "20:00:00"}
+            made = {"name": f"At {name}", "triggers": [at], "actions": [{"action": f"script.{name}"}]}
+            server.respond(calls(("create_automation", made)))
+            asked = await hass.say("/automate make it", agent=agent)
+            await hass.say("yes", agent=agent, conversation_id=asked.conversation_id)
+            assert await hass.state(f"automation.at_{name}") == "on"
+        assert await hass.stop() == 0
+        (tmp_path / "scripts.yaml").write_text(SCRIPTS.format(action="lock.unlock", entity="lock.front_door"))
+        await hass.start()
+        await hass.wait_for("automation.at_evening", "off", 60)
+        async with asyncio.timeout(20):
+            while "automations_changed" not in await issues(hass):
+                await asyncio.sleep(0.2)
+        assert await hass.state("automation.at_morning") == "on"
+        hass.assert_clean_log()
+
+
+async def issues(hass: Hass) -> list[str]:
+    """Return the keys of our Repairs issues."""
+    found = (await hass.command("repairs/list_issues"))["issues"]
+    return [item["translation_key"] for item in found if item["domain"] == "home_agent"]
