@@ -19,6 +19,7 @@ from tests.house import set_up
 from tests.llm_server import LLMServer
 
 from .home import Talk, with_files
+from .test_changes import read
 
 LIGHT = "light.bed_light"
 SWITCH = "switch.decorative_lights"
@@ -177,6 +178,34 @@ async def test_it_is_proved_with_what_was_recorded(
     await make(talk)
     await soon(hass, freezer)
     assert {example["runs"] for example in record(hass).examples} == {True}
+
+
+async def test_it_is_undone_after_it_was_looked_at(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    """What is learned of an automation later is no change by somebody."""
+    before = file.read_bytes()
+    for service in ("turn_off", "turn_on", "turn_off"):
+        await hass.services.async_call("switch", service, {"entity_id": SWITCH}, blocking=True)
+        freezer.tick(timedelta(minutes=5))
+    await async_wait_recording_done(hass)
+    await make(talk)
+    await soon(hass, freezer)
+    assert record(hass).examples
+    made = file.read_bytes()
+    known = await read(talk, "Light follows")
+    await talk.ask(("update_automation", {"id": "Light follows", "hash": known["hash"], "mode": "restart"}))
+    await talk.say("yes")
+    await soon(hass, freezer)
+    assert file.read_bytes() != made
+    await talk.say("undo that")
+    assert "Light follows" in await talk.say("yes")
+    assert file.read_bytes() == made
+    await soon(hass, freezer)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "automation.light_follows"}, blocking=True)
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert file.read_bytes() == before
 
 
 async def test_one_that_should_have_run_and_did_not_is_told(

@@ -126,6 +126,7 @@ async def test_undo_leaves_the_file_as_it_was(hass: Hass, server: LLMServer, tmp
     agent = await set_up(hass, server)
     hour = timedelta(hours=1)
     await make(hass, server, agent, at_night("Garage at night", -hour, hour))
+    await asyncio.sleep(5)  # it is looked at meanwhile, and what is learned of it is kept
     asked = await hass.say("/automate undo that", agent=agent)
     await hass.say("yes", agent=agent, conversation_id=asked.conversation_id)
     assert (tmp_path / "automations.yaml").read_text() == FILE

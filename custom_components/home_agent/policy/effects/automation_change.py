@@ -209,6 +209,17 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         return replace(found, fate=Fate.IMPOSSIBLE, effects=())
 
     @override
+    def is_as_left(self, effect: AutomationChange, left: Before, now: Before) -> bool:
+        """Return whether nobody has rewritten, decided or, where that was done, switched it since.
+
+        What is learned of it later says nothing: its examples, what was noted on probation, its place among others.
+        """
+        looked_at = {"fingerprint"} if effect.service in (CREATE, UPDATE, RESTORE) else {"fingerprint", "on"}
+        if any(left.get(key) != now.get(key) for key in looked_at):
+            return False
+        return effect.service != PROPOSE or _status(left) == _status(now)
+
+    @override
     async def async_execute(
         self, hass: HomeAssistant, effect: AutomationChange, subject: str, context: Context
     ) -> None:
@@ -447,6 +458,11 @@ def link_to(hass: HomeAssistant, automation_id: str) -> str:
         with suppress(NoURLAvailableError):
             return get_url(hass, require_current_request=is_current) + path
     return path
+
+
+def _status(captured: Before) -> object:
+    """Return what became of a proposal, by what was captured of it."""
+    return cast(Mapping[str, Any], captured.get("record") or {}).get("status")
 
 
 def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:

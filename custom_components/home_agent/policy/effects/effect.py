@@ -162,9 +162,14 @@ class EffectKind[E: Effect](ABC):
         fate = Fate.IMPOSSIBLE if back is None else Fate.BACK if back else Fate.ALREADY
         if now is not None and now == oldest.captured:
             fate = Fate.ALREADY
-        elif now is not None and newest.left is not None and now != newest.left and not asked.force:
-            fate = Fate.CHANGED
+        elif now is not None and newest.left is not None and not asked.force:
+            last: Any = newest.effects[0]
+            fate = fate if self.is_as_left(last, newest.left, now) else Fate.CHANGED
         return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=self.label(effect, subject))
+
+    def is_as_left(self, effect: E, left: Before, now: Before) -> bool:
+        """Return whether a subject is still as an effect left it, by what was captured right behind it and what would be now."""
+        return left == now
 
     def watch(self, hass: HomeAssistant, subjects: Mapping[str, Sequence[E]]) -> EffectWatch[E]:
         """Return the means to find out what becomes of subjects, each with its effects; to be called before they are executed."""
