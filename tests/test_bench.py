@@ -215,7 +215,7 @@ def _of_automations(ms: float, calls: int, block: float) -> dict[str, Any]:
 
 
 def test_automations_are_judged_by_what_they_cost_and_what_they_stop() -> None:
-    met, missed = _of_automations(109, 0, 49), _of_automations(111, 1, 51)
+    met, missed = _of_automations(109, 50, 49), _of_automations(111, 51, 51)
     assert all(aim.passed for aim in automations_report.automations_aims(met))
     assert not any(aim.passed for aim in automations_report.automations_aims(missed))
     assert "109" in automations_report.render_automations(met)
@@ -354,7 +354,7 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     assert wishes["1000"]["wish_calls"] == 0
     assert wishes["1000"]["own_calls"] < 1000, "for 10,000 changes"
     automations = results["home_agent"]["24"]["automations"]
-    assert automations["100"]["own_calls"] == automations["0"]["own_calls"]
+    assert abs(automations["100"]["own_calls"] - automations["0"]["own_calls"]) < 100, "for 10,000 changes"
     assert automations["replay"]["runs"] > 0
     context = results["home_agent"]["24"]["context"]
     assert (
