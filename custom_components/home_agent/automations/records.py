@@ -46,6 +46,11 @@ class AutomationRecord(Proposal):
         """Whether its actions are only noted."""
         return self.until is not None
 
+    def let_act(self) -> AutomationRecord:
+        """Return it without its probation; one that is doubted for another reason stays so."""
+        status = ProposalStatus.APPROVED if self.status is ProposalStatus.TRIED else self.status
+        return replace(self, status=status, until=None, config={}, noted=())
+
 
 class AutomationRecords(Proposed[AutomationRecord]):
     """The records of this home, oldest first."""

@@ -165,6 +165,11 @@ class AutomationStore:
         """The file as it was read last, with what tells that it is still the same."""
         self._last: dict[str, AutomationItem] = {}
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is being written, and may still be put back."""
+        return self._lock.locked()
+
     def cached(self, automation_id: str) -> AutomationItem | None:
         """Return an automation as it stood in the file when that was read or written last; None if it was not in it."""
         return self._last.get(automation_id)

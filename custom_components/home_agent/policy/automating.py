@@ -19,6 +19,7 @@ from ..automations.check import async_problems
 from ..automations.codes import has_code, has_mask
 from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
+from ..automations.probation import acting, async_record
 from ..automations.records import records_of
 from ..automations.store import automation_store
 from ..home.exposure import is_exposed
@@ -252,9 +253,9 @@ class Rewriting(WantedChange):
             raise ToolRefusal(
                 "The automation is another one by now, or the hash is wrong. Read it with get_automation, then update."
             )
-        record = records_of(hass).get(self.id)
+        record = await async_record(hass, self.id)
         is_tried = record is not None and record.is_on_probation
-        before = dict(record.config if record is not None and is_tried else item.config)
+        before = acting(record, item.config) if record is not None and is_tried else dict(item.config)
         before.pop("id", None)
         kept = () if record is None else record.never
         never = kept if self.never is None else self.never
@@ -300,7 +301,7 @@ class Deletion(WantedChange):
             raise ToolRefusal("The automation is another one by now. Read it with get_automation.")
         data = {"id": self.id, "alias": self.alias, "expected": item.fingerprint}
         record, draft = records_of(hass).get(self.id), None
-        config = item.config if record is None or not record.is_on_probation else record.config
+        config = item.config if record is None or not record.is_on_probation else acting(record, item.config)
         with suppress(HomeAssistantError):  # one that is broken is deleted as well, without being told
             draft = await async_draft(hass, config, self.id)
         return AutomationChange(service=DELETE, data=data, draft=draft)

@@ -19,11 +19,12 @@ from ...automations.check import async_depends
 from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
 from ...automations.file import read_text
-from ...automations.probation import noted_only
+from ...automations.probation import acting, async_acting, async_record, noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
 from ...automations.told import async_facts, async_sentence
 from ...home.exposure import is_exposed
+from ...home.fingerprint import fingerprint
 from ...home.judgement import Judgement, judge_sequence
 from ...home.wording import MAX_NAME, cut, quoted
 from ...support.const import DOMAIN
@@ -183,9 +184,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         """Return it with what it will do, where that is put back or switched on; without, where that cannot be told."""
         if effect.draft is not None or effect.service not in (RESTORE, ENABLE):
             return effect
-        known = records_of(hass).get(effect.id)
-        if effect.service == ENABLE and known is not None and known.is_on_probation:
-            config: Mapping[str, Any] | None = known.config
+        known = await async_record(hass, effect.id) if effect.service == ENABLE else None
+        config: Mapping[str, Any] | None
+        if known is not None and known.is_on_probation:
+            config = await async_acting(hass, known)
         elif effect.service == ENABLE:
             config = await automation_store(hass).async_config(effect.id)
         else:
@@ -265,16 +267,19 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return
         draft = effect.draft
         if known.is_on_probation:
-            draft = draft or await async_draft(hass, known.config, effect.id)
-            item = automation_store(hass).cached(effect.id)
+            item = await automation_store(hass).async_item(effect.id)
+            config = acting(known, None if item is None else item.config)
+            draft = draft or await async_draft(hass, config, effect.id)
+            if draft.fingerprint != fingerprint(config):  # the yes was for another text
+                raise ToolError("automation_file_changed")
             expected = None if item is None else item.fingerprint
-            await automation_store(hass).async_put(effect.id, known.config, expected=expected)
+            await automation_store(hass).async_put(effect.id, config, expected=expected)
         else:
             await _async_switch(hass, effect, context)
         depends = known.depends if draft is None else await async_depends(hass, draft)
-        fingerprint = known.fingerprint if draft is None else draft.fingerprint
-        acting = replace(known, status=ProposalStatus.APPROVED, until=None, config={}, noted=())
-        records_of(hass).put(replace(acting, depends=depends, fingerprint=fingerprint))
+        judged = known.fingerprint if draft is None else draft.fingerprint
+        let_act = replace(known.let_act(), status=ProposalStatus.APPROVED)
+        records_of(hass).put(replace(let_act, depends=depends, fingerprint=judged))
 
     async def _async_write(self, hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
         config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
