@@ -11,6 +11,7 @@ from homeassistant.helpers import entity_registry as er, issue_registry as ir
 import pytest
 
 from custom_components.home_agent.automations.records import records_of
+from custom_components.home_agent.policy.effects.automation_change import AutomationChangeKind
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import person, set_up
@@ -276,3 +277,16 @@ async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, co
     await talk.ask(("create_automation", {"config": config, "name": "X"}))
     assert '"success":false' in results(talk.server)[-1].replace(" ", "")
     assert file.read_text() == FILE
+
+
+async def test_what_is_back_already_is_told_by_undo_and_not_tried_again(
+    hass: HomeAssistant, talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talk.ask(("disable_automation", {"id": "hall"}))
+    await talk.say("yes")
+    await talk.ask(("disable_automation", {"id": "cellar"}))
+    await talk.say("yes")
+    with monkeypatch.context() as patched:
+        patched.setattr(AutomationChangeKind, "is_so", lambda *_: True)
+        assert await talk.say("undo that") == "“Cellar” is already back."
+    assert "Hall lamp" in await talk.say("undo that")

@@ -309,3 +309,24 @@ async def test_a_step_that_was_switched_off_before_stays_off_when_a_person_rewri
     await talk.say("yes")
     assert now(file)["actions"] == [only, *FOLLOWS["actions"], off]
     assert now(file)["conditions"] == [LATE]
+
+
+async def test_switched_off_and_undone_it_is_still_on_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "off")
+    assert (await talk.say("undo that")).endswith("?")
+    assert "as it was" in await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "on")
+    await trigger(hass)
+    assert hass.states.is_state(LIGHT, "off")
+    assert record(hass).is_on_probation
+    assert len(record(hass).noted) == 1
+
+
+async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    await hass.services.async_call("automation", "turn_on", {"entity_id": "automation.light_follows"}, blocking=True)
+    assert "already back" in await talk.say("undo that")
+    assert "enabled: false" in file.read_text()

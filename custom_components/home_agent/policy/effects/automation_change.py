@@ -11,9 +11,10 @@ from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.const import ATTR_ENTITY_ID, CONF_ACTION, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.network import NoURLAvailableError, get_url
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonObjectType
+from homeassistant.util.json import JsonObjectType, json_loads_object
 
 from ...automations.check import async_depends
 from ...automations.codes import has_code
@@ -256,7 +257,14 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             enabled=bool(data.get("enabled", True)),
         )
         if row := data.get("record"):
-            records.put(from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest))
+            kept = from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest)
+            if (
+                (known := records.get(effect.id)) is not None
+                and known.until == kept.until
+                and known.config == kept.config
+            ):
+                kept = replace(kept, noted=known.noted)  # the same probation goes on
+            records.put(kept)
 
     async def _async_enable(
         self, hass: HomeAssistant, effect: AutomationChange, known: AutomationRecord | None, context: Context
@@ -319,7 +327,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if item is None:
             return False
         if effect.service == RESTORE:
-            return item.text == effect.data.get("text")
+            is_on = (state.state == STATE_ON) == bool(effect.data.get("enabled", True))
+            return is_on and item.text == effect.data.get("text") and _is_kept(known, effect.data.get("record"))
         config = cast(Mapping[str, Any], effect.data["config"])
         wanted = noted_only(config) if effect.data.get("probation_days") else config
         is_on = effect.service == UPDATE or state.state == STATE_ON
@@ -443,6 +452,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         key = "automation_is_on" if is_on else "automation_is_there_off"
         if effect.service == UPDATE:
             key = "automation_is_changed"
+        known = records_of(hass).get(effect.id)
+        if effect.service == RESTORE and known is not None and known.is_on_probation:  # it is on, and does nothing
+            key = _TEXTS[RESTORE][Moment.UNDONE]
         said = await async_text(hass, language, key, automation=name)
         if not is_on:
             return said
@@ -468,6 +480,16 @@ def link_to(hass: HomeAssistant, automation_id: str) -> str:
 def _status(captured: Before) -> object:
     """Return what became of a proposal, by what was captured of it."""
     return cast(Mapping[str, Any], captured.get("record") or {}).get("status")
+
+
+def _is_kept(known: AutomationRecord | None, row: object) -> bool:
+    """Return whether what is kept of an automation is what was captured, besides what is learned by itself; None was not captured."""
+    if row is None:
+        return True
+    if known is None or not isinstance(row, Mapping):
+        return False
+    now = json_loads_object(json_bytes(as_row(known)))
+    return all(now.get(key) == row.get(key) for key in ("status", "until", "config", "never"))
 
 
 def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:
