@@ -8,6 +8,7 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 
 from custom_components.home_agent.automations.records import records_of
@@ -246,6 +247,82 @@ async def test_what_must_never_be_is_a_condition(hass: HomeAssistant, talk: Talk
     record = records_of(hass).get(made(hass))
     assert record is not None
     assert [*record.never] == never
+
+
+NEVER = [{"condition": "state", "entity_id": "switch.decorative_lights", "state": "on"}]
+GUARD = {"condition": "not", "conditions": NEVER}
+
+
+async def update(talk: Talk, **parts: Any) -> str:
+    """Replace parts of the automation, as an administrator says yes to; return the question."""
+    known = await read(talk, "Door at night")
+    asked = await talk.ask(("update_automation", {"id": known["id"], "hash": known["hash"], **parts}))
+    await talk.say("yes")
+    return asked
+
+
+def conditions(file: Path) -> Any:
+    listed: Any = parse_yaml(file.read_text())
+    return next(one for one in listed if one["alias"] == "Door at night")["conditions"]
+
+
+def never(hass: HomeAssistant) -> list[Any]:
+    record = records_of(hass).get(made(hass))
+    assert record is not None
+    return [*record.never]
+
+
+@pytest.mark.parametrize("parts", [{}, NIGHT, {"conditions": [*NIGHT["conditions"], GUARD]}])
+async def test_what_must_never_be_is_given_up(
+    hass: HomeAssistant, talk: Talk, file: Path, parts: dict[str, Any]
+) -> None:
+    await make(talk, never=NEVER)
+    asked = await update(talk, never=[], **{key: parts[key] for key in ("conditions",) if key in parts})
+    assert "No longer a condition: except if Decorative Lights is on" in asked
+    assert conditions(file) == NIGHT["conditions"]
+    assert never(hass) == []
+    await update(talk, description="New")
+    assert conditions(file) == NIGHT["conditions"]
+    await talk.say("undo that")
+    await talk.say("yes")
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert conditions(file) == [*NIGHT["conditions"], GUARD]
+    assert never(hass) == NEVER
+
+
+async def test_one_of_two_that_must_never_be_is_given_up(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    other = {"condition": "state", "entity_id": "light.ceiling_lights", "state": "on"}
+    await make(talk, never=[*NEVER, other])
+    await update(talk, conditions=[{"not": [*NEVER, other]}])
+    assert conditions(file) == [{"not": [*NEVER, other]}]
+    await update(talk, never=[other])
+    assert conditions(file) == [{"not": [other]}]
+    assert never(hass) == [other]
+
+
+async def test_what_must_never_be_is_given_up_after_a_person_took_its_condition_away(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk, never=NEVER)
+    listed: Any = parse_yaml(file.read_text())
+    next(one for one in listed if one["alias"] == "Door at night")["conditions"] = []
+    file.write_text(dump(listed))
+    await hass.services.async_call("automation", "reload", blocking=True)
+    asked = await update(talk, never=[])
+    assert "no longer held back: if Decorative Lights is on" in asked
+    assert never(hass) == []
+    await update(talk, description="New")
+    assert conditions(file) == []
+
+
+async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk, never=NEVER)
+    await update(talk, conditions=[{**GUARD, "enabled": "{{ false }}"}])
+    assert GUARD in conditions(file)
+    assert never(hass) == NEVER
 
 
 async def test_yaml_is_taken_as_well(hass: HomeAssistant, talk: Talk, file: Path) -> None:

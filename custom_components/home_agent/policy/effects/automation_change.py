@@ -20,13 +20,16 @@ from ...automations.check import async_depends
 from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
 from ...automations.file import read_text
+from ...automations.guards import has_guard
 from ...automations.probation import acting, async_acting, async_record, noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
 from ...automations.told import async_facts, async_sentence
+from ...automations.words import async_words
 from ...home.exposure import is_exposed
 from ...home.fingerprint import fingerprint
 from ...home.judgement import Judgement, judge_sequence
+from ...home.states import Knows
 from ...home.wording import MAX_NAME, cut, quoted
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
@@ -213,7 +216,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     @override
     def is_as_left(self, effect: AutomationChange, left: Before, now: Before) -> bool:
-        """Return whether nobody has rewritten, decided or, where that was done, switched it since.
+        """Return whether no one has rewritten, decided or, where that was done, switched it since.
 
         What is learned of it later says nothing: its examples, what was noted on probation, its place among others.
         """
@@ -301,7 +304,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         record = _record_of(effect, context, ProposalStatus.APPROVED)
         if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
             said = known.said or record.said
-            record = replace(record, made=known.made, said=said, never=record.never or known.never)
+            record = replace(record, made=known.made, said=said)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
         depends = await async_depends(hass, draft)
         kept = dict(config) if days else {}
@@ -331,6 +334,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return is_on and item.text == effect.data.get("text") and _is_kept(known, effect.data.get("record"))
         config = cast(Mapping[str, Any], effect.data["config"])
         wanted = noted_only(config) if effect.data.get("probation_days") else config
+        never = () if known is None else known.never
+        if effect.service == UPDATE and [*never] != [*effect.data.get("never", ())]:
+            return False  # its guard may be gone already, and what is kept of it not
         is_on = effect.service == UPDATE or state.state == STATE_ON
         return is_on and {key: value for key, value in item.config.items() if key != "id"} == wanted
 
@@ -421,9 +427,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service == DELETE:
             return (await async_sentence(hass, language, effect.draft, knows=knows, is_short=turn.spoken),)
         days = int(effect.data.get("probation_days") or 0)
-        return await async_facts(
+        facts = await async_facts(
             hass, language, effect.draft, effect.earlier, knows=knows, is_short=turn.spoken, probation_days=days
         )
+        return [*facts, *await _async_given_up(hass, language, effect, knows)]
 
     @override
     async def async_after(
@@ -475,6 +482,20 @@ def link_to(hass: HomeAssistant, automation_id: str) -> str:
         with suppress(NoURLAvailableError):
             return get_url(hass, require_current_request=is_current) + path
     return path
+
+
+async def _async_given_up(hass: HomeAssistant, language: str, effect: AutomationChange, knows: Knows) -> Sequence[str]:
+    """Return what an update lets be that had to be kept out, where no condition that goes tells it: a person took that away."""
+    known = records_of(hass).get(effect.id)
+    if effect.service != UPDATE or effect.earlier is None or known is None:
+        return ()
+    given_up = [item for item in known.never if item not in effect.data.get("never", ())]
+    untold = [item for item in given_up if not has_guard(effect.earlier.config, item)]
+    if not untold:
+        return ()
+    draft = await async_draft(hass, {"alias": effect.alias, "triggers": [], "conditions": untold, "actions": []})
+    words = await async_words(hass, language, draft, knows=knows)
+    return (await async_text(hass, language, "automation_never_given_up", what="; ".join(words.conditions)),)
 
 
 def _status(captured: Before) -> object:
