@@ -330,3 +330,48 @@ async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssis
     await hass.services.async_call("automation", "turn_on", {"entity_id": "automation.light_follows"}, blocking=True)
     assert "already back" in await talk.say("undo that")
     assert "enabled: false" in file.read_text()
+
+
+async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory) -> None:
+    for number in range(250):
+        idle = {"idle": True} if number % 5 == 0 else {}
+        records_of(hass).note(record(hass).id, {"at": "2026-01-01T00:00:00+00:00", "calls": [], **idle})
+    await talk.ask(("get_automation", {"id": "Light follows"}))
+    assert '"would_have_acted":200' in results(talk.server)[-1].replace(" ", "")
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert "200 times; after 0 of the last 160 times" in text
+
+
+@pytest.mark.parametrize(
+    ("step", "is_idle"),
+    [
+        ({"condition": "state", "entity_id": SWITCH, "state": "off"}, True),
+        ({"if": [{"condition": "state", "entity_id": SWITCH, "state": "off"}], "then": FOLLOWS["actions"]}, True),
+        ({"stop": "Enough"}, True),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ false }}"}, True),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ true }}"}, False),
+        ({"event": "visit"}, False),
+    ],
+)
+async def test_a_run_that_does_nothing_is_no_time_that_it_would_have_acted(
+    hass: HomeAssistant,
+    file: Path,
+    llm_server: LLMServer,
+    admin: Context,
+    freezer: FrozenDateTimeFactory,
+    step: dict[str, Any],
+    is_idle: bool,
+) -> None:
+    await set_up(hass, llm_server, profile={"automation_tools": True})
+    talk = Talk(hass, llm_server, admin)
+    await hass.services.async_call("switch", "turn_off", {"entity_id": SWITCH}, blocking=True)
+    ends = "condition" in step or "stop" in step
+    await talk.ask(("create_automation", FOLLOWS | {"actions": [step, *(FOLLOWS["actions"] if ends else ())]}))
+    await talk.say("yes")
+    await trigger(hass)
+    [run] = record(hass).noted
+    assert bool(run.get("idle")) is is_idle
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert f"acted {int(not is_idle)} times" in text

@@ -264,4 +264,4 @@ class AutomationHealth:
 
 
 def _without_notes(record: AutomationRecord | None) -> AutomationRecord | None:
-    return None if record is None else replace(record, noted=(), examples=())
+    return None if record is None else replace(record, noted=(), noted_before=0, examples=())

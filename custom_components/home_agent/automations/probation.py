@@ -149,9 +149,15 @@ class Probation:
             found = await async_dry_run(self._hass, draft, variables, knows=lambda _: True)
         except HomeAssistantError as err:
             LOGGER.debug("What an automation on probation would do is not known: %s", where_of(err))
-            found = []
-        calls = [{"action": call.action, "entity_id": [*call.entity_ids]} for call in found[:MAX_CALLS] if call.action]
-        self._records.note(record.id, {"at": event.time_fired.isoformat(), "calls": calls})
+            found = None
+        known_calls = [call for call in found or () if call.action][:MAX_CALLS]
+        run: dict[str, Any] = {
+            "at": event.time_fired.isoformat(),
+            "calls": [{"action": call.action, "entity_id": [*call.entity_ids]} for call in known_calls],
+        }
+        if found is not None and not any(call.acts for call in found):
+            run["idle"] = True
+        self._records.note(record.id, run)
 
     async def _async_variables(self, record: AutomationRecord, event: Event[Any]) -> dict[str, Any]:
         """Return the variables of a run from its trace, at least what triggered it."""

@@ -119,16 +119,17 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
     if row.user_id:
         user = await hass.auth.async_get_user(row.user_id)
     who = user.name if user is not None and user.name else "?"
-    acted, against = len(row.noted), sum(bool(item.get("against")) for item in row.noted)
+    against = sum(bool(item.get("against")) for item in row.noted)
     said = [
         await async_text(
             hass,
             language,
-            _TEXTS[row.status],
+            "automation_tried_long" if row.noted_before else _TEXTS[row.status],
             automation=f"“{cut(row.alias, MAX_NAME)}”",
             user=who,
             said=f"“{cut(row.said)}”",
-            count=str(acted),
+            count=str(row.noted_before + row.acted),
+            last=str(row.acted),
             against=str(against),
         )
     ]

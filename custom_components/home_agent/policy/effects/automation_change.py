@@ -266,7 +266,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
                 and known.until == kept.until
                 and known.config == kept.config
             ):
-                kept = replace(kept, noted=known.noted)  # the same probation goes on
+                kept = replace(kept, noted=known.noted, noted_before=known.noted_before)  # the same probation goes on
             records.put(kept)
 
     async def _async_enable(

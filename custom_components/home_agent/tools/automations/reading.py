@@ -142,7 +142,7 @@ class GetAutomation(HomeAgentTool):
             result |= {"said": record.said, "never": [_plain(shown(hass, turn, dict(item))) for item in record.never]}
             if record.is_on_probation:
                 result |= {
-                    "would_have_acted": len(record.noted),
+                    "would_have_acted": record.noted_before + record.acted,
                     "probation_ends": record.until.isoformat() if record.until else None,
                 }
                 result["config"] = _plain(shown(hass, turn, acting(record, config)))
