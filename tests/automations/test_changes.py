@@ -162,6 +162,21 @@ async def test_a_deleted_one_comes_back_with_its_comments(hass: HomeAssistant, t
     assert hass.states.is_state("automation.hall_lamp", "on")
 
 
+async def test_a_deleted_one_comes_back_to_the_byte_among_notes(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    written = FILE.replace("- id: cellar", "  # of the hall, perhaps\n\n# of nothing\n\n- id: cellar").replace(
+        "light.bed_light}\n\n", "light.bed_light}\n"
+    )
+    file.write_text(written)
+    await hass.services.async_call("automation", "reload", blocking=True)
+    for automation_id in ("hall", "cellar"):
+        await talk.ask(("delete_automation", {"id": automation_id}))
+        await talk.say("yes")
+        assert file.read_text() != written
+        await talk.say("undo that")
+        await talk.say("yes")
+        assert file.read_text() == written
+
+
 async def test_switching_off_and_on(hass: HomeAssistant, talk: Talk) -> None:
     await talk.ask(("disable_automation", {"id": "hall"}))
     assert "is off" in await talk.say("yes")

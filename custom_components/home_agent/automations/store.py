@@ -66,6 +66,7 @@ class _Order:
     config: Mapping[str, Any] | None
     text: str | None
     place: int | None
+    within: str | None
     expected: str | None
     enabled: bool
     context: Context | None
@@ -80,7 +81,7 @@ class _Order:
         if old is not None and old.fingerprint != self.expected:
             raise ToolError("automation_file_changed")
         if self.text is not None:
-            changed = file.with_text(self.id, self.text, self.place)
+            changed = file.with_text(self.id, self.text, self.place, self.within)
             restored, meant = changed.item(self.id), read_text(self.text.encode()).item(self.id)
             if restored is None or meant is None or restored.config != meant.config:
                 raise ToolError(
@@ -123,7 +124,7 @@ class _Change:
         """Return a file that others changed meanwhile, with this automation as it was. Raises `ToolError`."""
         if (was := self.was) is None:
             return file.without(self.id)
-        return file.with_text(self.id, was.text, was.place)
+        return file.with_text(self.id, was.text, was.place, was.within)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,17 +219,27 @@ class AutomationStore:
         expected: str | None,
         text: str | None = None,
         place: int | None = None,
+        within: str | None = None,
         enabled: bool = True,
         context: Context | None = None,
     ) -> WrittenAutomation:
         """Write an automation anew (`config`), put its exact text back (`text`) or delete it (neither), and return what changed.
+
+        A text is put back at a `place`; `within` is the fingerprint of the file it stood in.
 
         `expected` is the fingerprint with which it was read; None if it must not exist. Raises `ToolError` if it was changed
         meanwhile, cannot be written, or is not there and `enabled` afterwards; then the file is as before. A cancelled write
         is put back, too.
         """
         order = _Order(
-            id=automation_id, config=config, text=text, place=place, expected=expected, enabled=enabled, context=context
+            id=automation_id,
+            config=config,
+            text=text,
+            place=place,
+            within=within,
+            expected=expected,
+            enabled=enabled,
+            context=context,
         )
         task = self._hass.async_create_task(self._async_write(order), f"{DOMAIN} automation {automation_id}")
         try:

@@ -257,6 +257,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             expected=data.get("expected"),
             text=str(data["text"]),
             place=int(data["place"]),
+            within=data.get("within"),
             enabled=bool(data.get("enabled", True)),
         )
         if row := data.get("record"):
@@ -353,6 +354,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             found |= {"place": item.place, "fingerprint": item.fingerprint}
             if len(item.text) <= MAX_TEXT and not has_code(item.config):  # the journal keeps no codes
                 found["text"] = item.text
+            if effect.service == DELETE:  # what else stands in the file matters only to put it back
+                found["within"] = item.within
         if record is not None and not has_code(record.config):
             found["record"] = as_row(record)
         return cast(Before, found)
@@ -381,6 +384,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             **kept,
             "text": before["text"],
             "place": before["place"],
+            "within": before.get("within"),
             "enabled": before.get("on", True),
             "expected": None if item is None else item.fingerprint,
             "record": before.get("record"),
