@@ -1,5 +1,6 @@
 """Automations are made, rewritten, deleted and switched by talking, after a yes of an administrator."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 import json
 from pathlib import Path
@@ -12,6 +13,8 @@ from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 
 from custom_components.home_agent.automations.records import records_of
+from custom_components.home_agent.automations.store import AutomationStore
+from custom_components.home_agent.policy.effects import automation_change
 from custom_components.home_agent.policy.effects.automation_change import AutomationChangeKind
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
@@ -338,6 +341,51 @@ async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
     await update(talk, conditions=[{**GUARD, "enabled": "{{ false }}"}])
     assert GUARD in conditions(file)
     assert never(hass) == NEVER
+
+
+@pytest.mark.parametrize("place", ["async_depends", "async_put"])
+async def test_cancelled_it_is_in_the_file_and_kept_or_neither(
+    hass: HomeAssistant, talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Wherever a turn ends: one in the file that nothing is kept of would be on probation for ever."""
+    owner: Any = automation_change if place == "async_depends" else AutomationStore
+    reached, whole = asyncio.Event(), getattr(owner, place)
+
+    async def ended(*args: Any, **more: Any) -> Any:
+        found = await whole(*args, **more)
+        reached.set()
+        await asyncio.sleep(60)
+        return found
+
+    await talk.ask(("create_automation", NIGHT | {"probation_days": 3}))
+    monkeypatch.setattr(owner, place, ended)
+    task = hass.async_create_task(talk.say("yes"))
+    await reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    is_there = "Door at night" in file.read_text()
+    assert is_there == (place == "async_put")
+    assert is_there == bool(records_of(hass).made_here())
+
+
+async def test_one_that_switches_itself_off_is_not_doubted_once_it_was_rewritten(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk)
+    itself = {"action": "automation.turn_off", "target": {"entity_id": "automation.door_at_night"}}
+    async_expose_entity(hass, ASSISTANT, "automation.door_at_night", True)
+    for name in ("one", "two"):
+        await update(talk, actions=[*NIGHT["actions"], itself], description=name)
+        assert f"description: {name}" in file.read_text()
+        await hass.services.async_call("automation", "reload", blocking=True)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        record = records_of(hass).get(made(hass))
+        assert record is not None
+        assert record.status is ProposalStatus.APPROVED
+        assert hass.states.is_state("automation.door_at_night", "on")
 
 
 async def test_yaml_is_taken_as_well(hass: HomeAssistant, talk: Talk, file: Path) -> None:

@@ -1,7 +1,7 @@
 """Automations, written so that nothing is lost: one item of the file is changed, reloaded and seen to be there, or put back."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 import errno
@@ -70,6 +70,7 @@ class _Order:
     expected: str | None
     enabled: bool
     context: Context | None
+    then: Callable[[], None] | None
 
     def applied(self, file: AutomationFile, *, is_elsewhere: bool) -> AutomationFile:
         """Return the file as it is to be. Raises `ToolError`."""
@@ -222,6 +223,7 @@ class AutomationStore:
         within: str | None = None,
         enabled: bool = True,
         context: Context | None = None,
+        then: Callable[[], None] | None = None,
     ) -> WrittenAutomation:
         """Write an automation anew (`config`), put its exact text back (`text`) or delete it (neither), and return what changed.
 
@@ -229,7 +231,7 @@ class AutomationStore:
 
         `expected` is the fingerprint with which it was read; None if it must not exist. Raises `ToolError` if it was changed
         meanwhile, cannot be written, or is not there and `enabled` afterwards; then the file is as before. A cancelled write
-        is put back, too.
+        is put back, too. `then` is called at once when it is written for good: what is kept of it and the file go together.
         """
         order = _Order(
             id=automation_id,
@@ -240,6 +242,7 @@ class AutomationStore:
             expected=expected,
             enabled=enabled,
             context=context,
+            then=then,
         )
         task = self._hass.async_create_task(self._async_write(order), f"{DOMAIN} automation {automation_id}")
         try:
@@ -268,9 +271,11 @@ class AutomationStore:
                 change.now is None and entity_id is not None
             ):  # last: what its entity is called, and where, cannot be put back
                 er.async_get(self._hass).async_remove(entity_id)
-        self._last.pop(order.id, None)
-        if change.now is not None:
-            self._last[order.id] = change.now
+            self._last.pop(order.id, None)
+            if change.now is not None:
+                self._last[order.id] = change.now
+            if order.then is not None:  # nothing is awaited in between
+                order.then()
         return WrittenAutomation(id=order.id, before=change.was, after=change.now, entity_id=entity_id)
 
     @asynccontextmanager

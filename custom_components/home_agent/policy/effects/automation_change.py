@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar, Self, cast, override
 
 from homeassistant.auth.models import User
@@ -16,7 +17,7 @@ from homeassistant.helpers.network import NoURLAvailableError, get_url
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, json_loads_object
 
-from ...automations.check import async_depends
+from ...automations.check import async_depends, async_reached
 from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
 from ...automations.file import read_text
@@ -234,8 +235,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service in (CREATE, UPDATE):
             await self._async_write(hass, effect, context)
         elif effect.service == DELETE:
-            await automation_store(hass).async_put(effect.id, None, expected=effect.data.get("expected"))
-            records.forget(effect.id)
+            await automation_store(hass).async_put(
+                effect.id, None, expected=effect.data.get("expected"), then=partial(records.forget, effect.id)
+            )
         elif effect.service == RESTORE:
             await self._async_restore(hass, effect)
         elif effect.service == ENABLE:
@@ -250,7 +252,18 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     async def _async_restore(self, hass: HomeAssistant, effect: AutomationChange) -> None:
         """Put an item back as it was written, where it stood."""
-        data, records = effect.data, records_of(hass)
+        data, records, row = effect.data, records_of(hass), effect.data.get("record")
+        read = cast(Mapping[str, Any], row)
+        earlier = from_row(AutomationRecord, read, longest=records.longest) if row else None
+
+        def keep() -> None:
+            if earlier is None:
+                return
+            known, kept = records.get(effect.id), earlier
+            if known is not None and known.until == kept.until and known.config == kept.config:
+                kept = replace(kept, noted=known.noted, noted_before=known.noted_before)  # the same probation
+            records.put(kept)
+
         await automation_store(hass).async_put(
             effect.id,
             None,
@@ -259,16 +272,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             place=int(data["place"]),
             within=data.get("within"),
             enabled=bool(data.get("enabled", True)),
+            then=keep,
         )
-        if row := data.get("record"):
-            kept = from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest)
-            if (
-                (known := records.get(effect.id)) is not None
-                and known.until == kept.until
-                and known.config == kept.config
-            ):
-                kept = replace(kept, noted=known.noted, noted_before=known.noted_before)  # the same probation goes on
-            records.put(kept)
 
     async def _async_enable(
         self, hass: HomeAssistant, effect: AutomationChange, known: AutomationRecord | None, context: Context
@@ -277,39 +282,47 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if known is None or known.status is ProposalStatus.PROPOSED:
             await _async_switch(hass, effect, context)
             return
-        draft = effect.draft
+        draft, item, config = effect.draft, None, known.config
         if known.is_on_probation:
             item = await automation_store(hass).async_item(effect.id)
             config = acting(known, None if item is None else item.config)
             draft = draft or await async_draft(hass, config, effect.id)
             if draft.fingerprint != fingerprint(config):  # the yes was for another text
                 raise ToolError("automation_file_changed")
-            expected = None if item is None else item.fingerprint
-            await automation_store(hass).async_put(effect.id, config, expected=expected)
-        else:
-            await _async_switch(hass, effect, context)
         depends = known.depends if draft is None else await async_depends(hass, draft)
         judged = known.fingerprint if draft is None else draft.fingerprint
-        let_act = replace(known.let_act(), status=ProposalStatus.APPROVED)
-        records_of(hass).put(replace(let_act, depends=depends, fingerprint=judged))
+        let_act = replace(known.let_act(), status=ProposalStatus.APPROVED, fingerprint=judged)
+
+        def keep() -> None:
+            now = depends if draft is None else {**depends, **async_reached(hass, draft)}
+            records_of(hass).put(replace(let_act, depends=now))
+
+        if known.is_on_probation:
+            expected = None if item is None else item.fingerprint
+            await automation_store(hass).async_put(effect.id, config, expected=expected, then=keep)
+        else:
+            await _async_switch(hass, effect, context)
+            keep()
 
     async def _async_write(self, hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
         config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
         draft = effect.draft or await async_draft(hass, config, effect.id)
         written = noted_only(config) if days else config
         enabled = effect.service == CREATE or _is_on(hass, effect.id)
-        await automation_store(hass).async_put(
-            effect.id, written, expected=effect.data.get("expected"), enabled=enabled
-        )
-        records = records_of(hass)
-        record = _record_of(effect, context, ProposalStatus.APPROVED)
-        if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
-            said = known.said or record.said
-            record = replace(record, made=known.made, said=said)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
-        depends = await async_depends(hass, draft)
-        kept = dict(config) if days else {}
-        records.put(replace(record, depends=depends, until=until, config=kept, fingerprint=draft.fingerprint))
+        records, depends = records_of(hass), await async_depends(hass, draft)
+
+        def keep() -> None:
+            record = _record_of(effect, context, ProposalStatus.APPROVED)
+            if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
+                record = replace(record, made=known.made, said=known.said or record.said)
+            kept = dict(config) if days else {}
+            now = {**depends, **async_reached(hass, draft)}
+            records.put(replace(record, depends=now, until=until, config=kept, fingerprint=draft.fingerprint))
+
+        await automation_store(hass).async_put(
+            effect.id, written, expected=effect.data.get("expected"), enabled=enabled, then=keep
+        )
 
     @override
     def is_so(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> bool | None:
