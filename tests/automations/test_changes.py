@@ -1,5 +1,6 @@
 """Automations are made, rewritten, deleted and switched by talking, after a yes of an administrator."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 import json
 from pathlib import Path
@@ -8,9 +9,13 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 
 from custom_components.home_agent.automations.records import records_of
+from custom_components.home_agent.automations.store import AutomationStore
+from custom_components.home_agent.policy.effects import automation_change
+from custom_components.home_agent.policy.effects.automation_change import AutomationChangeKind
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import person, set_up
@@ -160,6 +165,21 @@ async def test_a_deleted_one_comes_back_with_its_comments(hass: HomeAssistant, t
     assert hass.states.is_state("automation.hall_lamp", "on")
 
 
+async def test_a_deleted_one_comes_back_to_the_byte_among_notes(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    written = FILE.replace("- id: cellar", "  # of the hall, perhaps\n\n# of nothing\n\n- id: cellar").replace(
+        "light.bed_light}\n\n", "light.bed_light}\n"
+    )
+    file.write_text(written)
+    await hass.services.async_call("automation", "reload", blocking=True)
+    for automation_id in ("hall", "cellar"):
+        await talk.ask(("delete_automation", {"id": automation_id}))
+        await talk.say("yes")
+        assert file.read_text() != written
+        await talk.say("undo that")
+        await talk.say("yes")
+        assert file.read_text() == written
+
+
 async def test_switching_off_and_on(hass: HomeAssistant, talk: Talk) -> None:
     await talk.ask(("disable_automation", {"id": "hall"}))
     assert "is off" in await talk.say("yes")
@@ -247,6 +267,127 @@ async def test_what_must_never_be_is_a_condition(hass: HomeAssistant, talk: Talk
     assert [*record.never] == never
 
 
+NEVER = [{"condition": "state", "entity_id": "switch.decorative_lights", "state": "on"}]
+GUARD = {"condition": "not", "conditions": NEVER}
+
+
+async def update(talk: Talk, **parts: Any) -> str:
+    """Replace parts of the automation, as an administrator says yes to; return the question."""
+    known = await read(talk, "Door at night")
+    asked = await talk.ask(("update_automation", {"id": known["id"], "hash": known["hash"], **parts}))
+    await talk.say("yes")
+    return asked
+
+
+def conditions(file: Path) -> Any:
+    listed: Any = parse_yaml(file.read_text())
+    return next(one for one in listed if one["alias"] == "Door at night")["conditions"]
+
+
+def never(hass: HomeAssistant) -> list[Any]:
+    record = records_of(hass).get(made(hass))
+    assert record is not None
+    return [*record.never]
+
+
+@pytest.mark.parametrize("parts", [{}, NIGHT, {"conditions": [*NIGHT["conditions"], GUARD]}])
+async def test_what_must_never_be_is_given_up(
+    hass: HomeAssistant, talk: Talk, file: Path, parts: dict[str, Any]
+) -> None:
+    await make(talk, never=NEVER)
+    asked = await update(talk, never=[], **{key: parts[key] for key in ("conditions",) if key in parts})
+    assert "No longer a condition: except if Decorative Lights is on" in asked
+    assert conditions(file) == NIGHT["conditions"]
+    assert never(hass) == []
+    await update(talk, description="New")
+    assert conditions(file) == NIGHT["conditions"]
+    await talk.say("undo that")
+    await talk.say("yes")
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert conditions(file) == [*NIGHT["conditions"], GUARD]
+    assert never(hass) == NEVER
+
+
+async def test_one_of_two_that_must_never_be_is_given_up(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    other = {"condition": "state", "entity_id": "light.ceiling_lights", "state": "on"}
+    await make(talk, never=[*NEVER, other])
+    await update(talk, conditions=[{"not": [*NEVER, other]}])
+    assert conditions(file) == [{"not": [*NEVER, other]}]
+    await update(talk, never=[other])
+    assert conditions(file) == [{"not": [other]}]
+    assert never(hass) == [other]
+
+
+async def test_what_must_never_be_is_given_up_after_a_person_took_its_condition_away(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk, never=NEVER)
+    listed: Any = parse_yaml(file.read_text())
+    next(one for one in listed if one["alias"] == "Door at night")["conditions"] = []
+    file.write_text(dump(listed))
+    await hass.services.async_call("automation", "reload", blocking=True)
+    asked = await update(talk, never=[])
+    assert "no longer held back: if Decorative Lights is on" in asked
+    assert never(hass) == []
+    await update(talk, description="New")
+    assert conditions(file) == []
+
+
+async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk, never=NEVER)
+    await update(talk, conditions=[{**GUARD, "enabled": "{{ false }}"}])
+    assert GUARD in conditions(file)
+    assert never(hass) == NEVER
+
+
+@pytest.mark.parametrize("place", ["async_depends", "async_put"])
+async def test_cancelled_it_is_in_the_file_and_kept_or_neither(
+    hass: HomeAssistant, talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Wherever a turn ends: one in the file that nothing is kept of would be on probation for ever."""
+    owner: Any = automation_change if place == "async_depends" else AutomationStore
+    reached, whole = asyncio.Event(), getattr(owner, place)
+
+    async def ended(*args: Any, **more: Any) -> Any:
+        found = await whole(*args, **more)
+        reached.set()
+        await asyncio.sleep(60)
+        return found
+
+    await talk.ask(("create_automation", NIGHT | {"probation_days": 3}))
+    monkeypatch.setattr(owner, place, ended)
+    task = hass.async_create_task(talk.say("yes"))
+    await reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    is_there = "Door at night" in file.read_text()
+    assert is_there == (place == "async_put")
+    assert is_there == bool(records_of(hass).made_here())
+
+
+async def test_one_that_switches_itself_off_is_not_doubted_once_it_was_rewritten(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await make(talk)
+    itself = {"action": "automation.turn_off", "target": {"entity_id": "automation.door_at_night"}}
+    async_expose_entity(hass, ASSISTANT, "automation.door_at_night", True)
+    for name in ("one", "two"):
+        await update(talk, actions=[*NIGHT["actions"], itself], description=name)
+        assert f"description: {name}" in file.read_text()
+        await hass.services.async_call("automation", "reload", blocking=True)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        record = records_of(hass).get(made(hass))
+        assert record is not None
+        assert record.status is ProposalStatus.APPROVED
+        assert hass.states.is_state("automation.door_at_night", "on")
+
+
 async def test_yaml_is_taken_as_well(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     written = """
 alias: Door at night
@@ -276,3 +417,16 @@ async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, co
     await talk.ask(("create_automation", {"config": config, "name": "X"}))
     assert '"success":false' in results(talk.server)[-1].replace(" ", "")
     assert file.read_text() == FILE
+
+
+async def test_what_is_back_already_is_told_by_undo_and_not_tried_again(
+    hass: HomeAssistant, talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talk.ask(("disable_automation", {"id": "hall"}))
+    await talk.say("yes")
+    await talk.ask(("disable_automation", {"id": "cellar"}))
+    await talk.say("yes")
+    with monkeypatch.context() as patched:
+        patched.setattr(AutomationChangeKind, "is_so", lambda *_: True)
+        assert await talk.say("undo that") == "“Cellar” is already back."
+    assert "Hall lamp" in await talk.say("undo that")

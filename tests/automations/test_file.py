@@ -318,6 +318,39 @@ def test_a_deleted_one_is_put_back_to_the_byte(text: str, automation_id: str) ->
     assert before.without(automation_id).with_text(automation_id, item.text, item.place).data == text.encode()
 
 
+@pytest.mark.parametrize("text", [
+    pytest.param("- id: a\n  x: 1\n  # about a\n\n- id: b\n", id="below"),
+    pytest.param("- id: a\n  x: 1\n    # deeper\n# of b\n- id: b\n", id="below and above"),
+    pytest.param("- id: b\n  x: 1\n  # about b\n\n- id: a\n  # about a", id="at the end"),
+    pytest.param("  - id: a\r\n    # about a\r\n  # of b\r\n  - id: b\r\n", id="indented, CRLF"),
+    pytest.param("- id: a\n  x: 1\n\n  # apart\n\n- id: b\n", id="apart"),
+    pytest.param("- id: b\n# apart\n\n- id: a\n- id: c\n", id="apart, and another one close to it"),
+    pytest.param("- id: b\n- id: a\n# one\n\n# two\n- id: c\n", id="two"),
+    pytest.param("# head\n\n- id: a\n  # about a\n# end\n", id="alone"),
+])  # fmt: skip
+def test_a_deleted_one_stands_where_it_stood_among_notes(text: str) -> None:
+    before = read(text)
+    item = before.item("a")
+    assert item is not None
+    assert before.without("a").with_text("a", item.text, item.place, item.within).data == text.encode()
+
+
+def test_a_note_below_an_item_goes_and_comes_with_it() -> None:
+    text = "- id: a\n  x: 1\n  # about a\n# about b\n- id: b\n"
+    one, other = read(text).items
+    assert one.text == "- id: a\n  x: 1\n  # about a\n"
+    assert other.text == "# about b\n- id: b\n"
+    assert read(text).without("a").text == other.text
+    assert read(other.text).with_text("a", one.text, 0).text == text
+    assert read(text).with_config("a", {"x": 2}).text == text.replace("x: 1", "x: 2")
+
+
+def test_one_of_a_file_that_others_changed_since_comes_to_its_number() -> None:
+    item = read("- id: a\n  # about a\n- id: b\n").items[0]
+    now = read("# new\n\n- id: b\n  x: 2\n")
+    assert now.with_text("a", item.text, 0, item.within).text == "# new\n- id: a\n  # about a\n\n- id: b\n  x: 2\n"
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]\n", "# nothing yet\n", "---\n", "\ufeff[]", "~\n", "{}\n", "--- []\n", "\r\n"]
 )

@@ -8,17 +8,19 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
+from custom_components.home_agent.automations.store import automation_store
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
-from .home import NIGHT, Talk, with_files
+from .home import NIGHT, Talk, results, with_files
 
 LIGHT = "light.bed_light"
 SWITCH = "switch.decorative_lights"
@@ -29,6 +31,7 @@ FOLLOWS: dict[str, Any] = {
     "probation_days": 2,
 }
 TRIED = "automations_tried"
+LATE = {"condition": "time", "after": "21:00:00"}
 
 
 @pytest.fixture
@@ -160,8 +163,6 @@ async def test_a_longer_night_is_rewritten_on_probation(hass: HomeAssistant, tal
     await talk.ask(("get_automation", {"id": "Light follows"}))
     entry = er.async_get(hass).async_get("automation.light_follows")
     assert entry is not None
-    from custom_components.home_agent.automations.store import automation_store
-
     item = await automation_store(hass).async_item(entry.unique_id)
     assert item is not None
     await talk.ask(
@@ -171,3 +172,206 @@ async def test_a_longer_night_is_rewritten_on_probation(hass: HomeAssistant, tal
     assert "21:00:00" in file.read_text()
     assert "enabled: false" in file.read_text()
     assert record(hass).is_on_probation
+
+
+def now(file: Path) -> dict[str, Any]:
+    """Return how the automation is written."""
+    listed: Any = parse_yaml(file.read_text())
+    return next(dict(one) for one in listed if one["alias"] == "Light follows")
+
+
+async def rewrite(hass: HomeAssistant, file: Path, **parts: Any) -> str:
+    """Write other parts of the automation, as Home Assistant's editor does; return its hash."""
+    listed: Any = parse_yaml(file.read_text())
+    item = next(one for one in listed if one["alias"] == "Light follows")
+    item |= parts
+    file.write_text(dump(listed))
+    await hass.services.async_call("automation", "reload", {"id": item["id"]}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    found = await automation_store(hass).async_item(item["id"])
+    assert found is not None
+    return found.fingerprint
+
+
+async def test_what_a_person_wrote_meanwhile_is_told_and_acts(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    await rewrite(hass, file, conditions=[LATE])
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert "after 21:00" in text
+    await decide(hass, approve=True)
+    assert now(file)["conditions"] == [LATE]
+    assert "enabled" not in now(file)["actions"][0]
+
+
+async def test_what_a_person_wrote_before_the_yes_of_an_administrator_is_not_overwritten(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    await past_its_end(hass, freezer)
+    [entry] = hass.config_entries.async_entries(DOMAIN)
+    rows = [row for row, _ in (await waiting(hass)).values()]
+    await rewrite(hass, file, conditions=[LATE])
+    _, fault = await entry.runtime_data.proposals.async_decide(TRIED, rows, [])
+    assert "meanwhile" in fault
+    assert now(file)["conditions"] == [LATE]
+    assert record(hass).is_on_probation
+
+
+async def test_what_a_person_wrote_meanwhile_stays_when_it_is_let_act_by_talking(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    [action] = now(file)["actions"]
+    await rewrite(hass, file, conditions=[LATE], actions=[action | {"data": {"brightness_pct": 20}}])
+    assert "21:00" in await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    assert now(file)["conditions"] == [LATE]
+    assert now(file)["actions"] == [FOLLOWS["actions"][0] | {"data": {"brightness_pct": 20}}]
+
+
+async def test_what_a_person_wrote_after_the_question_is_asked_about_again(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await rewrite(hass, file, conditions=[LATE])
+    await talk.say("yes")
+    assert record(hass).is_on_probation
+    assert now(file)["conditions"] == [LATE]
+
+
+async def test_what_a_person_wrote_meanwhile_stays_when_another_part_is_changed(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    key = await rewrite(hass, file, conditions=[LATE])
+    await talk.ask(("get_automation", {"id": "Light follows"}))
+    assert "21:00:00" in results(talk.server)[-1]
+    await talk.ask(("update_automation", {"id": record(hass).id, "hash": key, "description": "New"}))
+    await talk.say("yes")
+    assert now(file)["description"] == "New"
+    assert now(file)["conditions"] == [LATE]
+    assert now(file)["actions"][0]["enabled"] is False
+    assert record(hass).is_on_probation
+
+
+async def test_what_a_person_wrote_meanwhile_is_what_is_noted(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await rewrite(hass, file, actions=[{"action": "light.turn_off", "target": {"entity_id": LIGHT}, "enabled": False}])
+    await trigger(hass)
+    [run] = record(hass).noted
+    assert run["calls"] == [{"action": "light.turn_off", "entity_id": [LIGHT]}]
+
+
+async def test_one_that_a_person_let_act_in_the_editor_is_not_on_probation(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    bright = {"action": "light.turn_on", "target": {"entity_id": LIGHT}, "data": {"brightness_pct": 20}}
+    await rewrite(hass, file, actions=[bright])
+    assert not record(hass).is_on_probation
+    await trigger(hass)
+    assert hass.states.is_state(LIGHT, "on")
+    assert record(hass).noted == ()
+    await past_its_end(hass, freezer)
+    assert await waiting(hass) == {}
+    assert now(file)["actions"] == [bright]
+
+
+async def test_at_its_end_one_that_a_person_let_act_is_not_asked_about_any_more(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    await past_its_end(hass, freezer)
+    assert await waiting(hass)
+    await rewrite(hass, file, actions=FOLLOWS["actions"])
+    assert await waiting(hass) == {}
+    assert record(hass).status is ProposalStatus.APPROVED
+
+
+async def test_a_step_that_a_person_adds_acts_and_the_rest_is_still_on_probation(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    wait = {"delay": 1}
+    await rewrite(hass, file, actions=[*now(file)["actions"], wait])
+    assert record(hass).is_on_probation
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    assert now(file)["actions"] == [*FOLLOWS["actions"], wait]
+
+
+async def test_a_step_that_was_switched_off_before_stays_off_when_a_person_rewrites_it(
+    hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context
+) -> None:
+    await set_up(hass, llm_server, profile={"automation_tools": True})
+    talk, only = Talk(hass, llm_server, admin), {"condition": "state", "entity_id": SWITCH, "state": "on"}
+    off = {"action": "light.turn_off", "target": {"entity_id": LIGHT}, "enabled": "{{ false }}"}
+    await talk.ask(("create_automation", FOLLOWS | {"actions": [only, *FOLLOWS["actions"], off]}))
+    await talk.say("yes")
+    assert [step["enabled"] for step in now(file)["actions"]] == [False, False, False]
+    await rewrite(hass, file, conditions=[LATE])
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    assert now(file)["actions"] == [only, *FOLLOWS["actions"], off]
+    assert now(file)["conditions"] == [LATE]
+
+
+async def test_switched_off_and_undone_it_is_still_on_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "off")
+    assert (await talk.say("undo that")).endswith("?")
+    assert "as it was" in await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "on")
+    await trigger(hass)
+    assert hass.states.is_state(LIGHT, "off")
+    assert record(hass).is_on_probation
+    assert len(record(hass).noted) == 1
+
+
+async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    await hass.services.async_call("automation", "turn_on", {"entity_id": "automation.light_follows"}, blocking=True)
+    assert "already back" in await talk.say("undo that")
+    assert "enabled: false" in file.read_text()
+
+
+async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory) -> None:
+    for number in range(250):
+        idle = {"idle": True} if number % 5 == 0 else {}
+        records_of(hass).note(record(hass).id, {"at": "2026-01-01T00:00:00+00:00", "calls": [], **idle})
+    await talk.ask(("get_automation", {"id": "Light follows"}))
+    assert '"would_have_acted":200' in results(talk.server)[-1].replace(" ", "")
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert "200 times; after 0 of the last 160 times" in text
+
+
+@pytest.mark.parametrize(
+    ("step", "is_idle"),
+    [
+        ({"condition": "state", "entity_id": SWITCH, "state": "off"}, True),
+        ({"if": [{"condition": "state", "entity_id": SWITCH, "state": "off"}], "then": FOLLOWS["actions"]}, True),
+        ({"stop": "Enough"}, True),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ false }}"}, True),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ true }}"}, False),
+        ({"event": "visit"}, False),
+    ],
+)
+async def test_a_run_that_does_nothing_is_no_time_that_it_would_have_acted(
+    hass: HomeAssistant,
+    file: Path,
+    llm_server: LLMServer,
+    admin: Context,
+    freezer: FrozenDateTimeFactory,
+    step: dict[str, Any],
+    is_idle: bool,
+) -> None:
+    await set_up(hass, llm_server, profile={"automation_tools": True})
+    talk = Talk(hass, llm_server, admin)
+    await hass.services.async_call("switch", "turn_off", {"entity_id": SWITCH}, blocking=True)
+    ends = "condition" in step or "stop" in step
+    await talk.ask(("create_automation", FOLLOWS | {"actions": [step, *(FOLLOWS["actions"] if ends else ())]}))
+    await talk.say("yes")
+    await trigger(hass)
+    [run] = record(hass).noted
+    assert bool(run.get("idle")) is is_idle
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert f"acted {int(not is_idle)} times" in text

@@ -10,7 +10,7 @@ import re
 
 from homeassistant.components.automation.helpers import async_get_blueprints
 from homeassistant.components.blueprint import BlueprintException
-from homeassistant.core import HomeAssistant, valid_entity_id
+from homeassistant.core import HomeAssistant, callback, valid_entity_id
 from homeassistant.helpers import (
     area_registry as ar,
     config_validation as cv,
@@ -397,6 +397,17 @@ async def async_depends(hass: HomeAssistant, draft: AutomationDraft) -> dict[str
     Scripts, scenes and automations by entity id, groups by theirs, blueprints as `blueprint:<path>`; and what is sensitive in all of
     it, as it is resolved now, as `opened`.
     """
+    read = async_reached(hass, draft)
+    use = draft.config.get("use_blueprint")
+    if isinstance(use, Mapping) and ".." not in (path := str(use.get("path", ""))):
+        file = Path(hass.config.path("blueprints", "automation", path))
+        read[f"blueprint:{path}"] = await hass.async_add_executor_job(_fingerprint_of_file, file)
+    return read
+
+
+@callback
+def async_reached(hass: HomeAssistant, draft: AutomationDraft) -> dict[str, str]:
+    """Return the part of `async_depends` that no file has to be read for: an automation may reach itself, as it is written now."""
     read: dict[str, str] = {}
 
     def groups(home: HomeAssistant, entity_id: str) -> tuple[str, ...]:
@@ -410,10 +421,6 @@ async def async_depends(hass: HomeAssistant, draft: AutomationDraft) -> dict[str
     read.pop("sequence", None)
     if opened := judge_sequence(hass, draft.actions).reach.inside:  # an area or a label may have a lock or a gate later
         read[OPENED] = fingerprint([[call.action, *sorted(call.entity_ids)] for call in opened])
-    use = draft.config.get("use_blueprint")
-    if isinstance(use, Mapping) and ".." not in (path := str(use.get("path", ""))):
-        file = Path(hass.config.path("blueprints", "automation", path))
-        read[f"blueprint:{path}"] = await hass.async_add_executor_job(_fingerprint_of_file, file)
     return read
 
 

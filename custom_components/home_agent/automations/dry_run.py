@@ -44,6 +44,8 @@ class DryCall:
     data: JsonObjectType = field(default_factory=dict)
     note: str = ""
     """What else a model is told of it."""
+    acts: bool = False
+    """Whether something is done there, or may be: what is not known here counts."""
 
 
 async def async_dry_run(
@@ -103,20 +105,20 @@ class _DryRun:
         return True
 
     async def _async_action(self, action: Any, path: str, variables: dict[str, Any]) -> bool:
-        if isinstance(action, Mapping) and action.get("enabled", True) is False:
-            self._tell(path, "It is switched off.")
-            return True
         kind = "condition" if isinstance(action, Template) else cv.determine_script_action(action)
         walk = getattr(self, f"_async_{kind}", None)
         try:
+            if isinstance(action, Mapping) and not await self.rendering.async_value(action.get("enabled", True), {}):
+                self._tell(path, "It is switched off.")
+                return True
             if walk is None:
-                self._tell(path, f"What '{kind}' comes to is not known here.")
+                self._tell(path, f"What '{kind}' comes to is not known here.", acts=True)
                 return True
             return await walk(action, path, variables) is not False
         except NotRendered as err:
-            self._tell(path, f"Not rendered: {err}.")
+            self._tell(path, f"Not rendered: {err}.", acts=True)
         except (probatio.Invalid, TemplateError, ValueError, TypeError, NotReplayable) as err:
-            self._tell(path, f"It fails: {plain_text(str(err))[:200]}")
+            self._tell(path, f"It fails: {plain_text(str(err))[:200]}", acts=True)
         return True
 
     async def _async_call_service(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> None:
@@ -147,7 +149,7 @@ class _DryRun:
                 f"it depends on '{response}', the response of {name}, which only a call gives"
             )
             notes.append(f"its response '{response}' is unknown")
-        self._tell(path, "; ".join(notes), action=name, entity_ids=entity_ids, data=shown_data(data))
+        self._tell(path, "; ".join(notes), action=name, entity_ids=entity_ids, data=shown_data(data), acts=True)
 
     def _entities(self, target: Any) -> tuple[tuple[str, ...], list[str]]:
         """Return the entities of a target that may be known, and the names of others that it has itself."""
@@ -193,7 +195,7 @@ class _DryRun:
             here = f"{path}.choose[{number}]"
             result, because = await self._async_check(choice["conditions"], variables)
             if result is None:
-                self._tell(here, f"Whether this branch is taken is not known: {because}.")
+                self._tell(here, f"Whether this branch is taken is not known: {because}.", acts=True)
                 return True
             if result:
                 self._tell(here, f"This branch is taken ({because}).")
@@ -204,7 +206,7 @@ class _DryRun:
     async def _async_if(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> bool:
         result, because = await self._async_check(action["if"], variables)
         if result is None:
-            self._tell(path, f"Whether 'then' or 'else' is done is not known: {because}.")
+            self._tell(path, f"Whether 'then' or 'else' is done is not known: {because}.", acts=True)
             return True
         branch = "then" if result else "else"
         self._tell(path, f"'{branch}' is done ({because}).")
@@ -236,7 +238,8 @@ class _DryRun:
 
     async def _async_parallel(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> None:
         for number, branch in enumerate(action["parallel"]):
-            await self.async_sequence(branch["sequence"], f"{path}.parallel[{number}]", dict(variables))
+            if await self.rendering.async_value(branch.get("enabled", True), {}):
+                await self.async_sequence(branch["sequence"], f"{path}.parallel[{number}]", dict(variables))
 
     async def _async_sequence(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> bool:
         return await self.async_sequence(action["sequence"], f"{path}.sequence", variables)
@@ -260,10 +263,12 @@ class _DryRun:
         data = await self.rendering.async_value(
             {**action.get("event_data", {}), **action.get("event_data_template", {})}, variables
         )
-        self._tell(path, f"It fires the event {action['event']}.", data=shown_data(data))
+        self._tell(path, f"It fires the event {action['event']}.", data=shown_data(data), acts=True)
 
     async def _async_scene(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> None:
-        self._tell(path, "", action="scene.turn_on", entity_ids=tuple(filter(self._knows, [str(action["scene"])])))
+        self._tell(
+            path, "", action="scene.turn_on", entity_ids=tuple(filter(self._knows, [str(action["scene"])])), acts=True
+        )
 
     async def _async_device(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> None:
         entity_id = str(action.get("entity_id") or "")
@@ -272,6 +277,7 @@ class _DryRun:
             f"The device does '{action.get('type', 'its action')}'.",
             action=f"{action.get('domain', 'device')}.{action.get('type', 'action')}",
             entity_ids=(entity_id,) if entity_id in self._home.states.current else (),
+            acts=True,
         )
 
     async def _async_stop(self, action: Mapping[str, Any], path: str, variables: dict[str, Any]) -> bool:
@@ -281,7 +287,7 @@ class _DryRun:
     async def _async_set_conversation_response(
         self, action: Mapping[str, Any], path: str, variables: dict[str, Any]
     ) -> None:
-        self._tell(path, "It sets what is answered.")
+        self._tell(path, "It sets what is answered.", acts=True)
 
 
 def shown_data(data: object, most: int = MAX_DATA) -> JsonObjectType:

@@ -1,12 +1,14 @@
 """The text of automations.yaml: which part of it is which automation, and changes to one of them that keep all other bytes.
 
 A file is a partition. An item is its text from its dash to its last line with content, with the comments directly above it and
-the blank lines above those. Other comments (set off by a blank line, at the head, at the end) belong to no item and stay.
+the blank lines above those, and with those directly below it that are indented deeper than its dash. Other comments (set off by a
+blank line, at the head, at the end) belong to no item and stay.
 Everything here blocks: call it in the executor.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 import re
 from typing import Any
 
@@ -21,6 +23,7 @@ from .written import NotPlainError, is_same, plain_copy, texts_of, with_keys
 
 MAX_BYTES = 5_000_000
 MAX_ITEMS = 5_000
+MAX_TRIED = 50  # places where an item may have stood
 MAX_DETAIL = 300  # characters of what a parser or the system says
 _BOM = "\ufeff"
 _NULL = f"{YAML_TAG}null"
@@ -33,7 +36,7 @@ class AutomationItem:
     id: str | None
     """None if it has no id, or one that is not a text: Home Assistant's editor cannot find it, and it is not changed."""
     text: str
-    """Its exact text up to its last newline, with the comments in it and directly above it."""
+    """Its exact text up to its last newline, with the comments in it, directly above it and, indented, below it."""
     config: Mapping[str, Any]
     """Plain values; what has a tag stands as its text (`!secret x`). Empty if the item is not a mapping."""
     is_plain: bool
@@ -42,6 +45,8 @@ class AutomationItem:
     """Its number in the file."""
     fingerprint: str
     """Of the text; blank lines around it and the kind of line breaks do not matter."""
+    within: str
+    """The fingerprint of the whole text of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class _Span:
     """Where the line of its dash begins."""
     end: int
     """Behind the newline of its last line with content."""
+    tail: int
+    """Behind the comments below that line which are its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +131,17 @@ class AutomationFile:
         is_exact = is_same(changed.items[place].config, wanted) and self._is_kept(changed, old, place)
         return changed if is_exact else None
 
-    def with_text(self, automation_id: str, text: str, place: int | None) -> AutomationFile:
+    def with_text(self, automation_id: str, text: str, place: int | None, within: str | None = None) -> AutomationFile:
         """Return the file with the exact text of one automation, in place of the present one or at a number.
 
-        Raises `ToolError` if the text is not exactly this automation.
+        `within` is the fingerprint of the file it stood in: where nothing else has changed since, it is that file again. Raises
+        `ToolError` if the text is not exactly this automation.
         """
         old = self.item(automation_id)
+        if old is None and within is not None and place is not None:
+            for whole in self._around(text, place):
+                if fingerprint(whole) == within:
+                    return self._read(whole)
         if self.items:
             text = _shifted(text, self._column)
         try:
@@ -137,7 +149,7 @@ class AutomationFile:
                 changed, place = self._inserted(text, place)
             else:
                 span = self._spans[old.place]
-                below = self.text[span.end :]
+                below = self.text[span.tail :]
                 changed = self._read(self.text[: span.lead] + self._ended(text, below) + below)
                 place = old.place
         except ToolError:
@@ -151,10 +163,11 @@ class AutomationFile:
         if (old := self.item(automation_id)) is None:
             raise ToolError("automation_file_gone")
         span = self._spans[old.place]
-        above, below = self.text[: span.lead], self.text[span.end :]
+        above, below = self.text[: span.lead], self.text[span.tail :]
+        is_free = old.place == 0 or span.lead > self._spans[old.place - 1].tail  # what is above belongs to no item
         if len(self.items) == 1:
             above += f"{' ' * self._column}[]{self._newline}"
-        elif _ends_with_comment(above) and old.place + 1 < len(self.items) and not BREAK.match(below):
+        elif is_free and _ends_with_comment(above) and old.place + 1 < len(self.items) and not BREAK.match(below):
             above += self._newline  # else that comment would belong to the next one
         try:
             changed = self._read(above + below)
@@ -187,12 +200,25 @@ class AutomationFile:
         if place < count:
             above, below = self.text[: self._spans[place].lead], self.text[self._spans[place].lead :]
         elif count:
-            above, below = self.text[: self._spans[-1].end], self.text[self._spans[-1].end :]
+            above, below = self.text[: self._spans[-1].tail], self.text[self._spans[-1].tail :]
         else:
             above, below = self._around_nothing()
         if above and not _ends_line(above):
             above += self._newline
         return self._read(above + self._ended(piece, below) + below), place
+
+    def _around(self, piece: str, place: int) -> Iterator[str]:
+        """Yield the texts that the file may have had with one more item: comments that belong to none stay around it."""
+        if place > len(self.items):
+            return
+        start = self._spans[place - 1].tail if place else 0
+        stop = self._spans[place].dash if place < len(self.items) else len(self.text)
+        breaks = islice(BREAK.finditer(self.text, start, stop), MAX_TRIED)
+        for at in dict.fromkeys((start, *(found.end() for found in breaks), stop)):
+            above, below = self.text[:at], self.text[at:]
+            yield above + piece + below
+            if (added := BREAK.match(below)) is not None:  # it may have been set there when the item was deleted
+                yield above + piece + below[added.end() :]
 
     def _ended(self, text: str, below: str) -> str:
         """Return a text that ends its line, where more follows."""
@@ -266,14 +292,15 @@ def _with_items(text: str, root: SequenceNode, *, has_bom: bool) -> AutomationFi
     lines = Lines(text)
     column = root.start_mark.index - lines.start(lines.number(root.start_mark.index))
     spans = tuple(_spans(lines, root, survey.last, column))
+    within = fingerprint(text)
     items = tuple(
-        _item(node, text[span.lead : span.end], place, is_plain=place not in survey.bound)
+        _item(node, text[span.lead : span.tail], place, within, is_plain=place not in survey.bound)
         for place, (node, span) in enumerate(zip(root.value, spans, strict=True))
     )
     return AutomationFile(text=text, has_bom=has_bom, items=items, _spans=spans, _column=column, _empty=None)
 
 
-def _item(node: Node, text: str, place: int, *, is_plain: bool) -> AutomationItem:
+def _item(node: Node, text: str, place: int, within: str, *, is_plain: bool) -> AutomationItem:
     is_mapping = isinstance(node, MappingNode)
     has_id = is_mapping and any(
         key.value == "id" and value.tag == f"{YAML_TAG}str" for key, value in node.value if isinstance(key, ScalarNode)
@@ -282,7 +309,7 @@ def _item(node: Node, text: str, place: int, *, is_plain: bool) -> AutomationIte
     written = BREAK.sub("\n", text.strip())
     return AutomationItem(
         id=config["id"] if has_id and isinstance(config.get("id"), str) else None, text=text, config=config,
-        is_plain=is_plain and is_mapping, place=place, fingerprint=fingerprint(written),
+        is_plain=is_plain and is_mapping, place=place, fingerprint=fingerprint(written), within=within,
     )  # fmt: skip
 
 
@@ -298,8 +325,16 @@ def _spans(lines: Lines, root: SequenceNode, last: Sequence[Node], column: int) 
             lead -= 1
         while lead > above and lines.is_blank(lead - 1):
             lead -= 1
-        yield _Span(lines.start(lead), lines.start(dash), lines.start(end))
         above = end
+        while above < limit and _is_own_comment(lines.line(above), column):
+            above += 1
+        yield _Span(lines.start(lead), lines.start(dash), lines.start(end), lines.start(above))
+
+
+def _is_own_comment(line: str, column: int) -> bool:
+    """Return whether a comment below an item belongs to it: one in the column of the dashes may be of the next item."""
+    comment = line.lstrip()
+    return comment.startswith("#") and len(line) - len(comment) > column
 
 
 def _dash(lines: Lines, index: int, column: int) -> int:

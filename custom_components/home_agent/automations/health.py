@@ -37,6 +37,7 @@ from ..turn.proposal import ProposalStatus
 from ..wishes.spoken import async_past_moment
 from .check import async_depends, async_problems
 from .draft import AutomationDraft, async_draft
+from .probation import acting, async_record
 from .proof import async_proof, async_shortcoming
 from .records import AutomationRecord, AutomationRecords, records_of
 from .store import automation_store
@@ -144,8 +145,11 @@ class AutomationHealth:
 
     async def _async_stop_changed(self) -> None:
         for record in self._records.made_here():
-            if record.status is ProposalStatus.APPROVED and (draft := await self._async_draft(record)) is not None:
-                await self._async_compare(record, draft)
+            known = await async_record(self._hass, record.id)
+            if known is None or known.status is not ProposalStatus.APPROVED:
+                continue
+            if (draft := await self._async_draft(known)) is not None:
+                await self._async_compare(known, draft)
 
     async def _async_look_at_all(self) -> None:
         """Look at each of them; an error in one does not hide the others."""
@@ -165,6 +169,7 @@ class AutomationHealth:
                 issues.async_set(hass, key, record.id, False)
             return
         state = hass.states.get(entity_id) if entity_id else None
+        record = await async_record(hass, record.id) or record
         draft = await self._async_draft(record)
         if draft is not None:  # first: one that is broken may run, too
             record = await self._async_compare(record, draft)
@@ -186,7 +191,9 @@ class AutomationHealth:
     async def _async_draft(self, record: AutomationRecord) -> AutomationDraft | None:
         """Return the automation as it is written now, or as it will act; None if it is invalid or gone."""
         item = await automation_store(self._hass).async_item(record.id)
-        config: Mapping[str, Any] | None = record.config if record.is_on_probation else item.config if item else None
+        config: Mapping[str, Any] | None = item.config if item else None
+        if record.is_on_probation:
+            config = acting(record, config)
         if config is None:
             return None
         try:
@@ -257,4 +264,4 @@ class AutomationHealth:
 
 
 def _without_notes(record: AutomationRecord | None) -> AutomationRecord | None:
-    return None if record is None else replace(record, noted=(), examples=())
+    return None if record is None else replace(record, noted=(), noted_before=0, examples=())

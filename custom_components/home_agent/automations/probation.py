@@ -2,9 +2,13 @@
 
 Home Assistant evaluates triggers and conditions as always. Each action stands in the file with `enabled: false`, where people see it
 in the editor as well. A run is noted when Home Assistant says that the automation was triggered. At the end an administrator decides.
+
+The file is also written by people: what they change in the editor meanwhile is a part of what will act, and who switches the actions on
+there has ended the probation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,9 +32,10 @@ from ..home.domains import DOMAINS, UNKNOWN
 from ..support.const import LOGGER
 from ..support.errors import where_of
 from ..turn.proposal import ProposalStatus
-from .draft import async_draft
+from .draft import async_draft, ordered
 from .dry_run import async_dry_run
 from .records import AutomationRecord, AutomationRecords, records_of
+from .store import automation_store
 
 AFTER = timedelta(minutes=10)
 """Within this time after a run, the opposite done by hand counts against it."""
@@ -42,9 +47,73 @@ MAX_CALLS = 10  # of one run that are noted
 
 def noted_only(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration of which no action is done."""
+    return {**config, "actions": [{**step, _ENABLED: False} for step in _steps(config)]}
+
+
+def _steps(config: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     actions = config.get("actions")
     listed = actions if isinstance(actions, list) else [actions]
-    return {**config, "actions": [{**step, _ENABLED: False} for step in listed if isinstance(step, Mapping)]}
+    return [step for step in listed if isinstance(step, Mapping)]
+
+
+def acting(record: AutomationRecord, written: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how an automation on probation will act: as it was asked for, with all that people wrote in its file since.
+
+    `written` is how it stands there, None if it does not.
+    """
+    asked = ordered(record.config)
+    if written is None:
+        return asked
+    now = {key: value for key, value in ordered(written).items() if key != "id"}
+    if now == noted_only(asked):
+        return asked
+    if "actions" not in now:  # a blueprint: nothing in it is switched off
+        return now
+    given, noted, listed = _steps(asked), noted_only(asked)["actions"], _steps(now)
+    if [*listed] == noted:
+        return {**now, "actions": asked["actions"]}
+    known = given if len(given) == len(listed) else ()
+    steps = [
+        given[noted.index(step)] if step in noted else _switched(step, known[place] if known else {})
+        for place, step in enumerate(listed)
+    ]
+    return now if steps == [*listed] else {**now, "actions": steps}
+
+
+def _switched(step: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an action that a person rewrote while we had switched it off, on or off as it was before that."""
+    if step.get(_ENABLED) is not False:
+        return dict(step)
+    kept = {key: value for key, value in step.items() if key != _ENABLED}
+    return kept | ({_ENABLED: given[_ENABLED]} if _ENABLED in given else {})
+
+
+async def async_acting(hass: HomeAssistant, record: AutomationRecord) -> dict[str, Any]:
+    """Return how an automation on probation will act, by what is in the file now. Raises `ToolError` if that cannot be read."""
+    item = await automation_store(hass).async_item(record.id)
+    return acting(record, None if item is None else item.config)
+
+
+async def async_record(hass: HomeAssistant, automation_id: str) -> AutomationRecord | None:
+    """Return what is kept of an automation, None if it was not made here; its probation is over where a person let it act.
+
+    Raises `ToolError` if the file cannot be read.
+    """
+    records, store = records_of(hass), automation_store(hass)
+    record = records.get(automation_id)
+    if record is None or not record.is_on_probation:
+        return record
+    item = await store.async_item(automation_id)
+    record = records.get(automation_id)
+    if (
+        record is None or not record.is_on_probation or item is None or store.is_writing
+    ):  # what we write may be put back
+        return record
+    now = {key: value for key, value in ordered(item.config).items() if key != "id"}
+    if now != noted_only(ordered(record.config)) and now == acting(record, now):
+        record = record.let_act()
+        records.put(record)
+    return record
 
 
 class Probation:
@@ -73,14 +142,22 @@ class Probation:
     async def _async_note(self, record: AutomationRecord, event: Event[Any]) -> None:
         """Note what the automation would have called in this run."""
         try:
-            variables = await self._async_variables(record, event)
-            draft = await async_draft(self._hass, record.config, record.id)
+            if (known := await async_record(self._hass, record.id)) is None or not known.is_on_probation:
+                return
+            variables = await self._async_variables(known, event)
+            draft = await async_draft(self._hass, await async_acting(self._hass, known), known.id)
             found = await async_dry_run(self._hass, draft, variables, knows=lambda _: True)
         except HomeAssistantError as err:
             LOGGER.debug("What an automation on probation would do is not known: %s", where_of(err))
-            found = []
-        calls = [{"action": call.action, "entity_id": [*call.entity_ids]} for call in found[:MAX_CALLS] if call.action]
-        self._records.note(record.id, {"at": event.time_fired.isoformat(), "calls": calls})
+            found = None
+        known_calls = [call for call in found or () if call.action][:MAX_CALLS]
+        run: dict[str, Any] = {
+            "at": event.time_fired.isoformat(),
+            "calls": [{"action": call.action, "entity_id": [*call.entity_ids]} for call in known_calls],
+        }
+        if found is not None and not any(call.acts for call in found):
+            run["idle"] = True
+        self._records.note(record.id, run)
 
     async def _async_variables(self, record: AutomationRecord, event: Event[Any]) -> dict[str, Any]:
         """Return the variables of a run from its trace, at least what triggered it."""
@@ -99,6 +176,8 @@ class Probation:
         """End the probations whose time has come."""
         for record in self._records.made_here():
             if record.until is not None and record.until <= now and record.status is ProposalStatus.APPROVED:
+                with suppress(HomeAssistantError):  # a file that cannot be read tells nothing else
+                    await async_record(self._hass, record.id)
                 noted = [await self._async_compared(run) for run in record.noted]
                 known = self._records.get(record.id)
                 if known is not None and known.until == record.until:

@@ -11,6 +11,7 @@ from homeassistant.util import dt as dt_util
 from ..support.localize import async_text
 from ..wishes.spoken import async_past_moment
 from .draft import AutomationDraft
+from .guards import has_guard
 from .records import AutomationRecord
 from .replay import async_replay
 from .timeline import Timeline
@@ -43,10 +44,7 @@ async def async_proof(hass: HomeAssistant, draft: AutomationDraft) -> Sequence[M
 async def async_shortcoming(hass: HomeAssistant, record: AutomationRecord, draft: AutomationDraft) -> str:
     """Return why an automation is no longer what it was proved to be, in Home Assistant's language; "" if it still is."""
     language = hass.config.language
-    guards = [{"condition": "not", "conditions": [dict(item)]} for item in record.never]
-    conditions = draft.config.get("conditions") or []
-    listed = conditions if isinstance(conditions, list) else [conditions]
-    if "use_blueprint" not in draft.config and any(guard not in listed for guard in guards):
+    if "use_blueprint" not in draft.config and not all(has_guard(draft.config, item) for item in record.never):
         return await async_text(hass, language, "automation_lost_never")
     for example in record.examples:
         at = dt_util.parse_datetime(str(example["at"]))

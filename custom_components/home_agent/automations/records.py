@@ -39,12 +39,24 @@ class AutomationRecord(Proposal):
     until: datetime | None = None
     """When its probation ends; None if it is on none."""
     noted: tuple[Mapping[str, Any], ...] = ()
-    """What it would have done on probation: `at`, and the calls."""
+    """What it would have done on probation: `at`, the calls, and `idle` where a run would have done nothing."""
+    noted_before: int = 0
+    """How often it would have acted before the runs that are noted still."""
 
     @property
     def is_on_probation(self) -> bool:
         """Whether its actions are only noted."""
         return self.until is not None
+
+    @property
+    def acted(self) -> int:
+        """How often it would have acted in the runs that are noted still."""
+        return _acted(self.noted)
+
+    def let_act(self) -> AutomationRecord:
+        """Return it without its probation; one that is doubted for another reason stays so."""
+        status = ProposalStatus.APPROVED if self.status is ProposalStatus.TRIED else self.status
+        return replace(self, status=status, until=None, config={}, noted=(), noted_before=0)
 
 
 class AutomationRecords(Proposed[AutomationRecord]):
@@ -85,13 +97,19 @@ class AutomationRecords(Proposed[AutomationRecord]):
     def note(self, automation_id: str, run: Mapping[str, Any]) -> None:
         """Note what an automation on probation would have done."""
         if (record := self.get(automation_id)) is not None and record.is_on_probation:
-            self.put(replace(record, noted=(*record.noted, run)[-MOST_NOTED:]))
+            noted = (*record.noted, run)
+            before = record.noted_before + _acted(noted[:-MOST_NOTED])
+            self.put(replace(record, noted=noted[-MOST_NOTED:], noted_before=before))
 
     @callback
     def forget(self, automation_id: str) -> None:
         """Drop the record of an automation that is gone."""
         if (record := self.get(automation_id)) is not None:
             self.drop([record])
+
+
+def _acted(runs: Iterable[Mapping[str, Any]]) -> int:
+    return sum(not run.get("idle") for run in runs)
 
 
 def records_of(hass: HomeAssistant) -> AutomationRecords:

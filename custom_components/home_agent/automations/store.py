@@ -1,7 +1,7 @@
 """Automations, written so that nothing is lost: one item of the file is changed, reloaded and seen to be there, or put back."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 import errno
@@ -66,9 +66,11 @@ class _Order:
     config: Mapping[str, Any] | None
     text: str | None
     place: int | None
+    within: str | None
     expected: str | None
     enabled: bool
     context: Context | None
+    then: Callable[[], None] | None
 
     def applied(self, file: AutomationFile, *, is_elsewhere: bool) -> AutomationFile:
         """Return the file as it is to be. Raises `ToolError`."""
@@ -80,7 +82,7 @@ class _Order:
         if old is not None and old.fingerprint != self.expected:
             raise ToolError("automation_file_changed")
         if self.text is not None:
-            changed = file.with_text(self.id, self.text, self.place)
+            changed = file.with_text(self.id, self.text, self.place, self.within)
             restored, meant = changed.item(self.id), read_text(self.text.encode()).item(self.id)
             if restored is None or meant is None or restored.config != meant.config:
                 raise ToolError(
@@ -123,7 +125,7 @@ class _Change:
         """Return a file that others changed meanwhile, with this automation as it was. Raises `ToolError`."""
         if (was := self.was) is None:
             return file.without(self.id)
-        return file.with_text(self.id, was.text, was.place)
+        return file.with_text(self.id, was.text, was.place, was.within)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,11 @@ class AutomationStore:
         self._known: tuple[tuple[int, int, int], AutomationFile] | None = None
         """The file as it was read last, with what tells that it is still the same."""
         self._last: dict[str, AutomationItem] = {}
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is being written, and may still be put back."""
+        return self._lock.locked()
 
     def cached(self, automation_id: str) -> AutomationItem | None:
         """Return an automation as it stood in the file when that was read or written last; None if it was not in it."""
@@ -213,17 +220,29 @@ class AutomationStore:
         expected: str | None,
         text: str | None = None,
         place: int | None = None,
+        within: str | None = None,
         enabled: bool = True,
         context: Context | None = None,
+        then: Callable[[], None] | None = None,
     ) -> WrittenAutomation:
         """Write an automation anew (`config`), put its exact text back (`text`) or delete it (neither), and return what changed.
 
+        A text is put back at a `place`; `within` is the fingerprint of the file it stood in.
+
         `expected` is the fingerprint with which it was read; None if it must not exist. Raises `ToolError` if it was changed
         meanwhile, cannot be written, or is not there and `enabled` afterwards; then the file is as before. A cancelled write
-        is put back, too.
+        is put back, too. `then` is called at once when it is written for good: what is kept of it and the file go together.
         """
         order = _Order(
-            id=automation_id, config=config, text=text, place=place, expected=expected, enabled=enabled, context=context
+            id=automation_id,
+            config=config,
+            text=text,
+            place=place,
+            within=within,
+            expected=expected,
+            enabled=enabled,
+            context=context,
+            then=then,
         )
         task = self._hass.async_create_task(self._async_write(order), f"{DOMAIN} automation {automation_id}")
         try:
@@ -252,9 +271,11 @@ class AutomationStore:
                 change.now is None and entity_id is not None
             ):  # last: what its entity is called, and where, cannot be put back
                 er.async_get(self._hass).async_remove(entity_id)
-        self._last.pop(order.id, None)
-        if change.now is not None:
-            self._last[order.id] = change.now
+            self._last.pop(order.id, None)
+            if change.now is not None:
+                self._last[order.id] = change.now
+            if order.then is not None:  # nothing is awaited in between
+                order.then()
         return WrittenAutomation(id=order.id, before=change.was, after=change.now, entity_id=entity_id)
 
     @asynccontextmanager

@@ -19,6 +19,8 @@ from ..automations.check import async_problems
 from ..automations.codes import has_code, has_mask
 from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
+from ..automations.guards import with_never, without_never
+from ..automations.probation import acting, async_record
 from ..automations.records import records_of
 from ..automations.store import automation_store
 from ..home.exposure import is_exposed
@@ -60,16 +62,6 @@ def check_speaker(hass: HomeAssistant, turn: Turn) -> None:
 def decides(turn: Turn) -> bool:
     """Return whether who speaks may change automations after a yes; others propose."""
     return turn.user is not None and turn.user.is_admin and turn.answerable
-
-
-def with_never(config: Mapping[str, Any], never: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a configuration with a condition for all that must never be so, unless it has it already."""
-    if not never or "use_blueprint" in config:
-        return dict(config)
-    guards = [{"condition": "not", "conditions": [dict(item)]} for item in never]
-    conditions = config.get("conditions") or []
-    listed = conditions if isinstance(conditions, list) else [conditions]
-    return ordered({**config, "conditions": [*listed, *(guard for guard in guards if guard not in listed)]})
 
 
 async def async_checked(
@@ -252,19 +244,20 @@ class Rewriting(WantedChange):
             raise ToolRefusal(
                 "The automation is another one by now, or the hash is wrong. Read it with get_automation, then update."
             )
-        record = records_of(hass).get(self.id)
+        record = await async_record(hass, self.id)
         is_tried = record is not None and record.is_on_probation
-        before = dict(record.config if record is not None and is_tried else item.config)
+        before = acting(record, item.config) if record is not None and is_tried else dict(item.config)
         before.pop("id", None)
         kept = () if record is None else record.never
         never = kept if self.never is None else self.never
         _check_written({**before, **self.parts}, never)
-        after = with_never(ordered({**before, **self.parts}), never)
+        given_up = [item for item in kept if item not in never]
+        after = with_never(without_never(ordered({**before, **self.parts}), given_up), never)
         if is_tried and (has_code(after) or "use_blueprint" in after):
             raise ToolRefusal(
                 "On probation it takes neither a code nor a blueprint. Enable it first, with enable_automation."
             )
-        if after == before:
+        if after == before and [*never] == [*kept]:
             raise ToolRefusal("Nothing would change. Give the parts that are to be replaced.")
         await async_check_name(hass, str(after.get("alias", "")), but=self.id)
         draft = await async_checked(hass, turn, after, self.id, self.trust_events)
@@ -300,7 +293,7 @@ class Deletion(WantedChange):
             raise ToolRefusal("The automation is another one by now. Read it with get_automation.")
         data = {"id": self.id, "alias": self.alias, "expected": item.fingerprint}
         record, draft = records_of(hass).get(self.id), None
-        config = item.config if record is None or not record.is_on_probation else record.config
+        config = item.config if record is None or not record.is_on_probation else acting(record, item.config)
         with suppress(HomeAssistantError):  # one that is broken is deleted as well, without being told
             draft = await async_draft(hass, config, self.id)
         return AutomationChange(service=DELETE, data=data, draft=draft)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
@@ -9,6 +10,7 @@ from homeassistant.helpers import llm
 
 from ..automations.check import async_depends
 from ..automations.draft import async_draft
+from ..automations.probation import async_acting
 from ..automations.records import AutomationRecord, records_of
 from ..automations.store import automation_store
 from ..automations.told import async_facts, async_sentence
@@ -76,10 +78,17 @@ def automation_proposals(
     )
 
 
+async def _async_config(hass: HomeAssistant, row: AutomationRecord) -> Mapping[str, Any] | None:
+    """Return how an automation acts, or will; None if it is gone. Raises `ToolError` if the file cannot be read."""
+    if row.is_on_probation:
+        return await async_acting(hass, row)
+    return row.config or await automation_store(hass).async_config(row.id)
+
+
 async def _async_used(hass: HomeAssistant, row: AutomationRecord) -> Mapping[str, str]:
     """Return what an automation is and uses, each with how it is written now; nothing of one that is invalid or gone."""
     try:
-        config = row.config or await automation_store(hass).async_config(row.id)
+        config = await _async_config(hass, row)
         draft = await async_draft(hass, config, row.id) if config is not None else None
     except HomeAssistantError:
         return {}
@@ -89,7 +98,7 @@ async def _async_used(hass: HomeAssistant, row: AutomationRecord) -> Mapping[str
 async def _async_opened(hass: HomeAssistant, language: str, row: AutomationRecord) -> Sequence[str]:
     """Return sentences about what an automation opens, unlocks or disarms by itself; none if it does not."""
     try:
-        config = row.config or await automation_store(hass).async_config(row.id)
+        config = await _async_config(hass, row)
         draft = await async_draft(hass, config, row.id) if config is not None else None
     except HomeAssistantError:
         return ()
@@ -110,22 +119,23 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
     if row.user_id:
         user = await hass.auth.async_get_user(row.user_id)
     who = user.name if user is not None and user.name else "?"
-    acted, against = len(row.noted), sum(bool(item.get("against")) for item in row.noted)
+    against = sum(bool(item.get("against")) for item in row.noted)
     said = [
         await async_text(
             hass,
             language,
-            _TEXTS[row.status],
+            "automation_tried_long" if row.noted_before else _TEXTS[row.status],
             automation=f"“{cut(row.alias, MAX_NAME)}”",
             user=who,
             said=f"“{cut(row.said)}”",
-            count=str(acted),
+            count=str(row.noted_before + row.acted),
+            last=str(row.acted),
             against=str(against),
         )
     ]
     if row.config:
         try:
-            draft = await async_draft(hass, row.config, row.id)
+            draft = await async_draft(hass, await _async_config(hass, row) or row.config, row.id)
         except HomeAssistantError as err:
             return " ".join([*said, cut(str(err))])
 

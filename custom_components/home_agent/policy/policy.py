@@ -387,7 +387,8 @@ class Policy:
         if turn.record.planned is not None:  # what is read is read when it is time
             raise ToolError("wish_unable")
         if plan.already and plan.is_done:
-            return already_result(self._hass, plan)
+            told = tool.already(self._hass, args, plan, turn)
+            return already_result(self._hass, plan) if told is None else told
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.record.taints.add(tool.name)
         result = await self.writes.async_run(self._hass, turn, tool, args, plan)

@@ -122,6 +122,10 @@ class HomeAgentTool(llm.Tool):
     ) -> JsonValueType | PendingResult:
         """Do it and return the `result` of the envelope: JSON, bounded in size; pending, when it tells the outcomes."""
 
+    def already(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return the result of a plan of which nothing has to be done; None for the one that others have. Nothing is run then."""
+        return None
+
     @override
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext

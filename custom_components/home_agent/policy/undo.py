@@ -53,6 +53,13 @@ class Reversal:
     unseen: list[str] = field(default_factory=list)
     """Scripts and automations that ran longer than they were watched: what they did then is not known."""
 
+    def settle(self, subjects: Collection[str]) -> None:
+        """Count effects whose subjects are all among these as not needed: others have put them back."""
+        done = [effect for effect in self.effects if {*effect.subjects} <= {*subjects}]
+        self.effects = [effect for effect in self.effects if not {*effect.subjects} <= {*subjects}]
+        labels = (KINDS[effect.kind].label(effect, item) for effect in done for item in effect.subjects)
+        self.told[Fate.ALREADY] = [*dict.fromkeys((*self.told[Fate.ALREADY], *labels))]
+
     def note(self, hass: HomeAssistant, journal: ActionJournal, left: Collection[str]) -> None:
         """Tell the journal which subjects of each action are back: all but those `left`."""
         for action in self.actions:
@@ -222,6 +229,14 @@ class HaUndo(HomeAgentTool):
             return way.as_result(hass, outcomes, pending.failed)
 
         return PendingResult(render=render, failed=pending.failed)
+
+    @override
+    def already(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Say what is back already, and mark it as undone: said again, it means what was done before that."""
+        way = self.way(hass, args, turn)
+        way.settle({subject for effect in plan.effects for subject in effect.subjects})
+        way.note(hass, self._journal, {*way.left, *(item for effect in way.effects for item in effect.subjects)})
+        return way.as_result(hass, {})
 
     def way(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Reversal:
         """Return the way back from one action, or from the last request. Raises `ToolError` if nothing can be undone."""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar, Self, cast, override
 
 from homeassistant.auth.models import User
@@ -11,20 +12,25 @@ from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.const import ATTR_ENTITY_ID, CONF_ACTION, SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_ON
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.network import NoURLAvailableError, get_url
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonObjectType
+from homeassistant.util.json import JsonObjectType, json_loads_object
 
-from ...automations.check import async_depends
+from ...automations.check import async_depends, async_reached
 from ...automations.codes import has_code
 from ...automations.draft import AutomationDraft, async_draft
 from ...automations.file import read_text
-from ...automations.probation import noted_only
+from ...automations.guards import has_guard
+from ...automations.probation import acting, async_acting, async_record, noted_only
 from ...automations.records import AutomationRecord, records_of
 from ...automations.store import automation_store
 from ...automations.told import async_facts, async_sentence
+from ...automations.words import async_words
 from ...home.exposure import is_exposed
+from ...home.fingerprint import fingerprint
 from ...home.judgement import Judgement, judge_sequence
+from ...home.states import Knows
 from ...home.wording import MAX_NAME, cut, quoted
 from ...support.const import DOMAIN
 from ...support.errors import ToolError
@@ -183,9 +189,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         """Return it with what it will do, where that is put back or switched on; without, where that cannot be told."""
         if effect.draft is not None or effect.service not in (RESTORE, ENABLE):
             return effect
-        known = records_of(hass).get(effect.id)
-        if effect.service == ENABLE and known is not None and known.is_on_probation:
-            config: Mapping[str, Any] | None = known.config
+        known = await async_record(hass, effect.id) if effect.service == ENABLE else None
+        config: Mapping[str, Any] | None
+        if known is not None and known.is_on_probation:
+            config = await async_acting(hass, known)
         elif effect.service == ENABLE:
             config = await automation_store(hass).async_config(effect.id)
         else:
@@ -210,7 +217,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     @override
     def is_as_left(self, effect: AutomationChange, left: Before, now: Before) -> bool:
-        """Return whether nobody has rewritten, decided or, where that was done, switched it since.
+        """Return whether no one has rewritten, decided or, where that was done, switched it since.
 
         What is learned of it later says nothing: its examples, what was noted on probation, its place among others.
         """
@@ -228,8 +235,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service in (CREATE, UPDATE):
             await self._async_write(hass, effect, context)
         elif effect.service == DELETE:
-            await automation_store(hass).async_put(effect.id, None, expected=effect.data.get("expected"))
-            records.forget(effect.id)
+            await automation_store(hass).async_put(
+                effect.id, None, expected=effect.data.get("expected"), then=partial(records.forget, effect.id)
+            )
         elif effect.service == RESTORE:
             await self._async_restore(hass, effect)
         elif effect.service == ENABLE:
@@ -244,17 +252,28 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
     async def _async_restore(self, hass: HomeAssistant, effect: AutomationChange) -> None:
         """Put an item back as it was written, where it stood."""
-        data, records = effect.data, records_of(hass)
+        data, records, row = effect.data, records_of(hass), effect.data.get("record")
+        read = cast(Mapping[str, Any], row)
+        earlier = from_row(AutomationRecord, read, longest=records.longest) if row else None
+
+        def keep() -> None:
+            if earlier is None:
+                return
+            known, kept = records.get(effect.id), earlier
+            if known is not None and known.until == kept.until and known.config == kept.config:
+                kept = replace(kept, noted=known.noted, noted_before=known.noted_before)  # the same probation
+            records.put(kept)
+
         await automation_store(hass).async_put(
             effect.id,
             None,
             expected=data.get("expected"),
             text=str(data["text"]),
             place=int(data["place"]),
+            within=data.get("within"),
             enabled=bool(data.get("enabled", True)),
+            then=keep,
         )
-        if row := data.get("record"):
-            records.put(from_row(AutomationRecord, cast(Mapping[str, Any], row), longest=records.longest))
 
     async def _async_enable(
         self, hass: HomeAssistant, effect: AutomationChange, known: AutomationRecord | None, context: Context
@@ -263,36 +282,47 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if known is None or known.status is ProposalStatus.PROPOSED:
             await _async_switch(hass, effect, context)
             return
-        draft = effect.draft
+        draft, item, config = effect.draft, None, known.config
         if known.is_on_probation:
-            draft = draft or await async_draft(hass, known.config, effect.id)
-            item = automation_store(hass).cached(effect.id)
+            item = await automation_store(hass).async_item(effect.id)
+            config = acting(known, None if item is None else item.config)
+            draft = draft or await async_draft(hass, config, effect.id)
+            if draft.fingerprint != fingerprint(config):  # the yes was for another text
+                raise ToolError("automation_file_changed")
+        depends = known.depends if draft is None else await async_depends(hass, draft)
+        judged = known.fingerprint if draft is None else draft.fingerprint
+        let_act = replace(known.let_act(), status=ProposalStatus.APPROVED, fingerprint=judged)
+
+        def keep() -> None:
+            now = depends if draft is None else {**depends, **async_reached(hass, draft)}
+            records_of(hass).put(replace(let_act, depends=now))
+
+        if known.is_on_probation:
             expected = None if item is None else item.fingerprint
-            await automation_store(hass).async_put(effect.id, known.config, expected=expected)
+            await automation_store(hass).async_put(effect.id, config, expected=expected, then=keep)
         else:
             await _async_switch(hass, effect, context)
-        depends = known.depends if draft is None else await async_depends(hass, draft)
-        fingerprint = known.fingerprint if draft is None else draft.fingerprint
-        acting = replace(known, status=ProposalStatus.APPROVED, until=None, config={}, noted=())
-        records_of(hass).put(replace(acting, depends=depends, fingerprint=fingerprint))
+            keep()
 
     async def _async_write(self, hass: HomeAssistant, effect: AutomationChange, context: Context) -> None:
         config, days = cast(Mapping[str, Any], effect.data["config"]), int(effect.data.get("probation_days") or 0)
         draft = effect.draft or await async_draft(hass, config, effect.id)
         written = noted_only(config) if days else config
         enabled = effect.service == CREATE or _is_on(hass, effect.id)
-        await automation_store(hass).async_put(
-            effect.id, written, expected=effect.data.get("expected"), enabled=enabled
-        )
-        records = records_of(hass)
-        record = _record_of(effect, context, ProposalStatus.APPROVED)
-        if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
-            said = known.said or record.said
-            record = replace(record, made=known.made, said=said, never=record.never or known.never)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
-        depends = await async_depends(hass, draft)
-        kept = dict(config) if days else {}
-        records.put(replace(record, depends=depends, until=until, config=kept, fingerprint=draft.fingerprint))
+        records, depends = records_of(hass), await async_depends(hass, draft)
+
+        def keep() -> None:
+            record = _record_of(effect, context, ProposalStatus.APPROVED)
+            if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
+                record = replace(record, made=known.made, said=known.said or record.said)
+            kept = dict(config) if days else {}
+            now = {**depends, **async_reached(hass, draft)}
+            records.put(replace(record, depends=now, until=until, config=kept, fingerprint=draft.fingerprint))
+
+        await automation_store(hass).async_put(
+            effect.id, written, expected=effect.data.get("expected"), enabled=enabled, then=keep
+        )
 
     @override
     def is_so(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> bool | None:
@@ -314,9 +344,13 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if item is None:
             return False
         if effect.service == RESTORE:
-            return item.text == effect.data.get("text")
+            is_on = (state.state == STATE_ON) == bool(effect.data.get("enabled", True))
+            return is_on and item.text == effect.data.get("text") and _is_kept(known, effect.data.get("record"))
         config = cast(Mapping[str, Any], effect.data["config"])
         wanted = noted_only(config) if effect.data.get("probation_days") else config
+        never = () if known is None else known.never
+        if effect.service == UPDATE and [*never] != [*effect.data.get("never", ())]:
+            return False  # its guard may be gone already, and what is kept of it not
         is_on = effect.service == UPDATE or state.state == STATE_ON
         return is_on and {key: value for key, value in item.config.items() if key != "id"} == wanted
 
@@ -333,6 +367,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             found |= {"place": item.place, "fingerprint": item.fingerprint}
             if len(item.text) <= MAX_TEXT and not has_code(item.config):  # the journal keeps no codes
                 found["text"] = item.text
+            if effect.service == DELETE:  # what else stands in the file matters only to put it back
+                found["within"] = item.within
         if record is not None and not has_code(record.config):
             found["record"] = as_row(record)
         return cast(Before, found)
@@ -361,6 +397,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             **kept,
             "text": before["text"],
             "place": before["place"],
+            "within": before.get("within"),
             "enabled": before.get("on", True),
             "expected": None if item is None else item.fingerprint,
             "record": before.get("record"),
@@ -407,9 +444,10 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if effect.service == DELETE:
             return (await async_sentence(hass, language, effect.draft, knows=knows, is_short=turn.spoken),)
         days = int(effect.data.get("probation_days") or 0)
-        return await async_facts(
+        facts = await async_facts(
             hass, language, effect.draft, effect.earlier, knows=knows, is_short=turn.spoken, probation_days=days
         )
+        return [*facts, *await _async_given_up(hass, language, effect, knows)]
 
     @override
     async def async_after(
@@ -438,6 +476,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         key = "automation_is_on" if is_on else "automation_is_there_off"
         if effect.service == UPDATE:
             key = "automation_is_changed"
+        known = records_of(hass).get(effect.id)
+        if effect.service == RESTORE and known is not None and known.is_on_probation:  # it is on, and does nothing
+            key = _TEXTS[RESTORE][Moment.UNDONE]
         said = await async_text(hass, language, key, automation=name)
         if not is_on:
             return said
@@ -460,9 +501,33 @@ def link_to(hass: HomeAssistant, automation_id: str) -> str:
     return path
 
 
+async def _async_given_up(hass: HomeAssistant, language: str, effect: AutomationChange, knows: Knows) -> Sequence[str]:
+    """Return what an update lets be that had to be kept out, where no condition that goes tells it: a person took that away."""
+    known = records_of(hass).get(effect.id)
+    if effect.service != UPDATE or effect.earlier is None or known is None:
+        return ()
+    given_up = [item for item in known.never if item not in effect.data.get("never", ())]
+    untold = [item for item in given_up if not has_guard(effect.earlier.config, item)]
+    if not untold:
+        return ()
+    draft = await async_draft(hass, {"alias": effect.alias, "triggers": [], "conditions": untold, "actions": []})
+    words = await async_words(hass, language, draft, knows=knows)
+    return (await async_text(hass, language, "automation_never_given_up", what="; ".join(words.conditions)),)
+
+
 def _status(captured: Before) -> object:
     """Return what became of a proposal, by what was captured of it."""
     return cast(Mapping[str, Any], captured.get("record") or {}).get("status")
+
+
+def _is_kept(known: AutomationRecord | None, row: object) -> bool:
+    """Return whether what is kept of an automation is what was captured, besides what is learned by itself; None was not captured."""
+    if row is None:
+        return True
+    if known is None or not isinstance(row, Mapping):
+        return False
+    now = json_loads_object(json_bytes(as_row(known)))
+    return all(now.get(key) == row.get(key) for key in ("status", "until", "config", "never"))
 
 
 def _restored(effect: AutomationChange) -> Mapping[str, Any] | None:

@@ -10,6 +10,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 import probatio
 
 from ...automations.known import Known
+from ...automations.probation import acting, async_record
 from ...automations.records import records_of
 from ...automations.store import automation_store
 from ...policy.effects.automation_change import link_to
@@ -137,12 +138,12 @@ class GetAutomation(HomeAgentTool):
         }
         if item is None:
             result["note"] = "It is not written in automations.yaml: it can be enabled and disabled, not changed."
-        if (record := records_of(hass).get(known.id or "")) is not None:
+        if (record := await async_record(hass, known.id or "")) is not None:
             result |= {"said": record.said, "never": [_plain(shown(hass, turn, dict(item))) for item in record.never]}
             if record.is_on_probation:
                 result |= {
-                    "would_have_acted": len(record.noted),
+                    "would_have_acted": record.noted_before + record.acted,
                     "probation_ends": record.until.isoformat() if record.until else None,
                 }
-                result["config"] = _plain(shown(hass, turn, dict(record.config)))
+                result["config"] = _plain(shown(hass, turn, acting(record, config)))
         return result
