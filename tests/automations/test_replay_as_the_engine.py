@@ -59,6 +59,8 @@ class Case:
     every: timedelta = timedelta(minutes=30)
     events: Sequence[tuple[int, str, Mapping[str, Any]]] = field(default_factory=list)
     """Seconds from the beginning, type and data."""
+    never: bool = False
+    """The engine never runs it."""
 
 
 def minutes(*counts: float) -> list[timedelta]:
@@ -209,6 +211,42 @@ CASES: dict[str, Case] = {
                         {"not": [{"condition": "numeric_state", "entity_id": HEAT, "below": 25}]},
                     ]
                 }
+            ],
+        }
+    ),
+    "one of two conditions is switched off": Case(
+        {
+            "triggers": [state()],
+            "conditions": [
+                {
+                    "or": [
+                        {"condition": "state", "entity_id": LIGHT, "state": "on", "enabled": False},
+                        {"condition": "state", "entity_id": DOOR, "state": "on"},
+                    ]
+                }
+            ],
+        }
+    ),
+    "all conditions in not are switched off": Case(
+        {
+            "triggers": [state()],
+            "conditions": [{"not": [{"condition": "state", "entity_id": LIGHT, "state": "on", "enabled": False}]}],
+        }
+    ),
+    "all conditions in or are switched off": Case(
+        {
+            "triggers": [state()],
+            "conditions": [
+                {"or": [{"condition": "state", "entity_id": LIGHT, "state": "on", "enabled": "{{ false }}"}]}
+            ],
+        },
+        never=True,
+    ),
+    "or with all switched off in not": Case(
+        {
+            "triggers": [state()],
+            "conditions": [
+                {"not": [{"or": [{"condition": "state", "entity_id": LIGHT, "state": "on", "enabled": False}]}]}
             ],
         }
     ),
@@ -491,5 +529,5 @@ async def test_replay_runs_when_the_engine_does(hass: HomeAssistant, freezer: Fr
 
     assert is_same(told, found), sorted(set(told) ^ set(found))
     assert replayed.not_replayed == ()
-    assert found
+    assert bool(found) is not case.never
     assert replayed.until == END

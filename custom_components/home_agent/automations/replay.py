@@ -229,8 +229,8 @@ class _Play:
         except HomeAssistantError:
             self._held.append(Held(at=at, trigger=path, condition="", because="its variables could not be rendered"))
             return
-        condition, because = self._held_by(variables)
-        if because:
+        if (holder := self._held_by(variables)) is not None:
+            condition, because = holder
             self._held.append(Held(at=at, trigger=path, condition=condition, because=because))
             return
         if busy := self._runs_now.refuses():
@@ -240,14 +240,14 @@ class _Play:
         self._runs.append(PastRun(at=at, trigger=path, because=told, variables=variables))
         self._runs_now.start(variables)
 
-    def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the condition that holds it back, with what was so; empty texts if none does."""
-        failed = ("", "")
+    def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return the condition that holds it back, with what was so; None if none does."""
+        failed: tuple[str, str] | None = None
         for condition in self._conditions:
             answer = condition.check(variables)
             if answer.result is False and not answer.has_failed:
                 return condition.path, answer.because
-            if answer.has_failed and not failed[1]:
+            if answer.has_failed and failed is None:
                 failed = (condition.path, answer.because)
         return failed
 
