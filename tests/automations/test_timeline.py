@@ -156,3 +156,70 @@ async def test_an_example_stays_true_when_its_entities_are_renamed(
 async def test_what_is_no_example_is_refused(hass: HomeAssistant, data: dict[str, object]) -> None:
     with pytest.raises(ToolRefusal, match="cannot be read"):
         Timeline.from_dict(hass, data)
+
+
+async def pressed(hass: HomeAssistant, freezer: FrozenDateTimeFactory, count: int) -> datetime:
+    """Let a button be pressed, once each hour; return the hour before the first time."""
+    begin = dt_util.utcnow()
+    for _ in range(count):
+        freezer.tick(60 * MINUTE)
+        hass.bus.async_fire("button", {})
+    await async_wait_recording_done(hass)
+    freezer.tick(MINUTE)
+    return begin
+
+
+async def test_more_events_than_fit_leave_out_the_oldest(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "MAX_EVENTS", 5)
+    hass.states.async_set(DOOR, "off")
+    begin = await pressed(hass, freezer, 12)
+    hass.states.async_set(DOOR, "on")
+    await async_wait_recording_done(hass)
+    freezer.tick(MINUTE)
+    found = await Timeline.async_recorded(hass, [DOOR], begin - MINUTE, dt_util.utcnow(), event_types=["button"])
+    assert [event.at for event in found.events] == [begin + hour * 60 * MINUTE for hour in range(8, 13)]
+    assert found.since == begin + 7 * 60 * MINUTE
+    assert found.start[DOOR].state == "off"
+    assert [change.state.state for change in found.changes if change.state] == ["on"]
+
+
+async def test_as_many_events_as_fit_are_all_there(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "MAX_EVENTS", 5)
+    hass.states.async_set(DOOR, "off")
+    begin = await pressed(hass, freezer, 5)
+    found = await Timeline.async_recorded(hass, [], begin, dt_util.utcnow(), event_types=["button"])
+    assert (found.since, len(found.events)) == (begin, 5)
+
+
+async def test_many_events_do_not_drown_a_restart(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "MAX_EVENTS", 5)
+    begin = dt_util.utcnow()
+    freezer.tick(MINUTE)
+    hass.bus.async_fire("homeassistant_started", {})
+    await pressed(hass, freezer, 12)
+    types = {"button", "homeassistant_started"}
+    events = await hass.async_add_executor_job(recorded._events, hass, types, begin, dt_util.utcnow())
+    assert events[0].event_type == "homeassistant_started"
+
+
+async def test_events_are_known_since_something_was_recorded(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    begin = await pressed(hass, freezer, 2)
+    found = await Timeline.async_recorded(hass, [], begin - timedelta(days=7), dt_util.utcnow(), event_types=["button"])
+    assert begin - 60 * MINUTE < found.since <= begin + 60 * MINUTE
+
+
+@pytest.mark.parametrize("recorder_config", [{"exclude": {"event_types": ["button"]}}])
+async def test_events_that_are_left_out_are_not_known(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    begin = await pressed(hass, freezer, 1)
+    found = await Timeline.async_recorded(hass, [], begin, dt_util.utcnow(), event_types=["button", "other"])
+    assert found.event_types == {"other"}

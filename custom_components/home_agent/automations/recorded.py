@@ -97,15 +97,27 @@ async def async_read(
                     break
                 piece = min(piece * 2, _LONGEST_PIECE) if len(read) < _FEW else piece
             found.since = found.since if entity_ids else since
-            found.changes = [change for read in reversed(newest_first) for change in read]
+            if event_types:
+                oldest = await ask(partial(_oldest, hass))
+                found.since = max(found.since, min(oldest or found.since, until))
+            events = await ask(partial(_events, hass, {*event_types, _STARTED}, found.since, until))
+            found.events = [event for event in events if event.event_type in event_types]
+            if len(found.events) > MAX_EVENTS:
+                # What happened before the last event that fits is not known: nothing of that time is told.
+                found.since = found.events[-MAX_EVENTS - 1].at
+                found.events = found.events[-MAX_EVENTS:]
+            found.changes = [change for read in reversed(newest_first) for change in read if change.at > found.since]
             found.start = await ask(partial(_start, hass, sorted(entity_ids), found.since, live))
-            found.events = await ask(partial(_events, hass, {*event_types, _STARTED}, found.since, until))
-            found.gaps = await ask(partial(_gaps, hass, found.since, until, found.events))
+            found.gaps = await ask(partial(_gaps, hass, found.since, until, events))
     except TimeoutError as err:
         raise ToolRefusal("The recorder takes too long. Ask about fewer hours or entities.") from err
-    found.events = [event for event in found.events if event.event_type in event_types]
     _add_newest(found, live, until)
     return found
+
+
+def left_out_events(hass: HomeAssistant) -> frozenset[str]:
+    """Return the types of events that the recorder is told to leave out."""
+    return frozenset(map(str, getattr(get_instance(hass), "exclude_event_types", ())))
 
 
 def _add_newest(found: Recorded, live: Mapping[str, State], until: datetime) -> None:
@@ -189,11 +201,38 @@ def _start(
 
 
 def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, until: datetime) -> list[PastEvent]:
-    """Return recorded events, oldest first."""
+    """Return recorded events, oldest first: one more than fits tells that there are more.
+
+    Starts of Home Assistant are looked up by themselves, so that no other events drown them.
+    """
+    starts = {_STARTED}.intersection(event_types)
+    rows = [
+        row
+        for types in (starts, {*event_types} - starts)
+        if types
+        for row in reversed(_event_rows(hass, types, since, until, ""))
+    ]
     return [
         PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
-        for at, event_type, shared in reversed(_event_rows(hass, event_types, since, until, ""))
+        for at, event_type, shared in sorted(rows, key=lambda row: row[0])
     ]
+
+
+def _oldest(hass: HomeAssistant) -> datetime | None:
+    """Return since when the recorder has anything; None if it is empty or laid out in another way."""
+    try:
+        from homeassistant.components.recorder.db_schema import Events, States
+        from sqlalchemy import func, select
+
+        with session_scope(hass=hass, read_only=True) as session:
+            found = [
+                at
+                for column in (Events.time_fired_ts, States.last_updated_ts)
+                if (at := session.execute(select(func.min(column))).scalar()) is not None
+            ]
+    except ImportError, AttributeError:
+        return None
+    return datetime.fromtimestamp(min(found), UTC) if found else None
 
 
 def moments_of(hass: HomeAssistant, event_type: str, entity_id: str, since: datetime) -> list[datetime]:
@@ -221,7 +260,7 @@ def _event_rows(
             .where(EventTypes.event_type.in_(sorted(event_types)))
             .where(Events.time_fired_ts > since.timestamp(), Events.time_fired_ts <= until.timestamp())
             .order_by(Events.time_fired_ts.desc())
-            .limit(MAX_EVENTS)
+            .limit(MAX_EVENTS + 1)
         )
         if having:
             query = query.where(EventData.shared_data.contains(having, autoescape=True))

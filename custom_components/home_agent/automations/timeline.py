@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_ob
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
-from .recorded import PastChange, PastEvent, PastGap, async_read
+from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events
 
 MAX_DAYS = 10
 MAX_ENTITIES = 50
@@ -70,7 +70,7 @@ class Timeline:
             start=found.start,
             changes=tuple(found.changes),
             events=tuple(found.events),
-            event_types=frozenset(event_types),
+            event_types=frozenset(event_types) - left_out_events(hass),
             gaps=tuple(found.gaps),
             unrecorded=dict(_unrecorded(hass, entity_ids)),
             registry_ids={
