@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import time
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -315,3 +316,48 @@ async def test_what_actions_wait_for_is_looked_up(hass: HomeAssistant) -> None:
     draft = await async_draft(hass, {"alias": "x", "triggers": [OPENED], "actions": actions})
     assert async_entities(hass, draft) == {DOOR, "light.a", "light.b"}
     assert event_types_of(draft) == {"button"}
+
+
+COOL = "{{ now() - (this.attributes.last_triggered or as_datetime(0)) > timedelta(hours=1) }}"
+
+
+async def existing(hass: HomeAssistant) -> str:
+    """Make an automation that exists, and return its entity."""
+    config = {"id": "cool", "alias": "Cool", "triggers": [OPENED], "conditions": [COOL], "actions": []}
+    assert await async_setup_component(hass, "automation", {"automation": [config]})
+    return "automation.cool"
+
+
+async def test_when_it_ran_before_counts(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    freezer.move_to(BEGIN - timedelta(minutes=30))
+    await existing(hass)
+    hass.states.async_set(DOOR, "on")
+    await hass.async_block_till_done()
+    draft = await async_draft(
+        hass, {"alias": "Cool", "triggers": [OPENED], "conditions": [COOL], "actions": []}, "cool"
+    )
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (40, DOOR, "on"))
+    found = await async_replay(hass, draft, past)
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=40)]
+    assert found.not_replayed == ()
+
+
+async def test_an_example_does_not_know_when_it_ran_before(hass: HomeAssistant) -> None:
+    piece = timeline((10, DOOR, "on")).around(BEGIN + timedelta(minutes=10), timedelta(minutes=5), timedelta(minutes=5))
+    found = await played(hass, piece, conditions=[COOL])
+    assert found.not_replayed == (("conditions[0]", "when it ran before is not known"),)
+    assert (await played(hass, piece)).not_replayed == ()
+
+
+async def test_what_asks_for_a_name_that_is_not_given_yet_is_named(hass: HomeAssistant) -> None:
+    conditions = ["{{ this.attributes.friendly_name == 'x' }}"]
+    assert (await played(hass, timeline((10, DOOR, "on")), conditions=conditions)).not_replayed == ()
+    found = await played(hass, timeline((10, DOOR, "on")), conditions=conditions, alias="")
+    assert found.not_replayed == (("conditions[0]", "it has no name yet"),)
+
+
+async def test_what_happened_to_it_in_fact_is_not_what_its_replayed_runs_make_of_it(hass: HomeAssistant) -> None:
+    past = timeline((5, "automation.x", "off"), (10, DOOR, "on"), automation__x="on")
+    condition = {"condition": "state", "entity_id": "automation.x", "state": "on"}
+    found = await played(hass, past, conditions=[condition])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]

@@ -250,6 +250,88 @@ CASES: dict[str, Case] = {
             ],
         }
     ),
+    "not again for three hours": Case(
+        {
+            "triggers": [state()],
+            "conditions": [
+                "{{ now() - (this.attributes.last_triggered or (now() - timedelta(days=1))) > timedelta(hours=3) }}"
+            ],
+        }
+    ),
+    "not again for three hours, by its state": Case(
+        {
+            "triggers": [state()],
+            "conditions": [
+                "{{ as_timestamp(now()) - as_timestamp(state_attr(this.entity_id, 'last_triggered'), 0) > 10800 }}"
+            ],
+        }
+    ),
+    "not again for three hours, by a variable": Case(
+        {
+            "triggers": [state()],
+            "variables": {"last": "{{ this.attributes.last_triggered | default(none, true) }}"},
+            "conditions": ["{{ last is none or now() - as_datetime(last) > timedelta(hours=3) }}"],
+        }
+    ),
+    "it is on and does not run": Case(
+        {
+            "triggers": [state(), state(LIGHT)],
+            "conditions": ["{{ this.state == 'on' and this.attributes.current == 0 }}"],
+            "actions": [{"delay": "01:00:00"}, *ACTION],
+            "mode": "parallel",
+        },
+        minutes(60),
+    ),
+    "it runs once already": Case(
+        {
+            "triggers": [state(), state(LIGHT)],
+            "conditions": ["{{ state_attr(this.entity_id, 'current') < this.attributes.max - 1 }}"],
+            "actions": [{"delay": "03:00:00"}, *ACTION],
+            "mode": "queued",
+            "max": 3,
+        },
+        [timedelta(hours=3 * count) for count in range(1, 6)],
+    ),
+    "by its own name": Case(
+        {"triggers": [state()], "conditions": ["{{ this.attributes.friendly_name == 'Test' }}"]},
+    ),
+    "by its own entity": Case({"triggers": [state()], "conditions": ["{{ this.entity_id == 'automation.test' }}"]}),
+    "it is on, by a condition": Case(
+        {
+            "triggers": [state()],
+            "conditions": [{"condition": "state", "entity_id": "automation.test", "state": "on", "for": "06:00:00"}],
+        }
+    ),
+    "it triggers once it has ended": Case(
+        {
+            "triggers": [
+                state(),
+                {"trigger": "numeric_state", "entity_id": "automation.test", "attribute": "current", "below": 1},
+            ],
+            "actions": [{"delay": "01:30:00"}, *ACTION],
+            "conditions": ["{{ states('sensor.heat') | int(0) > 19 }}"],
+        },
+        [timedelta(minutes=90 * count) for count in range(1, 20)],
+    ),
+    "when its template says that it has not run for long": Case(
+        {
+            "triggers": [
+                {
+                    "trigger": "template",
+                    "value_template": "{{ is_state('binary_sensor.door', 'on') and now() - "
+                    "(state_attr(this.entity_id, 'last_triggered') or as_datetime(0)) > timedelta(hours=5) }}",
+                }
+            ]
+        },
+        every=timedelta(minutes=1),
+    ),
+    "a variable for triggers of itself": Case(
+        {
+            "trigger_variables": {"own": "{{ this.entity_id }}"},
+            "triggers": [state()],
+            "conditions": ["{{ own == 'automation.test' }}"],
+        }
+    ),
     "variables": Case(
         {
             "trigger_variables": {"wanted": "on"},
@@ -518,7 +600,7 @@ def script_of(case: Case, seed: int) -> Script:
 async def test_replay_runs_when_the_engine_does(hass: HomeAssistant, freezer: FrozenDateTimeFactory, name: str) -> None:
     case = CASES[name]
     script = script_of(case, seed=sum(map(ord, name)))
-    config = {"actions": ACTION, **case.config}
+    config = {"alias": "Test", "actions": ACTION, **case.config}
     freezer.move_to(BEGIN)
     draft = await async_draft(hass, config)
     replayed = await async_replay(hass, draft, script.timeline())

@@ -7,6 +7,7 @@ from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
@@ -223,3 +224,27 @@ async def test_events_that_are_left_out_are_not_known(
     begin = await pressed(hass, freezer, 1)
     found = await Timeline.async_recorded(hass, [], begin, dt_util.utcnow(), event_types=["button", "other"])
     assert found.event_types == {"other"}
+
+
+async def test_when_an_automation_ran_before_is_looked_up(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    config = {
+        "alias": "Cool", "triggers": [{"trigger": "state", "entity_id": DOOR, "to": "on"}], "actions": [],
+        "conditions": ["{{ now() - (this.attributes.last_triggered or as_datetime(0)) > timedelta(hours=1) }}"],
+    }  # fmt: skip
+    assert await async_setup_component(hass, "automation", {"automation": [{"id": "cool", **config}]})
+    begin = dt_util.utcnow()
+    for state in ("off", "on", "off", "on", "off"):
+        hass.states.async_set(DOOR, state)
+        await hass.async_block_till_done()
+        freezer.tick(20 * MINUTE)
+    freezer.tick(60 * MINUTE)
+    hass.states.async_set(DOOR, "on")
+    await async_wait_recording_done(hass)
+    freezer.tick(MINUTE)
+    since = begin + 30 * MINUTE  # it ran before at 20 and has held back at 60
+    found = await Timeline.async_recorded(hass, [DOOR], since, dt_util.utcnow())
+    replay = await async_replay(hass, await async_draft(hass, config, "cool"), found)
+    assert [(held.at - begin) / MINUTE for held in replay.held] == [60]
+    assert [(run.at - begin) / MINUTE for run in replay.runs] == [160]

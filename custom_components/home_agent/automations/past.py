@@ -24,6 +24,8 @@ from jinja2 import pass_context
 
 LATE = timedelta(milliseconds=1)
 """How much later than it is due something happens: no timer is early, and what is compared with the clock has passed by then."""
+NOBODY = Context()
+"""The context of what nobody is known to have done; one for all, since to make one takes time."""
 _replaying: ContextVar[bool] = ContextVar("home_agent_replaying", default=False)
 _SPEAKERS = (
     "homeassistant.components.homeassistant.triggers.numeric_state",
@@ -380,9 +382,9 @@ class PastHome(HomeAssistant):
             if _is_of_running(value) and not isinstance(value, TemplateEnvironment):
                 self.data.pop(str(key))
 
-    def play(self, event_type: str, data: Mapping[str, Any]) -> None:
+    def play(self, event_type: str, data: Mapping[str, Any], context: Context = NOBODY) -> None:
         """Let an event happen at this moment."""
-        self.bus.play(Event(event_type, data, EventOrigin.local, self.clock.time() or None, Context()))
+        self.bus.play(Event(event_type, data, EventOrigin.local, self.clock.time() or None, context))
 
 
 def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:

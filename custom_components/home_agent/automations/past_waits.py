@@ -8,6 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from .past import PastHome, PastTimer
 from .past_clock_triggers import PastTrigger
+from .past_itself import PastItself
 from .past_triggers import async_attach
 
 
@@ -150,10 +151,19 @@ class Runs:
     """The runs of one automation that have not ended."""
 
     def __init__(
-        self, home: PastHome, begin: Callable[[Mapping[str, Any]], Iterator[Wait]] | None, mode: str, most: int
+        self,
+        home: PastHome,
+        begin: Callable[[Mapping[str, Any]], Iterator[Wait]] | None,
+        mode: str,
+        most: int,
+        itself: PastItself | None = None,
     ) -> None:
-        """Take what begins its actions, None if they cannot be followed, the mode, and how many runs there may be at once."""
+        """Take what begins its actions, None if they cannot be followed, the mode, and how many runs there may be at once.
+
+        `itself` is told when a run begins and ends.
+        """
         self.home = home
+        self._itself = itself
         self.opening: list[Until] = []
         """Waits whose triggers are not attached yet."""
         self.refused: dict[str, str] = {}
@@ -178,10 +188,10 @@ class Runs:
         """Start a run."""
         if self._mode == "restart":
             self.clear()
-        if self._begin is None:
-            return
-        run = _Progress(self, self._begin(variables), self._ended)
+        run = _Progress(self, self._begin(variables) if self._begin is not None else iter(()), self._ended)
         self._running.append(run)
+        if self._itself is not None:
+            self._itself.started(len(self._running))
         if self._mode != "queued" or len(self._running) == 1:
             run.go_on()
 
@@ -201,6 +211,8 @@ class Runs:
         if run not in self._running:
             return
         self._running.remove(run)
+        if self._itself is not None:
+            self._itself.note(len(self._running))
         if self._mode == "queued" and self._running:
             self._running[0].go_on()
 

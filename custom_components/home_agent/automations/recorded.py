@@ -235,9 +235,11 @@ def _oldest(hass: HomeAssistant) -> datetime | None:
     return datetime.fromtimestamp(min(found), UTC) if found else None
 
 
-def moments_of(hass: HomeAssistant, event_type: str, entity_id: str, since: datetime) -> list[datetime]:
+def moments_of(
+    hass: HomeAssistant, event_type: str, entity_id: str, since: datetime, until: datetime | None = None
+) -> list[datetime]:
     """Return when recorded events named an entity, newest first. For the recorder's executor."""
-    until = datetime.now(UTC)
+    until = until or datetime.now(UTC)
     return [
         datetime.fromtimestamp(at, UTC)
         for at, _, shared in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')

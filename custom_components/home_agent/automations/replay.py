@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from heapq import merge
+import re
 import time
 from typing import Any
 
@@ -23,6 +24,8 @@ from .past_actions import async_steps, waits
 from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
+from .past_itself import PastItself, async_last_triggered
+from .past_questions import templates_by_path
 from .past_triggers import async_attach
 from .past_waits import Runs
 from .recorded import PastChange, PastEvent, PastGap
@@ -33,6 +36,9 @@ from .watched import is_waiting
 MAX_SECONDS = 20
 MAX_TEMPLATE_SECONDS = 1
 MAX_HAPPENED = 20_000  # triggers of one replay
+_OF_LAST_RUN = re.compile(r"\blast_triggered\b")
+_OF_NAME = re.compile(r"\bthis\b.*\b(entity_id|friendly_name)\b", re.DOTALL)
+_OF_ITSELF = re.compile(r"\b(this|automation)\b|\bstates\b(?!\s*[.(\[])")
 _JUST_BEFORE = timedelta(microseconds=1)
 
 
@@ -91,7 +97,7 @@ async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Ti
 
 async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
     with past_home(hass) as home, quiet():
-        play = _Play(home, draft, timeline)
+        play = _Play(hass, home, draft, timeline)
         await play.async_prepare()
         await play.async_play()
         return play.result()
@@ -100,8 +106,9 @@ async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: T
 class _Play:
     """One replay."""
 
-    def __init__(self, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
+    def __init__(self, hass: HomeAssistant, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
         """Take what is replayed."""
+        self._hass = hass
         self._home = home
         self._draft = draft
         self._timeline = timeline
@@ -110,6 +117,7 @@ class _Play:
         self._triggers: tuple[PastTrigger, ...] = ()
         self._variables = _variables_of_run(home, draft)
         self._runs_now = Runs(home, None, "parallel", 1)
+        self._itself: PastItself
         self._runs: list[PastRun] = []
         self._held: list[Held] = []
         self._refused: dict[str, str] = {}
@@ -119,9 +127,18 @@ class _Play:
 
     async def async_prepare(self) -> None:
         """Look up what conditions and actions need."""
-        self._home.states.known = self._timeline.entity_ids
         self._home.clock.set(self._timeline.since)
         self._home.states.current = dict(self._timeline.start)
+        self._itself = PastItself(self._hass, self._home, self._draft)
+        self._home.states.known = self._timeline.entity_ids | {self._itself.entity_id}
+        self._itself.is_watched = (
+            self._itself.entity_id in self._timeline.entity_ids
+            or self._itself.entity_id in str(self._draft.written)
+            or bool(self._asking(_OF_ITSELF))
+        )
+        self._itself.begin(await self._async_last_triggered())
+        if not self._itself.is_named:
+            self._refused |= dict.fromkeys(self._asking(_OF_NAME), "it has no name yet")
         normalized = self._draft.normalized
         parts = [*self._draft.triggers, *self._draft.conditions, *self._draft.actions]
         for template in templates_in([*parts, *(normalized.get(key) for key in ("variables", "trigger_variables"))]):
@@ -140,7 +157,23 @@ class _Play:
                 why = str(err) if isinstance(err, NotReplayable) else type(err).__name__
                 self._refused["actions"] = f"how long it runs is not known: {why}"
         begin = partial(waits, steps) if steps is not None else None
-        self._runs_now = Runs(self._home, begin, str(normalized.get("mode", "single")), int(normalized.get("max", 10)))
+        mode, most = str(normalized.get("mode", "single")), int(normalized.get("max", 10))
+        self._runs_now = Runs(self._home, begin, mode, most, self._itself)
+
+    async def _async_last_triggered(self) -> datetime | None:
+        """Return when it ran last before the timeline, if anything of it asks for that and it is known."""
+        if not (asking := self._asking(_OF_LAST_RUN)):
+            return None
+        if self._timeline.is_piece:
+            self._refused |= dict.fromkeys(asking, "when it ran before is not known")
+            return None
+        if not self._itself.is_known:
+            return None
+        return await async_last_triggered(self._hass, self._itself.entity_id, self._timeline.since)
+
+    def _asking(self, what: re.Pattern[str]) -> list[str]:
+        """Return the paths of what has a template that asks for something."""
+        return [path for path, text in templates_by_path(self._draft) if what.search(text)]
 
     async def async_play(self) -> None:
         """Play the timeline, piece by piece between the gaps."""
@@ -165,6 +198,8 @@ class _Play:
         self._home.clock.set(begin)
         for condition in self._conditions:
             condition.begin()
+        if begin > self._timeline.since:
+            self._itself.begin()
         await self._async_attach()
         if is_start:
             self._home.play("homeassistant_started", {})
@@ -181,7 +216,8 @@ class _Play:
 
     async def _async_attach(self) -> None:
         normalized = self._draft.normalized
-        variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")))
+        known = {"this": self._itself.at_first()}
+        variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")), known)
         listening = await async_attach(
             self._home, self._draft.triggers, variables, self._fire, event_types=self._timeline.event_types
         )
@@ -197,6 +233,8 @@ class _Play:
             self._home.clock.set(row.at)
             self._fired.clear()
             if isinstance(row, PastChange):
+                if row.entity_id == self._itself.entity_id:
+                    continue  # it is as its replayed runs make it
                 for condition in self._conditions:
                     condition.changed(row.entity_id, row.state)
                 old = self._home.change(row.entity_id, row.state)
@@ -215,7 +253,7 @@ class _Play:
         self._home.bus.listening.clear()
         self._home.forget_trackers()
         while (row := rows.next_until(gap.until)) is not None:
-            if isinstance(row, PastChange):
+            if isinstance(row, PastChange) and row.entity_id != self._itself.entity_id:
                 self._home.become(row.entity_id, row.state)
 
     def _fire(self, path: str, payload: dict[str, Any]) -> None:
@@ -223,7 +261,7 @@ class _Play:
         self._fired.add(path)
         at = self._home.clock.moment
         try:
-            variables = {"this": {"entity_id": "", "state": "on", "attributes": {}}, **payload}
+            variables = {"this": self._itself.this, **payload}
             if self._variables is not None:
                 variables = self._variables.async_render(self._home, variables)
         except HomeAssistantError:
@@ -254,7 +292,7 @@ class _Play:
     def result(self) -> Replay:
         """Return what became of it."""
         refused = {**self._refused, **self._runs_now.refused}
-        missed = [one for one in self._home.states.missed if one not in self._timeline.entity_ids and "." in one]
+        missed = [one for one in self._home.states.missed if one not in self._home.states.known and "." in one]
         if missed:
             refused["entities"] = f"not known here: {', '.join(sorted(missed)[:10])}"
         for entity_id, names in self._timeline.unrecorded.items():
@@ -301,8 +339,8 @@ def _variables_of_run(home: PastHome, draft: AutomationDraft) -> ScriptVariables
     return ScriptVariables(home.rebound(found)) if found else None
 
 
-def _rendered(home: PastHome, variables: ScriptVariables | None) -> Mapping[str, Any]:
+def _rendered(home: PastHome, variables: ScriptVariables | None, known: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        return variables.async_render(home, None, limited=True) if variables is not None else {}
+        return variables.async_render(home, known, limited=True) if variables is not None else known
     except HomeAssistantError:
-        return {}
+        return known

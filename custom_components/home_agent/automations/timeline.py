@@ -42,6 +42,8 @@ class Timeline:
     """Attributes that the recorder leaves out; an empty set stands for an entity of which nothing is recorded."""
     registry_ids: Mapping[str, str] = field(default_factory=dict)
     """The registry's id of each entity that has one: it stays when the entity is renamed."""
+    is_piece: bool = False
+    """It was cut out of a longer one: what the automation itself did before is not known."""
 
     @classmethod
     async def async_recorded(
@@ -111,6 +113,7 @@ class Timeline:
             changes=self.changes[first:last],
             events=tuple(event for event in self.events if since < event.at <= until)[-MAX_KEPT:],
             gaps=tuple(gap for gap in self.gaps if gap.until > since and gap.since < until),
+            is_piece=True,
         )
 
     def since_known(self) -> Timeline:
@@ -209,6 +212,7 @@ class Timeline:
                 for entity_id, names in data.get("unrecorded", {}).items()
             },
             registry_ids=ids,
+            is_piece=True,
         )
 
 
