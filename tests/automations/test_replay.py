@@ -361,3 +361,37 @@ async def test_what_happened_to_it_in_fact_is_not_what_its_replayed_runs_make_of
     condition = {"condition": "state", "entity_id": "automation.x", "state": "on"}
     found = await played(hass, past, conditions=[condition])
     assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "why"),
+    [
+        ({"conditions": ["{{ trigger.to_state.context.user_id is none }}"]}, "conditions[0]", "who made a change is not known"),
+        ({"variables": {"by": "{{ trigger.to_state.context.id }}"}}, "variables", "who made a change is not known"),
+        (
+            {"actions": [{"wait_for_trigger": [{"trigger": "event", "event_type": "x", "context": {"user_id": ["a"]}}]}]},
+            "actions[0]",
+            "who made a change is not known",
+        ),
+        ({"conditions": ["{{ this.context.user_id is none }}"]}, "conditions[0]", "who made a change is not known"),
+        (
+            {"conditions": ["{{ now() - states.light.a.last_reported > timedelta(hours=1) }}"]},
+            "conditions[0]",
+            "when a state was last reported is not recorded",
+        ),
+        (
+            {"conditions": [{"or": ["{{ states['light.a'].last_reported_timestamp > 1 }}"]}]},
+            "conditions[0]",
+            "when a state was last reported is not recorded",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_nobody_knows_is_named(hass: HomeAssistant, config: Mapping[str, Any], path: str, why: str) -> None:
+    found = await played(hass, timeline((10, DOOR, "on"), light__a="off"), **config)
+    assert (path, why) in found.not_replayed
+
+
+async def test_what_actions_say_of_who_it_was_needs_no_replay(hass: HomeAssistant) -> None:
+    actions = [{"event": "said", "event_data": {"by": "{{ trigger.to_state.context.user_id }}"}}, {"delay": 5}]
+    found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
+    assert (len(found.runs), found.not_replayed) == (1, ())

@@ -5,7 +5,7 @@ import json
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.recorder import Recorder
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
@@ -248,3 +248,67 @@ async def test_when_an_automation_ran_before_is_looked_up(
     replay = await async_replay(hass, await async_draft(hass, config, "cool"), found)
     assert [(held.at - begin) / MINUTE for held in replay.held] == [60]
     assert [(run.at - begin) / MINUTE for run in replay.runs] == [160]
+
+
+ALWAYS = "a" * 32
+
+
+async def by_somebody(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> datetime:
+    """Let a light be switched by nobody and by a person, in turns, each hour, and a button be pressed so."""
+    begin = dt_util.utcnow()
+    for number in range(6):
+        context = Context(user_id=ALWAYS if number % 3 == 1 else None, parent_id=None if number % 2 else "0" * 26)
+        hass.states.async_set("light.a", "on" if number % 2 else "off", context=context)
+        hass.bus.async_fire("button", {}, context=context)
+        await hass.async_block_till_done()
+        freezer.tick(60 * MINUTE)
+    await async_wait_recording_done(hass)
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("trigger", "condition", "hours"),
+    [
+        ("state", "{{ trigger.to_state.context.user_id is not none }}", [1, 4]),
+        ("state", "{{ trigger.to_state.context.user_id is none }}", [2, 3, 5]),
+        ("state", "{{ trigger.from_state.context.user_id is none }}", [1, 3, 4]),
+        ("state", "{{ trigger.from_state.context.parent_id == '0' * 26 }}", [1, 3, 5]),
+        ("state", "{{ states.light.a.context.parent_id is none }}", [1, 3, 5]),
+        ("state", "{{ trigger.to_state.context.id | length == 26 }}", [1, 2, 3, 4, 5]),
+        ("button", "{{ trigger.event.context.user_id is none }}", [2, 3, 5]),
+        ("button of a person", "{{ true }}", [1, 4]),
+    ],
+)
+async def test_who_made_a_change(
+    recorder_mock: Recorder,
+    hass: HomeAssistant,
+    freezer: FrozenDateTimeFactory,
+    trigger: str,
+    condition: str,
+    hours: list[int],
+) -> None:
+    begin = await by_somebody(hass, freezer)
+    waited: dict[str, object] = {"trigger": "state", "entity_id": "light.a"}
+    if "button" in trigger:
+        waited = {"trigger": "event", "event_type": "button"}
+        waited |= {"context": {"user_id": [ALWAYS]}} if "person" in trigger else {}
+    config = {"alias": "x", "actions": [], "triggers": [waited], "conditions": [condition]}
+    found = await Timeline.async_recorded(hass, ["light.a"], begin, dt_util.utcnow(), event_types=["button"])
+    replay = await async_replay(hass, await async_draft(hass, config), found)
+    assert replay.not_replayed == ()
+    assert [round((run.at - begin) / (60 * MINUTE)) for run in replay.runs] == hours
+
+
+async def test_who_made_a_change_that_is_not_written_yet(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    begin = await by_somebody(hass, freezer)
+    hass.states.async_set("light.a", "late", context=Context(user_id=ALWAYS))
+    freezer.tick(MINUTE)
+    config = {
+        "alias": "x", "actions": [], "triggers": [{"trigger": "state", "entity_id": "light.a", "to": "late"}],
+        "conditions": ["{{ trigger.to_state.context.user_id is not none }}"],
+    }  # fmt: skip
+    found = await Timeline.async_recorded(hass, ["light.a"], begin, dt_util.utcnow())
+    replay = await async_replay(hass, await async_draft(hass, config), found)
+    assert (len(replay.runs), replay.not_replayed) == (1, ())

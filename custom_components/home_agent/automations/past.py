@@ -373,7 +373,8 @@ class PastHome(HomeAssistant):
     def change(self, entity_id: str, new: State | None) -> State | None:
         """Let an entity change, tell those who listen, and return what it was."""
         old = self.become(entity_id, new)
-        self.play("state_changed", {"entity_id": entity_id, "old_state": old, "new_state": new})
+        context = new.context if new is not None else NOBODY
+        self.play("state_changed", {"entity_id": entity_id, "old_state": old, "new_state": new}, context)
         return old
 
     def forget_trackers(self) -> None:

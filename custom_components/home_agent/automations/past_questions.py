@@ -21,6 +21,23 @@ def templates_by_path(draft: AutomationDraft) -> Iterator[tuple[str, str]]:
                 yield f"{key}[{number}]", template.template
 
 
+def contexts_by_path(draft: AutomationDraft) -> Iterator[str]:
+    """Yield the paths of triggers and actions that wait for events of some people."""
+    for key, listed in (("triggers", draft.triggers), ("actions", draft.actions)):
+        for number, config in enumerate(listed):
+            if _names_context(config):
+                yield f"{key}[{number}]"
+
+
+def _names_context(value: Any) -> bool:
+    match value:
+        case Mapping():
+            return ("event_type" in value and bool(value.get("context"))) or any(map(_names_context, value.values()))
+        case list() | tuple():
+            return any(map(_names_context, value))
+    return False
+
+
 def _decisive(value: Any) -> Any:
     match value:
         case Mapping():

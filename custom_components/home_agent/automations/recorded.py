@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 import logging
 from typing import Any
 
 from homeassistant.components.recorder import history
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.helpers.recorder import get_instance, session_scope
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
 
 from ..support.errors import ToolRefusal
+from .past import NOBODY
 
 MAX_CHANGES = 100_000
 MAX_EVENTS = 5_000
@@ -46,6 +48,8 @@ class PastEvent:
     at: datetime
     event_type: str
     data: Mapping[str, Any]
+    context: Context = field(default_factory=lambda: NOBODY)
+    """Who fired it; `NOBODY` if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,9 +173,10 @@ def _changes(
     hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, until: datetime, live: Mapping[str, State]
 ) -> list[PastChange]:
     """Return the changes after `since`, up to `until`, oldest first."""
+    just_after = until + timedelta(microseconds=1)  # the recorder leaves out what is of the last moment itself
     found = [
         PastChange(at=row.last_updated, entity_id=entity_id, state=copied(row, live) if row.state else None)
-        for entity_id, rows in _rows(hass, entity_ids, since, until, with_start=False).items()
+        for entity_id, rows in _rows(hass, entity_ids, since, just_after, with_start=False).items()
         for row in rows
         if since < row.last_updated <= until
     ]
@@ -213,9 +218,93 @@ def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, 
         for row in reversed(_event_rows(hass, types, since, until, ""))
     ]
     return [
-        PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
-        for at, event_type, shared in sorted(rows, key=lambda row: row[0])
+        PastEvent(
+            at=datetime.fromtimestamp(row[0], UTC), event_type=row[1], data=_data(row[2]), context=_context(*row[3:])
+        )
+        for row in sorted(rows, key=lambda row: row[0])
     ]
+
+
+def _context(context_id: bytes | None, user_id: bytes | None, parent_id: bytes | None) -> Context:
+    """Return a context as the recorder has written it."""
+    from homeassistant.components.recorder.models import bytes_to_ulid_or_none, bytes_to_uuid_hex_or_none
+
+    return Context(
+        user_id=bytes_to_uuid_hex_or_none(user_id),
+        parent_id=bytes_to_ulid_or_none(parent_id),
+        id=bytes_to_ulid_or_none(context_id),
+    )
+
+
+def with_contexts(
+    hass: HomeAssistant, start: Mapping[str, State], changes: Sequence[PastChange], since: datetime, until: datetime
+) -> tuple[dict[str, State], list[PastChange]] | None:
+    """Return states and changes with who made them; None where the database is laid out in another way.
+
+    For the recorder's executor. Most replays do not ask for it, and it takes time.
+    """
+    entity_ids = {*start, *(change.entity_id for change in changes)}
+    try:
+        known = _contexts(hass, entity_ids, start, since, until)
+    except ImportError, AttributeError:
+        _LOGGER.debug("Contexts cannot be read from this recorder")
+        return None
+    newest = {entity_id: state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None}
+    for entity_id, state in newest.items():
+        known.setdefault((entity_id, state.last_updated), state.context)  # it may not be written yet
+    return (
+        {entity_id: _made_by(state, known.get((entity_id, None))) for entity_id, state in start.items()},
+        [
+            replace(change, state=_made_by(change.state, known.get((change.entity_id, change.at))))
+            if change.state is not None
+            else change
+            for change in changes
+        ],
+    )
+
+
+def _made_by(state: State, context: Context | None) -> State:
+    return State(
+        state.entity_id,
+        state.state,
+        state.attributes,
+        last_changed=state.last_changed,
+        last_updated=state.last_updated,
+        context=context or NOBODY,
+        validate_entity_id=False,
+    )
+
+
+def _contexts(
+    hass: HomeAssistant, entity_ids: Collection[str], start: Mapping[str, State], since: datetime, until: datetime
+) -> dict[tuple[str, datetime | None], Context]:
+    """Return contexts by entity and moment; that of the state at the beginning by None."""
+    from homeassistant.components.recorder.db_schema import States, StatesMeta
+    from sqlalchemy import select
+
+    query = select(
+        StatesMeta.entity_id,
+        States.last_updated_ts,
+        States.context_id_bin,
+        States.context_user_id_bin,
+        States.context_parent_id_bin,
+    ).join(StatesMeta, States.metadata_id == StatesMeta.metadata_id)
+    found: dict[tuple[str, datetime | None], Context] = {}
+    with session_scope(hass=hass, read_only=True) as session:
+        of_period = query.where(
+            StatesMeta.entity_id.in_(sorted(entity_ids)),
+            States.last_updated_ts > since.timestamp(),
+            States.last_updated_ts <= until.timestamp(),
+        )
+        for entity_id, at, *ids in session.execute(of_period):
+            found[entity_id, dt_util.utc_from_timestamp(at)] = _context(*ids)
+        for entity_id in start:
+            before = query.where(
+                StatesMeta.entity_id == entity_id, States.last_updated_ts <= since.timestamp() + 1e-6
+            ).order_by(States.last_updated_ts.desc())
+            if (row := session.execute(before.limit(1)).first()) is not None:
+                found[entity_id, None] = _context(*row[2:])
+    return found
 
 
 def _oldest(hass: HomeAssistant) -> datetime | None:
@@ -242,7 +331,7 @@ def moments_of(
     until = until or datetime.now(UTC)
     return [
         datetime.fromtimestamp(at, UTC)
-        for at, _, shared in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')
+        for at, _, shared, *_ in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')
         if _data(shared).get("entity_id") == entity_id
     ]
 
@@ -256,7 +345,14 @@ def _event_rows(
         from sqlalchemy import select
 
         query = (
-            select(Events.time_fired_ts, EventTypes.event_type, EventData.shared_data)
+            select(
+                Events.time_fired_ts,
+                EventTypes.event_type,
+                EventData.shared_data,
+                Events.context_id_bin,
+                Events.context_user_id_bin,
+                Events.context_parent_id_bin,
+            )
             .join(EventTypes, Events.event_type_id == EventTypes.event_type_id)
             .outerjoin(EventData, Events.data_id == EventData.data_id)
             .where(EventTypes.event_type.in_(sorted(event_types)))

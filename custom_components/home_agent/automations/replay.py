@@ -25,7 +25,7 @@ from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_itself import PastItself, async_last_triggered
-from .past_questions import templates_by_path
+from .past_questions import contexts_by_path, templates_by_path
 from .past_triggers import async_attach
 from .past_waits import Runs
 from .recorded import PastChange, PastEvent, PastGap
@@ -39,6 +39,9 @@ MAX_HAPPENED = 20_000  # triggers of one replay
 _OF_LAST_RUN = re.compile(r"\blast_triggered\b")
 _OF_NAME = re.compile(r"\bthis\b.*\b(entity_id|friendly_name)\b", re.DOTALL)
 _OF_ITSELF = re.compile(r"\b(this|automation)\b|\bstates\b(?!\s*[.(\[])")
+_OF_CONTEXT = re.compile(r"\bcontext\b")
+_OF_OWN_CONTEXT = re.compile(r"\bthis\s*(\.|\[\s*['\"])\s*context\b")
+_OF_REPORTS = re.compile(r"\blast_reported(_timestamp)?\b")
 _JUST_BEFORE = timedelta(microseconds=1)
 
 
@@ -127,6 +130,7 @@ class _Play:
 
     async def async_prepare(self) -> None:
         """Look up what conditions and actions need."""
+        await self._async_ask()
         self._home.clock.set(self._timeline.since)
         self._home.states.current = dict(self._timeline.start)
         self._itself = PastItself(self._hass, self._home, self._draft)
@@ -159,6 +163,18 @@ class _Play:
         begin = partial(waits, steps) if steps is not None else None
         mode, most = str(normalized.get("mode", "single")), int(normalized.get("max", 10))
         self._runs_now = Runs(self._home, begin, mode, most, self._itself)
+
+    async def _async_ask(self) -> None:
+        """Look up who made the changes, if anything asks for that, and say what no recorder knows."""
+        self._refused |= dict.fromkeys(self._asking(_OF_REPORTS), "when a state was last reported is not recorded")
+        self._refused |= dict.fromkeys(self._asking(_OF_OWN_CONTEXT), "who switched it is not known")
+        asking = [*self._asking(_OF_CONTEXT), *contexts_by_path(self._draft)]
+        if not asking:
+            return
+        if (known := await self._timeline.async_with_contexts(self._hass)) is not None:
+            self._timeline = known
+        else:
+            self._refused |= dict.fromkeys(asking, "who made a change is not known")
 
     async def _async_last_triggered(self) -> datetime | None:
         """Return when it ran last before the timeline, if anything of it asks for that and it is known."""
@@ -240,7 +256,7 @@ class _Play:
                 old = self._home.change(row.entity_id, row.state)
                 self._misses.note(row.entity_id, old, row.state, self._fired)
             else:
-                self._home.play(row.event_type, row.data)
+                self._home.play(row.event_type, row.data, row.context)
                 self._misses.note_event(row, self._fired)
             yield
         for _ in self._home.clock.run_until(end):

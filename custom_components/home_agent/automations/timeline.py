@@ -4,16 +4,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Self
 
 from homeassistant.core import HomeAssistant, State, valid_entity_id
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_object
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
-from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events
+from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events, with_contexts
 
 MAX_DAYS = 10
 MAX_ENTITIES = 50
@@ -42,6 +44,8 @@ class Timeline:
     """Attributes that the recorder leaves out; an empty set stands for an entity of which nothing is recorded."""
     registry_ids: Mapping[str, str] = field(default_factory=dict)
     """The registry's id of each entity that has one: it stays when the entity is renamed."""
+    is_recorded: bool = False
+    """It comes from the recorder, which knows who made a change."""
     is_piece: bool = False
     """It was cut out of a longer one: what the automation itself did before is not known."""
 
@@ -75,10 +79,19 @@ class Timeline:
             event_types=frozenset(event_types) - left_out_events(hass),
             gaps=tuple(found.gaps),
             unrecorded=dict(_unrecorded(hass, entity_ids)),
+            is_recorded=True,
             registry_ids={
                 entity_id: entry.id for entity_id in entity_ids if (entry := registry.async_get(entity_id)) is not None
             },
         )
+
+    async def async_with_contexts(self, hass: HomeAssistant) -> Timeline | None:
+        """Return it with who made the changes; None if that is not known."""
+        if not self.is_recorded:
+            return None
+        ask = partial(with_contexts, hass, self.start, self.changes, self.since, self.until)
+        found = await get_instance(hass).async_add_executor_job(ask)
+        return None if found is None else replace(self, start=found[0], changes=tuple(found[1]))
 
     def states_at(self, moment: datetime) -> dict[str, State]:
         """Return the states at a moment, after the changes of that moment."""
