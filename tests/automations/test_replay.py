@@ -395,3 +395,69 @@ async def test_what_actions_say_of_who_it_was_needs_no_replay(hass: HomeAssistan
     actions = [{"event": "said", "event_data": {"by": "{{ trigger.to_state.context.user_id }}"}}, {"delay": 5}]
     found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
     assert (len(found.runs), found.not_replayed) == (1, ())
+
+
+async def test_a_script_that_calls_itself_is_named(hass: HomeAssistant) -> None:
+    sequence = [{"delay": "00:20:00"}, {"action": "script.again"}]
+    assert await async_setup_component(hass, "script", {"script": {"again": {"sequence": sequence}}})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"))
+    found = await played(hass, past, actions=[{"action": "script.again"}])
+    assert found.not_replayed == (("actions[0]", "script.again calls itself"),)
+    assert len(found.runs) == 2  # nothing is held back because of it
+
+
+async def test_a_script_that_nobody_can_follow_is_named(hass: HomeAssistant) -> None:
+    scripts = {
+        "own": {"sequence": [{"delay": "{{ this.attributes.current }}"}]},
+        "quick": {"sequence": [{"event": "x"}]},
+    }
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"))
+    found = await played(hass, past, actions=[{"action": "script.own"}])
+    assert found.not_replayed == (("actions[0]", "how long script.own runs is not known: it asks for itself"),)
+    found = await played(hass, past, actions=[{"action": "{{ 'script.own' }}"}])
+    assert found.not_replayed == (("actions[0]", "how long script.own runs is not known"),)
+    found = await played(hass, past, actions=[{"action": "script.quick"}, {"action": "script.own", "enabled": False}])
+    assert (len(found.runs), found.not_replayed) == (2, ())
+
+
+async def test_what_a_script_looks_at_and_is_not_known_is_named(hass: HomeAssistant) -> None:
+    hass.states.async_set("light.other", "on")
+    sequence = [{"condition": "state", "entity_id": "light.other", "state": "on"}, {"delay": "01:00:00"}]
+    assert await async_setup_component(hass, "script", {"script": {"looks": {"sequence": sequence}}})
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[{"action": "script.looks"}])
+    assert found.not_replayed == (("entities", "not known here: light.other"),)
+
+
+async def test_one_that_triggers_itself_is_named(hass: HomeAssistant) -> None:
+    trigger = {"action": "automation.trigger", "target": {"entity_id": "{{ this.entity_id }}"}}
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[trigger])
+    assert found.not_replayed == (("actions[0]", "it triggers itself"),)
+
+
+async def test_a_restart_stops_the_scripts_that_it_calls(hass: HomeAssistant) -> None:
+    assert await async_setup_component(hass, "script", {"script": {"slow": {"sequence": [{"delay": "05:00:00"}]}}})
+    gap = PastGap(since=BEGIN + timedelta(minutes=20), until=BEGIN + timedelta(minutes=30))
+    past = timeline((10, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"), (60, DOOR, "off"), (70, DOOR, "on"))
+    found = await played(hass, replace(past, gaps=(gap,)), actions=[{"action": "script.slow"}])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
+    assert held(found) == [("", "it was still running since 00:50:00 (mode single)")]
+
+
+async def test_once_it_has_turned_itself_off_it_stays_off(hass: HomeAssistant) -> None:
+    gap = PastGap(since=BEGIN + timedelta(minutes=20), until=BEGIN + timedelta(minutes=30))
+    past = timeline((10, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"))
+    off = {"action": "automation.turn_off", "target": {"entity_id": "automation.x"}}
+    found = await played(hass, replace(past, gaps=(gap,)), actions=[off])
+    assert ([run.at for run in found.runs], found.held) == ([BEGIN + timedelta(minutes=10)], ())
+
+
+async def test_another_automation_that_it_triggers_takes_its_time(hass: HomeAssistant) -> None:
+    other = {"id": "other", "alias": "Other", "triggers": [], "actions": [{"delay": "00:25:00"}]}
+    assert await async_setup_component(hass, "automation", {"automation": [other]})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"))
+    trigger = {"action": "automation.trigger", "target": {"entity_id": "automation.other"}}
+    found = await played(hass, past, actions=[trigger])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
+    found = await played(hass, past, actions=[trigger], mode="parallel")
+    assert len(found.runs) == 3

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from homeassistant.helpers.template import Template
+
 from .draft import AutomationDraft
 from .rendering import templates_in
 
@@ -35,6 +37,18 @@ def _names_context(value: Any) -> bool:
             return ("event_type" in value and bool(value.get("context"))) or any(map(_names_context, value.values()))
         case list() | tuple():
             return any(map(_names_context, value))
+    return False
+
+
+def calls_in(value: Any) -> bool:
+    """Return whether actions call scripts or automations, or what only a template says."""
+    match value:
+        case Mapping():
+            called = value.get("action")
+            is_call = isinstance(called, Template) or str(called).partition(".")[0] in ("script", "automation")
+            return is_call or any(map(calls_in, value.values()))
+        case list() | tuple():
+            return any(map(calls_in, value))
     return False
 
 

@@ -1,6 +1,6 @@
 """An automation on a piece of the past: when Home Assistant would have run it, and when not and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,21 +13,20 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.script_variables import ScriptVariables
-import probatio
 
 from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
 from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
-from .past_actions import async_steps, waits
+from .past_actions import ERRORS_OF_STEPS, PastCalls, PastStep, async_steps, waits
 from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_itself import PastItself, async_last_triggered
-from .past_questions import contexts_by_path, templates_by_path
+from .past_questions import calls_in, contexts_by_path, templates_by_path
 from .past_triggers import async_attach
-from .past_waits import Runs
+from .past_waits import Runs, Wait
 from .recorded import PastChange, PastEvent, PastGap
 from .rendering import templates_in
 from .timeline import Timeline
@@ -121,6 +120,7 @@ class _Play:
         self._variables = _variables_of_run(home, draft)
         self._runs_now = Runs(home, None, "parallel", 1)
         self._itself: PastItself
+        self._calls: PastCalls | None = None
         self._runs: list[PastRun] = []
         self._held: list[Held] = []
         self._refused: dict[str, str] = {}
@@ -153,16 +153,27 @@ class _Play:
                 self._conditions.append(await async_past_condition(self._home, config, f"conditions[{number}]"))
             except NotReplayable as err:
                 self._refused[f"conditions[{number}]"] = str(err)
+        calls = self._calls = PastCalls(self._hass, self._home, self._itself, self._turn_off)
+        steps: list[PastStep] = []
+        begin = partial(_waits_of, steps)
+        mode, most = str(normalized.get("mode", "single")), int(normalized.get("max", 10))
+        calls.root = self._runs_now = Runs(self._home, begin, mode, most, self._itself)
         try:
-            steps = await async_steps(self._home, self._draft.actions)
-        except (HomeAssistantError, probatio.Invalid, KeyError, TypeError) as err:
-            steps = None
-            if is_waiting(self._draft.actions):
+            steps += await async_steps(calls, self._draft.actions)
+        except ERRORS_OF_STEPS as err:
+            if is_waiting(self._draft.actions) or calls_in(self._draft.actions):
                 why = str(err) if isinstance(err, NotReplayable) else type(err).__name__
                 self._refused["actions"] = f"how long it runs is not known: {why}"
-        begin = partial(waits, steps) if steps is not None else None
-        mode, most = str(normalized.get("mode", "single")), int(normalized.get("max", 10))
-        self._runs_now = Runs(self._home, begin, mode, most, self._itself)
+        if not any(step.takes_time for step in steps):
+            steps.clear()
+
+    def _turn_off(self, stops: bool) -> None:
+        """Let it be off from now on, as its actions have it; its runs go on, if they are not stopped."""
+        self._itself.turn_off()
+        for trigger in self._triggers:
+            trigger.detach()
+        if stops:
+            self._runs_now.clear()
 
     async def _async_ask(self) -> None:
         """Look up who made the changes, if anything asks for that, and say what no recorder knows."""
@@ -231,6 +242,8 @@ class _Play:
         return len(self._runs) + len(self._held) >= MAX_HAPPENED or time.monotonic() > self._ends
 
     async def _async_attach(self) -> None:
+        if not self._itself.is_on:
+            return
         normalized = self._draft.normalized
         known = {"this": self._itself.at_first()}
         variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")), known)
@@ -265,6 +278,8 @@ class _Play:
     def _pass(self, gap: PastGap, rows: _Ahead) -> None:
         """Let a gap pass: nothing waits any more, and what changes then is not seen."""
         self._runs_now.clear()
+        if self._calls is not None:
+            self._calls.clear()
         self._home.clock.clear()
         self._home.bus.listening.clear()
         self._home.forget_trackers()
@@ -274,6 +289,8 @@ class _Play:
 
     def _fire(self, path: str, payload: dict[str, Any]) -> None:
         """Decide what a trigger comes to."""
+        if not self._itself.is_on:
+            return
         self._fired.add(path)
         at = self._home.clock.moment
         try:
@@ -323,6 +340,10 @@ class _Play:
             not_replayed=tuple(refused.items()),
             near=self._misses.result(),
         )
+
+
+def _waits_of(steps: Sequence[PastStep], variables: Mapping[str, Any]) -> Iterator[Wait]:
+    return waits(steps, variables) if steps else iter(())
 
 
 class _Ahead:
