@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, SupportsResponse
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
 
-from custom_components.home_agent.automations import replay as replay_module
+from custom_components.home_agent.automations import past_actions, replay as replay_module
 from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.recorded import PastGap
 from custom_components.home_agent.automations.replay import Replay, async_replay
@@ -259,6 +259,16 @@ async def test_a_template_without_end_is_refused(hass: HomeAssistant, monkeypatc
         await played(hass, timeline((10, DOOR, "on")), conditions=[loop])
 
 
+async def test_a_template_without_end_in_a_script_is_named(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_actions, "MAX_TEMPLATE_SECONDS", 0.2)
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}5"
+    assert await async_setup_component(hass, "script", {"script": {"long": {"sequence": [{"delay": loop}]}}})
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[{"action": "script.long"}])
+    assert found.not_replayed == (("actions[0]", "a template of script.long takes longer than 0.2 s"),)
+
+
 async def test_replays_leave_nothing_behind(hass: HomeAssistant) -> None:
     before = dict(hass.bus.async_listeners())
     await played(hass, timeline((10, DOOR, "on")), {**OPENED, "for": "05:00:00"})
@@ -391,6 +401,13 @@ async def test_what_nobody_knows_is_named(hass: HomeAssistant, config: Mapping[s
     assert (path, why) in found.not_replayed
 
 
+async def test_actions_that_take_no_time_may_ask_for_anything(hass: HomeAssistant) -> None:
+    actions = [{"if": ["{{ trigger.to_state.context.user_id is none }}"], "then": [{"event": "said"}]}]
+    assert (await played(hass, timeline((10, DOOR, "on")), actions=actions)).not_replayed == ()
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[*actions, {"delay": 5}])
+    assert found.not_replayed == (("actions[0]", "who made a change is not known"),)
+
+
 async def test_what_actions_say_of_who_it_was_needs_no_replay(hass: HomeAssistant) -> None:
     actions = [{"event": "said", "event_data": {"by": "{{ trigger.to_state.context.user_id }}"}}, {"delay": 5}]
     found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
@@ -461,3 +478,15 @@ async def test_another_automation_that_it_triggers_takes_its_time(hass: HomeAssi
     assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
     found = await played(hass, past, actions=[trigger], mode="parallel")
     assert len(found.runs) == 3
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("{{ answer.is_late }}", True), ("{{ answers == 1 }}", False)])
+async def test_what_goes_on_by_an_answer_is_named(hass: HomeAssistant, text: str, is_told: bool) -> None:
+    hass.services.async_register("x", "ask", lambda _: {"is_late": True}, supports_response=SupportsResponse.ONLY)
+    actions = [
+        {"action": "x.ask", "response_variable": "answer"},
+        {"if": [text], "then": [{"delay": "05:00:00"}]},
+        {"event": "told", "event_data": {"answer": "{{ answer.is_late }}"}},
+    ]
+    found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
+    assert (("actions[1]", "what it was answered (answer) is not known") in found.not_replayed) is is_told

@@ -2,8 +2,10 @@
 
 from datetime import datetime, timedelta
 import json
+from typing import ClassVar
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.light import ColorMode, LightEntity
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
@@ -312,3 +314,50 @@ async def test_who_made_a_change_that_is_not_written_yet(
     found = await Timeline.async_recorded(hass, ["light.a"], begin, dt_util.utcnow())
     replay = await async_replay(hass, await async_draft(hass, config), found)
     assert (len(replay.runs), replay.not_replayed) == (1, ())
+
+
+class Lamp(LightEntity):
+    """A light whose brightness the recorder leaves out."""
+
+    _attr_name = "Lamp"
+    _attr_should_poll = False
+    _attr_supported_color_modes: ClassVar = {ColorMode.BRIGHTNESS}
+    _attr_color_mode = ColorMode.BRIGHTNESS
+    _attr_is_on = True
+    _attr_brightness = 20
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ({"conditions": ["{{ state_attr('light.lamp', 'brightness') | int(0) > 100 }}"]}, True),
+        ({"conditions": ["{{ states.light.lamp.attributes.brightness is none }}"]}, True),
+        ({"conditions": ["{{ trigger.to_state.attributes['brightness'] == 5 }}"]}, True),
+        ({"conditions": ["{{ 'brightness' in trigger.to_state.attributes }}"]}, True),
+        ({"conditions": [{"condition": "numeric_state", "entity_id": "light.lamp", "attribute": "brightness", "above": 5}]}, True),
+        ({"conditions": [{"condition": "state", "entity_id": "light.lamp", "attribute": "brightness", "state": 5}]}, True),
+        ({"conditions": ["{{ trigger.to_state.context.user_id is none and trigger.to_state.attributes.brightness == 5 }}"]}, True),
+        ({"conditions": ["{{ state_attr('light.lamp', 'friendly_name') == 'Lamp' }}"]}, False),
+        ({}, False),
+    ],
+)  # fmt: skip
+async def test_an_attribute_that_is_left_out_is_named(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory, more: dict[str, object], is_told: bool
+) -> None:
+    assert await async_setup_component(hass, "light", {})
+    lamp = Lamp()
+    await hass.data["light"].async_add_entities([lamp])  # type: ignore[attr-defined]
+    begin = dt_util.utcnow()
+    for is_on in (False, True, False):
+        freezer.tick(MINUTE)
+        lamp._attr_is_on = is_on
+        lamp.async_write_ha_state()
+        await hass.async_block_till_done()
+    await async_wait_recording_done(hass)
+    freezer.tick(MINUTE)
+    config = {"alias": "x", "actions": [], "triggers": [{"trigger": "state", "entity_id": "light.lamp"}], **more}
+    found = await Timeline.async_recorded(hass, ["light.lamp"], begin, dt_util.utcnow())
+    draft = await async_draft(hass, config)
+    why = ("light.lamp", "the attribute 'brightness' of light.lamp is not recorded")
+    for timeline in (found, Timeline.from_dict(hass, json.loads(json.dumps(found.as_dict())))):
+        assert (why in (await async_replay(hass, draft, timeline)).not_replayed) is is_told

@@ -36,6 +36,7 @@ _CONTROLS = frozenset({"turn_on", "turn_off", "toggle", "trigger", "reload"})
 _TARGETS = ("entity_id", *PLACES)
 _OF_ITSELF = re.compile(r"\b(this|context|last_reported)\b")
 """In a template of a script: what a replay does not know of it."""
+MAX_TEMPLATE_SECONDS = 1
 MAX_IDLE = 1_000  # repeats one after the other that wait for nothing
 
 
@@ -330,6 +331,9 @@ class PastCalls:
             return _Script()
         if any(_OF_ITSELF.search(one.template) for one in templates_in([script.sequence, script.variables])):
             return _Script(why=f"how long {entity_id} runs is not known: it asks for itself")
+        for template in templates_in([script.sequence, script.variables]):
+            if await self.home.async_is_slow(template, MAX_TEMPLATE_SECONDS):
+                return _Script(why=f"a template of {entity_id} takes longer than {MAX_TEMPLATE_SECONDS} s")
         given = self.home.rebound(script.variables)
 
         def begin(variables: Mapping[str, Any]) -> Iterator[Wait]:

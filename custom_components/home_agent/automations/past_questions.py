@@ -1,6 +1,7 @@
 """What the templates of an automation ask for, as far as it decides whether it runs and for how long."""
 
 from collections.abc import Iterator, Mapping
+import re
 from typing import Any
 
 from homeassistant.helpers.template import Template
@@ -10,6 +11,9 @@ from .rendering import templates_in
 
 _SAID = frozenset({"data", "data_template", "event_data", "event_data_template", "metadata", "target"})
 """Fields of an action that say what it does, not for how long it runs."""
+
+
+_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
 def templates_by_path(draft: AutomationDraft) -> Iterator[tuple[str, str]]:
@@ -38,6 +42,28 @@ def _names_context(value: Any) -> bool:
         case list() | tuple():
             return any(map(_names_context, value))
     return False
+
+
+def answers_by_path(draft: AutomationDraft) -> Iterator[tuple[str, str]]:
+    """Yield the paths of actions that go on by what another one has answered, each with the reason."""
+    names: set[str] = set()
+    for number, config in enumerate(draft.actions):
+        names |= {*_answers_in(config)}
+        for template in templates_in(_decisive(config)):
+            if found := sorted(names & {*_WORD.findall(template.template)}):
+                yield f"actions[{number}]", f"what it was answered ({found[0]}) is not known"
+
+
+def _answers_in(value: Any) -> Iterator[str]:
+    match value:
+        case Mapping():
+            if isinstance(name := value.get("response_variable"), str):
+                yield name
+            for item in value.values():
+                yield from _answers_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from _answers_in(item)
 
 
 def calls_in(value: Any) -> bool:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 import logging
-from typing import Any
+from typing import Any, override
 
 from homeassistant.components.recorder import history
 from homeassistant.core import Context, HomeAssistant, State
@@ -142,11 +143,12 @@ def copied(state: State, live: Mapping[str, State]) -> State:
     """Return a state of its own: Home Assistant keeps what templates made of one by the state itself."""
     attributes = dict(state.attributes)
     domain = state.entity_id.partition(".")[0]
-    if (now := live.get(state.entity_id)) is not None:
+    now = live.get(state.entity_id)
+    if now is not None:
         for name in _KEPT_FROM_NOW.get(domain, ()):
             if name not in attributes and name in now.attributes:
                 attributes[name] = now.attributes[name]
-    return State(
+    found = State(
         state.entity_id,
         state.state,
         attributes,
@@ -154,6 +156,53 @@ def copied(state: State, live: Mapping[str, State]) -> State:
         last_updated=state.last_updated,
         validate_entity_id=False,
     )
+    return without(found, left_out_of(now) if state is not now else ())
+
+
+def left_out_of(state: State | None) -> Collection[str]:
+    """Return the attributes of an entity that the recorder leaves out."""
+    info = state.state_info if state is not None else None
+    found: Collection[str] = info.get("unrecorded_attributes", ()) if info else ()
+    return found
+
+
+def without(state: State, names: Collection[str]) -> State:
+    """Let a state tell when one of its attributes is asked for that was left out."""
+    if names:
+        attributes = KnownAttributes(state.attributes)
+        attributes.entity_id, attributes.left_out = state.entity_id, names
+        state.attributes = attributes  # type: ignore[assignment]  # State itself makes a ReadOnlyDict of what it is given
+    return state
+
+
+asked_for: ContextVar[dict[tuple[str, str], None] | None] = ContextVar("home_agent_asked_for", default=None)
+"""Attributes, by entity and name, that were asked for and that the recorder has left out."""
+
+
+class KnownAttributes(dict[str, Any]):
+    """Attributes of a state, without those that the recorder leaves out."""
+
+    entity_id = ""
+    left_out: Collection[str] = ()
+
+    def _note(self, name: object) -> None:
+        if name in self.left_out and (asked := asked_for.get()) is not None and not super().__contains__(name):
+            asked[self.entity_id, str(name)] = None
+
+    @override
+    def get(self, name: Any, default: Any = None) -> Any:
+        self._note(name)
+        return super().get(name, default)
+
+    @override
+    def __getitem__(self, name: Any) -> Any:
+        self._note(name)
+        return super().__getitem__(name)
+
+    @override
+    def __contains__(self, name: object) -> bool:
+        self._note(name)
+        return super().__contains__(name)
 
 
 def _rows(
@@ -264,15 +313,17 @@ def with_contexts(
 
 
 def _made_by(state: State, context: Context | None) -> State:
-    return State(
+    found = State(
         state.entity_id,
         state.state,
-        state.attributes,
+        None,
         last_changed=state.last_changed,
         last_updated=state.last_updated,
         context=context or NOBODY,
         validate_entity_id=False,
     )
+    found.attributes = state.attributes
+    return found
 
 
 def _contexts(

@@ -24,10 +24,10 @@ from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
 from .past_itself import PastItself, async_last_triggered
-from .past_questions import calls_in, contexts_by_path, templates_by_path
+from .past_questions import answers_by_path, calls_in, contexts_by_path, templates_by_path
 from .past_triggers import async_attach
 from .past_waits import Runs, Wait
-from .recorded import PastChange, PastEvent, PastGap
+from .recorded import PastChange, PastEvent, PastGap, asked_for
 from .rendering import templates_in
 from .timeline import Timeline
 from .watched import is_waiting
@@ -98,6 +98,7 @@ async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Ti
 
 
 async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
+    asked_for.set({})
     with past_home(hass) as home, quiet():
         play = _Play(hass, home, draft, timeline)
         await play.async_prepare()
@@ -115,6 +116,8 @@ class _Play:
         self._draft = draft
         self._timeline = timeline
         self._until = timeline.until
+        self._is_followed = is_waiting(draft.actions) or calls_in(draft.actions)
+        """Its actions may take time."""
         self._conditions: list[PastCondition] = []
         self._triggers: tuple[PastTrigger, ...] = ()
         self._variables = _variables_of_run(home, draft)
@@ -161,7 +164,7 @@ class _Play:
         try:
             steps += await async_steps(calls, self._draft.actions)
         except ERRORS_OF_STEPS as err:
-            if is_waiting(self._draft.actions) or calls_in(self._draft.actions):
+            if self._is_followed:
                 why = str(err) if isinstance(err, NotReplayable) else type(err).__name__
                 self._refused["actions"] = f"how long it runs is not known: {why}"
         if not any(step.takes_time for step in steps):
@@ -178,8 +181,10 @@ class _Play:
     async def _async_ask(self) -> None:
         """Look up who made the changes, if anything asks for that, and say what no recorder knows."""
         self._refused |= dict.fromkeys(self._asking(_OF_REPORTS), "when a state was last reported is not recorded")
+        if self._is_followed:
+            self._refused |= dict(answers_by_path(self._draft))
         self._refused |= dict.fromkeys(self._asking(_OF_OWN_CONTEXT), "who switched it is not known")
-        asking = [*self._asking(_OF_CONTEXT), *contexts_by_path(self._draft)]
+        asking = [*self._asking(_OF_CONTEXT), *contexts_by_path(self._draft)]  # each wait for an event is followed
         if not asking:
             return
         if (known := await self._timeline.async_with_contexts(self._hass)) is not None:
@@ -199,8 +204,12 @@ class _Play:
         return await async_last_triggered(self._hass, self._itself.entity_id, self._timeline.since)
 
     def _asking(self, what: re.Pattern[str]) -> list[str]:
-        """Return the paths of what has a template that asks for something."""
-        return [path for path, text in templates_by_path(self._draft) if what.search(text)]
+        """Return the paths of what has a template that asks for something; not of actions that take no time."""
+        return [
+            path
+            for path, text in templates_by_path(self._draft)
+            if what.search(text) and (self._is_followed or not path.startswith("actions"))
+        ]
 
     async def async_play(self) -> None:
         """Play the timeline, piece by piece between the gaps."""
@@ -332,6 +341,9 @@ class _Play:
             if not names:
                 refused[entity_id] = "it is not recorded"
         refused |= dict(self._misses.unrecorded(self._timeline.unrecorded))
+        for entity_id, name in asked_for.get() or ():
+            if (why := f"the attribute '{name}' of {entity_id} is not recorded") not in refused.values():
+                refused[entity_id] = why
         return Replay(
             since=self._timeline.since,
             until=self._until,

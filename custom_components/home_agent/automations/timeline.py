@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_ob
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
-from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events, with_contexts
+from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events, left_out_of, with_contexts, without
 
 MAX_DAYS = 10
 MAX_ENTITIES = 50
@@ -198,7 +198,11 @@ class Timeline:
             now[entity_id] = entry.entity_id if entry is not None else entity_id
             if registry_id:
                 ids[now[entity_id]] = registry_id
-        states = [_state_from_dict(row, now) for row in data["start"]]
+        left_out = {
+            now.get(entity_id, entity_id): frozenset(map(str, names))
+            for entity_id, names in data.get("unrecorded", {}).items()
+        }
+        states = [_state_from_dict(row, now, left_out) for row in data["start"]]
         return cls(
             since=_moment(data["since"]),
             until=_moment(data["until"]),
@@ -208,7 +212,7 @@ class Timeline:
                 PastChange(
                     at=_moment(row["at"]),
                     entity_id=now.get(row["entity_id"], row["entity_id"]),
-                    state=_state_from_dict(row["state"], now),
+                    state=_state_from_dict(row["state"], now, left_out),
                 )
                 for row in data["changes"][:MAX_KEPT]
             ),
@@ -220,10 +224,7 @@ class Timeline:
             gaps=tuple(
                 PastGap(since=_moment(row["since"]), until=_moment(row["until"])) for row in data.get("gaps", ())
             ),
-            unrecorded={
-                now.get(entity_id, entity_id): frozenset(names)
-                for entity_id, names in data.get("unrecorded", {}).items()
-            },
+            unrecorded=left_out,
             registry_ids=ids,
             is_piece=True,
         )
@@ -237,9 +238,8 @@ def _unrecorded(hass: HomeAssistant, entity_ids: Collection[str]) -> Iterator[tu
     for entity_id in entity_ids:
         if not is_recorded(hass, entity_id):
             yield entity_id, frozenset()
-        elif (state := hass.states.get(entity_id)) is not None and state.state_info:
-            if names := frozenset(state.state_info.get("unrecorded_attributes", ())):
-                yield entity_id, names
+        elif names := frozenset(left_out_of(hass.states.get(entity_id))):
+            yield entity_id, names
 
 
 def _json(value: object) -> JsonObjectType:
@@ -260,13 +260,15 @@ def _state_as_dict(state: State | None) -> JsonValueType:
     }
 
 
-def _state_from_dict(row: Mapping[str, Any] | None, now: Mapping[str, str]) -> State | None:
+def _state_from_dict(
+    row: Mapping[str, Any] | None, now: Mapping[str, str], left_out: Mapping[str, Collection[str]]
+) -> State | None:
     if row is None:
         return None
     entity_id = now.get(row["entity_id"], row["entity_id"])
     if not valid_entity_id(entity_id):
         raise ValueError(entity_id)
-    return State(
+    found = State(
         entity_id,
         str(row["state"]),
         dict(row["attributes"]),
@@ -274,6 +276,7 @@ def _state_from_dict(row: Mapping[str, Any] | None, now: Mapping[str, str]) -> S
         last_updated=_moment(row["last_updated"]),
         validate_entity_id=False,
     )
+    return without(found, left_out.get(entity_id, ()))
 
 
 def _moment(text: str) -> datetime:
