@@ -167,6 +167,15 @@ async def test_a_start_of_home_assistant_is_a_trigger(hass: HomeAssistant) -> No
     assert [run.at for run in found.runs] == [gap.until]
 
 
+async def test_each_start_of_home_assistant_is_a_trigger(hass: HomeAssistant) -> None:
+    gaps = tuple(
+        PastGap(since=BEGIN + timedelta(minutes=minute), until=BEGIN + timedelta(minutes=minute + 5))
+        for minute in (20, 60, 100)
+    )
+    found = await played(hass, replace(timeline(), gaps=gaps), {"trigger": "homeassistant", "event": "start"})
+    assert [run.at for run in found.runs] == [gap.until for gap in gaps]
+
+
 async def test_a_change_in_a_gap_is_not_seen(hass: HomeAssistant) -> None:
     gap = PastGap(since=BEGIN + timedelta(minutes=5), until=BEGIN + timedelta(minutes=15))
     past = replace(timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on")), gaps=(gap,))

@@ -24,7 +24,7 @@ from .past import NotReplayable, PastHome
 from .past_answers import PastCondition
 from .past_conditions import async_past_condition
 from .past_itself import PastItself
-from .past_questions import calls_in
+from .past_questions import calls_in, decisive
 from .past_waits import Called, Delay, Endless, Runs, Together, Unknown, Until, Wait
 from .rendering import templates_in
 from .targets import PLACES
@@ -295,11 +295,11 @@ class PastCalls:
         if domain not in (SCRIPT, AUTOMATION, HOMEASSISTANT) or action not in _CONTROLS:
             return False
         named = [*_written_targets(config)]
-        decisive = [await self._async_read(one) for one in named if one.partition(".")[0] in (SCRIPT, AUTOMATION)]
+        slow = [await self._async_read(one) for one in named if one.partition(".")[0] in (SCRIPT, AUTOMATION)]
         if domain != HOMEASSISTANT and not named:
             return True  # all of them, or those of a template, an area or a label
         is_open = any("{" in one or one.partition(".")[0] in ("all", "group") for one in named) or _has_places(config)
-        return any(decisive) or self._itself.entity_id in named or is_open
+        return any(slow) or self._itself.entity_id in named or is_open
 
     async def _async_read(self, entity_id: str) -> bool:
         """Look up a script, and return whether it takes time."""
@@ -329,7 +329,7 @@ class PastCalls:
             return _Script(why=f"how long {entity_id} runs is not known: {why}")
         if not any(step.takes_time for step in steps):
             return _Script()
-        if any(_OF_ITSELF.search(one.template) for one in templates_in([script.sequence, script.variables])):
+        if any(_OF_ITSELF.search(one.template) for one in templates_in([decisive(script.sequence), script.variables])):
             return _Script(why=f"how long {entity_id} runs is not known: it asks for itself")
         for template in templates_in([script.sequence, script.variables]):
             if await self.home.async_is_slow(template, MAX_TEMPLATE_SECONDS):

@@ -23,7 +23,7 @@ def templates_by_path(draft: AutomationDraft) -> Iterator[tuple[str, str]]:
             yield key, template.template
     for key, listed in (("triggers", draft.triggers), ("conditions", draft.conditions), ("actions", draft.actions)):
         for number, config in enumerate(listed):
-            for template in templates_in(_decisive(config) if key == "actions" else config):
+            for template in templates_in(decisive(config) if key == "actions" else config):
                 yield f"{key}[{number}]", template.template
 
 
@@ -49,7 +49,7 @@ def answers_by_path(draft: AutomationDraft) -> Iterator[tuple[str, str]]:
     names: set[str] = set()
     for number, config in enumerate(draft.actions):
         names |= {*_answers_in(config)}
-        for template in templates_in(_decisive(config)):
+        for template in templates_in(decisive(config)):
             if found := sorted(names & {*_WORD.findall(template.template)}):
                 yield f"actions[{number}]", f"what it was answered ({found[0]}) is not known"
 
@@ -78,10 +78,11 @@ def calls_in(value: Any) -> bool:
     return False
 
 
-def _decisive(value: Any) -> Any:
+def decisive(value: Any) -> Any:
+    """Return a configuration without what only says what actions do."""
     match value:
         case Mapping():
-            return {key: _decisive(item) for key, item in value.items() if key not in _SAID}
+            return {key: decisive(item) for key, item in value.items() if key not in _SAID}
         case list() | tuple():
-            return [_decisive(item) for item in value]
+            return [decisive(item) for item in value]
     return value

@@ -220,9 +220,9 @@ class _Play:
             key=lambda row: row[:2],
         )
         rows = _Ahead(waiting)
-        for gap in self._timeline.gaps:
+        for number, gap in enumerate(self._timeline.gaps):
             if gap.since > begin:
-                await self._async_piece(begin, gap.since, rows)
+                await self._async_piece(begin, gap.since, rows, is_start=number > 0)
             self._pass(gap, rows)
             begin = max(begin, gap.until)
         await self._async_piece(begin, self._timeline.until, rows, is_start=bool(self._timeline.gaps))
