@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import time
 from typing import Any
 
-from homeassistant.core import HomeAssistant
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import HomeAssistant, SupportsResponse
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
 
-from custom_components.home_agent.automations import replay as replay_module
+from custom_components.home_agent.automations import past_actions, replay as replay_module
 from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.recorded import PastGap
 from custom_components.home_agent.automations.replay import Replay, async_replay
@@ -166,6 +167,15 @@ async def test_a_start_of_home_assistant_is_a_trigger(hass: HomeAssistant) -> No
     assert [run.at for run in found.runs] == [gap.until]
 
 
+async def test_each_start_of_home_assistant_is_a_trigger(hass: HomeAssistant) -> None:
+    gaps = tuple(
+        PastGap(since=BEGIN + timedelta(minutes=minute), until=BEGIN + timedelta(minutes=minute + 5))
+        for minute in (20, 60, 100)
+    )
+    found = await played(hass, replace(timeline(), gaps=gaps), {"trigger": "homeassistant", "event": "start"})
+    assert [run.at for run in found.runs] == [gap.until for gap in gaps]
+
+
 async def test_a_change_in_a_gap_is_not_seen(hass: HomeAssistant) -> None:
     gap = PastGap(since=BEGIN + timedelta(minutes=5), until=BEGIN + timedelta(minutes=15))
     past = replace(timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on")), gaps=(gap,))
@@ -258,6 +268,16 @@ async def test_a_template_without_end_is_refused(hass: HomeAssistant, monkeypatc
         await played(hass, timeline((10, DOOR, "on")), conditions=[loop])
 
 
+async def test_a_template_without_end_in_a_script_is_named(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_actions, "MAX_TEMPLATE_SECONDS", 0.2)
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}5"
+    assert await async_setup_component(hass, "script", {"script": {"long": {"sequence": [{"delay": loop}]}}})
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[{"action": "script.long"}])
+    assert found.not_replayed == (("actions[0]", "a template of script.long takes longer than 0.2 s"),)
+
+
 async def test_replays_leave_nothing_behind(hass: HomeAssistant) -> None:
     before = dict(hass.bus.async_listeners())
     await played(hass, timeline((10, DOOR, "on")), {**OPENED, "for": "05:00:00"})
@@ -315,3 +335,167 @@ async def test_what_actions_wait_for_is_looked_up(hass: HomeAssistant) -> None:
     draft = await async_draft(hass, {"alias": "x", "triggers": [OPENED], "actions": actions})
     assert async_entities(hass, draft) == {DOOR, "light.a", "light.b"}
     assert event_types_of(draft) == {"button"}
+
+
+COOL = "{{ now() - (this.attributes.last_triggered or as_datetime(0)) > timedelta(hours=1) }}"
+
+
+async def existing(hass: HomeAssistant) -> str:
+    """Make an automation that exists, and return its entity."""
+    config = {"id": "cool", "alias": "Cool", "triggers": [OPENED], "conditions": [COOL], "actions": []}
+    assert await async_setup_component(hass, "automation", {"automation": [config]})
+    return "automation.cool"
+
+
+async def test_when_it_ran_before_counts(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    freezer.move_to(BEGIN - timedelta(minutes=30))
+    await existing(hass)
+    hass.states.async_set(DOOR, "on")
+    await hass.async_block_till_done()
+    draft = await async_draft(
+        hass, {"alias": "Cool", "triggers": [OPENED], "conditions": [COOL], "actions": []}, "cool"
+    )
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (40, DOOR, "on"))
+    found = await async_replay(hass, draft, past)
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=40)]
+    assert found.not_replayed == ()
+
+
+async def test_an_example_does_not_know_when_it_ran_before(hass: HomeAssistant) -> None:
+    piece = timeline((10, DOOR, "on")).around(BEGIN + timedelta(minutes=10), timedelta(minutes=5), timedelta(minutes=5))
+    found = await played(hass, piece, conditions=[COOL])
+    assert found.not_replayed == (("conditions[0]", "when it ran before is not known"),)
+    assert (await played(hass, piece)).not_replayed == ()
+
+
+async def test_what_asks_for_a_name_that_is_not_given_yet_is_named(hass: HomeAssistant) -> None:
+    conditions = ["{{ this.attributes.friendly_name == 'x' }}"]
+    assert (await played(hass, timeline((10, DOOR, "on")), conditions=conditions)).not_replayed == ()
+    found = await played(hass, timeline((10, DOOR, "on")), conditions=conditions, alias="")
+    assert found.not_replayed == (("conditions[0]", "it has no name yet"),)
+
+
+async def test_what_happened_to_it_in_fact_is_not_what_its_replayed_runs_make_of_it(hass: HomeAssistant) -> None:
+    past = timeline((5, "automation.x", "off"), (10, DOOR, "on"), automation__x="on")
+    condition = {"condition": "state", "entity_id": "automation.x", "state": "on"}
+    found = await played(hass, past, conditions=[condition])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "why"),
+    [
+        ({"conditions": ["{{ trigger.to_state.context.user_id is none }}"]}, "conditions[0]", "who made a change is not known"),
+        ({"variables": {"by": "{{ trigger.to_state.context.id }}"}}, "variables", "who made a change is not known"),
+        (
+            {"actions": [{"wait_for_trigger": [{"trigger": "event", "event_type": "x", "context": {"user_id": ["a"]}}]}]},
+            "actions[0]",
+            "who made a change is not known",
+        ),
+        ({"conditions": ["{{ this.context.user_id is none }}"]}, "conditions[0]", "who made a change is not known"),
+        (
+            {"conditions": ["{{ now() - states.light.a.last_reported > timedelta(hours=1) }}"]},
+            "conditions[0]",
+            "when a state was last reported is not recorded",
+        ),
+        (
+            {"conditions": [{"or": ["{{ states['light.a'].last_reported_timestamp > 1 }}"]}]},
+            "conditions[0]",
+            "when a state was last reported is not recorded",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_nobody_knows_is_named(hass: HomeAssistant, config: Mapping[str, Any], path: str, why: str) -> None:
+    found = await played(hass, timeline((10, DOOR, "on"), light__a="off"), **config)
+    assert (path, why) in found.not_replayed
+
+
+async def test_actions_that_take_no_time_may_ask_for_anything(hass: HomeAssistant) -> None:
+    actions = [{"if": ["{{ trigger.to_state.context.user_id is none }}"], "then": [{"event": "said"}]}]
+    assert (await played(hass, timeline((10, DOOR, "on")), actions=actions)).not_replayed == ()
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[*actions, {"delay": 5}])
+    assert found.not_replayed == (("actions[0]", "who made a change is not known"),)
+
+
+async def test_what_actions_say_of_who_it_was_needs_no_replay(hass: HomeAssistant) -> None:
+    actions = [{"event": "said", "event_data": {"by": "{{ trigger.to_state.context.user_id }}"}}, {"delay": 5}]
+    found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
+    assert (len(found.runs), found.not_replayed) == (1, ())
+
+
+async def test_a_script_that_calls_itself_is_named(hass: HomeAssistant) -> None:
+    sequence = [{"delay": "00:20:00"}, {"action": "script.again"}]
+    assert await async_setup_component(hass, "script", {"script": {"again": {"sequence": sequence}}})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"))
+    found = await played(hass, past, actions=[{"action": "script.again"}])
+    assert found.not_replayed == (("actions[0]", "script.again calls itself"),)
+    assert len(found.runs) == 2  # nothing is held back because of it
+
+
+async def test_a_script_that_nobody_can_follow_is_named(hass: HomeAssistant) -> None:
+    scripts = {
+        "own": {"sequence": [{"delay": "{{ this.attributes.current }}"}]},
+        "quick": {"sequence": [{"event": "x"}]},
+    }
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"))
+    found = await played(hass, past, actions=[{"action": "script.own"}])
+    assert found.not_replayed == (("actions[0]", "how long script.own runs is not known: it asks for itself"),)
+    found = await played(hass, past, actions=[{"action": "{{ 'script.own' }}"}])
+    assert found.not_replayed == (("actions[0]", "how long script.own runs is not known"),)
+    found = await played(hass, past, actions=[{"action": "script.quick"}, {"action": "script.own", "enabled": False}])
+    assert (len(found.runs), found.not_replayed) == (2, ())
+
+
+async def test_what_a_script_looks_at_and_is_not_known_is_named(hass: HomeAssistant) -> None:
+    hass.states.async_set("light.other", "on")
+    sequence = [{"condition": "state", "entity_id": "light.other", "state": "on"}, {"delay": "01:00:00"}]
+    assert await async_setup_component(hass, "script", {"script": {"looks": {"sequence": sequence}}})
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[{"action": "script.looks"}])
+    assert found.not_replayed == (("entities", "not known here: light.other"),)
+
+
+async def test_one_that_triggers_itself_is_named(hass: HomeAssistant) -> None:
+    trigger = {"action": "automation.trigger", "target": {"entity_id": "{{ this.entity_id }}"}}
+    found = await played(hass, timeline((10, DOOR, "on")), actions=[trigger])
+    assert found.not_replayed == (("actions[0]", "it triggers itself"),)
+
+
+async def test_a_restart_stops_the_scripts_that_it_calls(hass: HomeAssistant) -> None:
+    assert await async_setup_component(hass, "script", {"script": {"slow": {"sequence": [{"delay": "05:00:00"}]}}})
+    gap = PastGap(since=BEGIN + timedelta(minutes=20), until=BEGIN + timedelta(minutes=30))
+    past = timeline((10, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"), (60, DOOR, "off"), (70, DOOR, "on"))
+    found = await played(hass, replace(past, gaps=(gap,)), actions=[{"action": "script.slow"}])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
+    assert held(found) == [("", "it was still running since 00:50:00 (mode single)")]
+
+
+async def test_once_it_has_turned_itself_off_it_stays_off(hass: HomeAssistant) -> None:
+    gap = PastGap(since=BEGIN + timedelta(minutes=20), until=BEGIN + timedelta(minutes=30))
+    past = timeline((10, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"))
+    off = {"action": "automation.turn_off", "target": {"entity_id": "automation.x"}}
+    found = await played(hass, replace(past, gaps=(gap,)), actions=[off])
+    assert ([run.at for run in found.runs], found.held) == ([BEGIN + timedelta(minutes=10)], ())
+
+
+async def test_another_automation_that_it_triggers_takes_its_time(hass: HomeAssistant) -> None:
+    other = {"id": "other", "alias": "Other", "triggers": [], "actions": [{"delay": "00:25:00"}]}
+    assert await async_setup_component(hass, "automation", {"automation": [other]})
+    past = timeline((10, DOOR, "on"), (20, DOOR, "off"), (30, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"))
+    trigger = {"action": "automation.trigger", "target": {"entity_id": "automation.other"}}
+    found = await played(hass, past, actions=[trigger])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
+    found = await played(hass, past, actions=[trigger], mode="parallel")
+    assert len(found.runs) == 3
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("{{ answer.is_late }}", True), ("{{ answers == 1 }}", False)])
+async def test_what_goes_on_by_an_answer_is_named(hass: HomeAssistant, text: str, is_told: bool) -> None:
+    hass.services.async_register("x", "ask", lambda _: {"is_late": True}, supports_response=SupportsResponse.ONLY)
+    actions = [
+        {"action": "x.ask", "response_variable": "answer"},
+        {"if": [text], "then": [{"delay": "05:00:00"}]},
+        {"event": "told", "event_data": {"answer": "{{ answer.is_late }}"}},
+    ]
+    found = await played(hass, timeline((10, DOOR, "on")), actions=actions)
+    assert (("actions[1]", "what it was answered (answer) is not known") in found.not_replayed) is is_told

@@ -56,7 +56,7 @@ class _SeveralCondition(PastCondition):
                 return false or failed or PastAnswer(True, told)
             case "or":
                 true = next((one for one in answers if one.result is True), None)
-                return true or failed or PastAnswer(False, told)
+                return true or failed or PastAnswer(False, told or "none of its conditions is switched on")
         true = next((one for one in answers if one.result), None)
         if true is not None:
             return PastAnswer(False, f"{true.because}, and that must not be so")

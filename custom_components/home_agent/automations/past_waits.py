@@ -8,6 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from .past import PastHome, PastTimer
 from .past_clock_triggers import PastTrigger
+from .past_itself import PastItself
 from .past_triggers import async_attach
 
 
@@ -47,6 +48,19 @@ class Endless(Wait):
 
     @override
     def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        raise UnknownEnd
+
+
+@dataclass(slots=True, eq=False)
+class Unknown(Wait):
+    """Something of which it is not known how long it takes, or what it does."""
+
+    path: str
+    why: str
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        runs.refused[self.path] = self.why
         raise UnknownEnd
 
 
@@ -146,18 +160,64 @@ class Together(Wait):
             progress.stop()
 
 
+@dataclass(slots=True, eq=False)
+class Called(Wait):
+    """A run of another script, until it has ended."""
+
+    called: Runs
+    variables: Mapping[str, Any]
+    error: Exception | None = None
+    """What ended it before its end."""
+    _run: _Progress | None = None
+    _is_over: bool = False
+    _go_on: Callable[[], None] | None = None
+
+    @override
+    def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
+        if self.called.refuses():
+            return False
+        self._run = self.called.start(self.variables, self._ended)
+        self._go_on = go_on
+        return not self._is_over
+
+    def _ended(self, run: _Progress) -> None:
+        self._is_over, self.error = True, run.error
+        if self._go_on is not None:
+            self._go_on()
+
+    def waits_for(self, wait: Until) -> bool:
+        """Return whether the run waits for that now."""
+        return self._run is not None and self._run.waits_for(wait)
+
+    @override
+    def stop(self) -> None:
+        self._go_on = None
+        if self._run is not None and not self._is_over:
+            self.called.stop(self._run)
+
+
 class Runs:
-    """The runs of one automation that have not ended."""
+    """The runs of one automation or script that have not ended."""
 
     def __init__(
-        self, home: PastHome, begin: Callable[[Mapping[str, Any]], Iterator[Wait]] | None, mode: str, most: int
+        self,
+        home: PastHome,
+        begin: Callable[[Mapping[str, Any]], Iterator[Wait]] | None,
+        mode: str,
+        most: int,
+        itself: PastItself | None = None,
+        root: Runs | None = None,
     ) -> None:
-        """Take what begins its actions, None if they cannot be followed, the mode, and how many runs there may be at once."""
+        """Take what begins its actions, None if they cannot be followed, the mode, and how many runs there may be at once.
+
+        `itself` is told when a run begins and ends. `root` are the runs of the automation, for those of a script that it calls.
+        """
         self.home = home
-        self.opening: list[Until] = []
+        self._itself = itself
+        self.opening: list[Until] = root.opening if root is not None else []
         """Waits whose triggers are not attached yet."""
-        self.refused: dict[str, str] = {}
-        """Paths of triggers that runs wait for and that cannot be replayed, each with the reason."""
+        self.refused: dict[str, str] = root.refused if root is not None else {}
+        """Paths of what runs wait for and that cannot be replayed, each with the reason."""
         self._begin = begin
         self._mode = mode
         self._most = most
@@ -174,16 +234,24 @@ class Runs:
             return f"{len(self._running)} runs had not ended (mode {self._mode})"
         return ""
 
-    def start(self, variables: Mapping[str, Any]) -> None:
-        """Start a run."""
-        if self._mode == "restart":
-            self.clear()
-        if self._begin is None:
-            return
-        run = _Progress(self, self._begin(variables), self._ended)
-        self._running.append(run)
+    @property
+    def is_running(self) -> bool:
+        """Whether a run has not ended."""
+        return bool(self._running)
+
+    def start(self, variables: Mapping[str, Any], after: Callable[[_Progress], None] | None = None) -> _Progress:
+        """Start a run, and return it; `after` is called when it has ended or was stopped by another one."""
+        stopped = self._running if self._mode == "restart" else []
+        waits = self._begin(variables) if self._begin is not None else iter(())
+        run = _Progress(self, waits, self._ended)
+        run.after = after
+        self._running = [*(one for one in self._running if one not in stopped), run]
+        self._stop(stopped)
+        if self._itself is not None:
+            self._itself.started(len(self._running))
         if self._mode != "queued" or len(self._running) == 1:
             run.go_on()
+        return run
 
     async def async_open(self, event_types: frozenset[str]) -> None:
         """Let the triggers wait that runs have come to."""
@@ -200,15 +268,31 @@ class Runs:
         """Forget a run, and let the next one that waits begin."""
         if run not in self._running:
             return
+        is_next = self._mode == "queued" and run is self._running[0]
         self._running.remove(run)
-        if self._mode == "queued" and self._running:
+        if self._itself is not None:
+            self._itself.note(len(self._running))
+        if is_next and self._running:
             self._running[0].go_on()
+        if run.after is not None:
+            run.after(run)
+
+    def stop(self, run: _Progress) -> None:
+        """Stop a run with which those that have called it have nothing to do any more."""
+        run.after = None
+        run.stop()
+        self._ended(run)
 
     def clear(self) -> None:
         """Stop all runs."""
         running, self._running = self._running, []
+        self._stop(running)
+
+    def _stop(self, running: Sequence[_Progress]) -> None:
         for run in running:
             run.stop()
+            if run.after is not None:
+                self.home.clock.call_soon(run.after, run)  # what has called it goes on
 
 
 class _Progress:
@@ -218,6 +302,8 @@ class _Progress:
         """Take what it waits for, and what is told that it has ended."""
         self.since = dt_util.as_local(runs.home.clock.moment)
         self.error: Exception | None = None
+        self.after: Callable[[_Progress], None] | None = None
+        self._is_over = False
         self._runs = runs
         self._waits = waits
         self._ended = ended
@@ -225,9 +311,13 @@ class _Progress:
 
     def go_on(self) -> None:
         """Go on until it waits."""
+        if self._is_over:
+            return
         self._wait = None
         try:
             for wait in self._waits:
+                if self._is_over:
+                    return
                 self._wait = wait
                 if wait.begin(self._runs, self.go_on):
                     return
@@ -237,11 +327,15 @@ class _Progress:
 
     def waits_for(self, wait: Until) -> bool:
         """Return whether it waits for that now."""
-        return self._wait is wait or (
-            isinstance(self._wait, Together) and any(one.waits_for(wait) for one in self._wait.left)
-        )
+        match self._wait:
+            case Together() as together:
+                return any(one.waits_for(wait) for one in together.left)
+            case Called() as called:
+                return called.waits_for(wait)
+        return self._wait is wait
 
     def stop(self) -> None:
         """End it."""
+        self._is_over = True
         if self._wait is not None:
             self._wait.stop()

@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 import logging
-from typing import Any
+from typing import Any, override
 
 from homeassistant.components.recorder import history
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.helpers.recorder import get_instance, session_scope
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
 
 from ..support.errors import ToolRefusal
+from .past import NOBODY
 
 MAX_CHANGES = 100_000
 MAX_EVENTS = 5_000
@@ -46,6 +49,8 @@ class PastEvent:
     at: datetime
     event_type: str
     data: Mapping[str, Any]
+    context: Context = field(default_factory=lambda: NOBODY)
+    """Who fired it; `NOBODY` if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +102,27 @@ async def async_read(
                     break
                 piece = min(piece * 2, _LONGEST_PIECE) if len(read) < _FEW else piece
             found.since = found.since if entity_ids else since
-            found.changes = [change for read in reversed(newest_first) for change in read]
+            if event_types:
+                oldest = await ask(partial(_oldest, hass))
+                found.since = max(found.since, min(oldest or found.since, until))
+            events = await ask(partial(_events, hass, {*event_types, _STARTED}, found.since, until))
+            found.events = [event for event in events if event.event_type in event_types]
+            if len(found.events) > MAX_EVENTS:
+                # What happened before the last event that fits is not known: nothing of that time is told.
+                found.since = found.events[-MAX_EVENTS - 1].at
+                found.events = found.events[-MAX_EVENTS:]
+            found.changes = [change for read in reversed(newest_first) for change in read if change.at > found.since]
             found.start = await ask(partial(_start, hass, sorted(entity_ids), found.since, live))
-            found.events = await ask(partial(_events, hass, {*event_types, _STARTED}, found.since, until))
-            found.gaps = await ask(partial(_gaps, hass, found.since, until, found.events))
+            found.gaps = await ask(partial(_gaps, hass, found.since, until, events))
     except TimeoutError as err:
         raise ToolRefusal("The recorder takes too long. Ask about fewer hours or entities.") from err
-    found.events = [event for event in found.events if event.event_type in event_types]
     _add_newest(found, live, until)
     return found
+
+
+def left_out_events(hass: HomeAssistant) -> frozenset[str]:
+    """Return the types of events that the recorder is told to leave out."""
+    return frozenset(map(str, getattr(get_instance(hass), "exclude_event_types", ())))
 
 
 def _add_newest(found: Recorded, live: Mapping[str, State], until: datetime) -> None:
@@ -126,11 +143,12 @@ def copied(state: State, live: Mapping[str, State]) -> State:
     """Return a state of its own: Home Assistant keeps what templates made of one by the state itself."""
     attributes = dict(state.attributes)
     domain = state.entity_id.partition(".")[0]
-    if (now := live.get(state.entity_id)) is not None:
+    now = live.get(state.entity_id)
+    if now is not None:
         for name in _KEPT_FROM_NOW.get(domain, ()):
             if name not in attributes and name in now.attributes:
                 attributes[name] = now.attributes[name]
-    return State(
+    found = State(
         state.entity_id,
         state.state,
         attributes,
@@ -138,6 +156,53 @@ def copied(state: State, live: Mapping[str, State]) -> State:
         last_updated=state.last_updated,
         validate_entity_id=False,
     )
+    return without(found, left_out_of(now) if state is not now else ())
+
+
+def left_out_of(state: State | None) -> Collection[str]:
+    """Return the attributes of an entity that the recorder leaves out."""
+    info = state.state_info if state is not None else None
+    found: Collection[str] = info.get("unrecorded_attributes", ()) if info else ()
+    return found
+
+
+def without(state: State, names: Collection[str]) -> State:
+    """Let a state tell when one of its attributes is asked for that was left out."""
+    if names:
+        attributes = KnownAttributes(state.attributes)
+        attributes.entity_id, attributes.left_out = state.entity_id, names
+        state.attributes = attributes  # type: ignore[assignment]  # State itself makes a ReadOnlyDict of what it is given
+    return state
+
+
+asked_for: ContextVar[dict[tuple[str, str], None] | None] = ContextVar("home_agent_asked_for", default=None)
+"""Attributes, by entity and name, that were asked for and that the recorder has left out."""
+
+
+class KnownAttributes(dict[str, Any]):
+    """Attributes of a state, without those that the recorder leaves out."""
+
+    entity_id = ""
+    left_out: Collection[str] = ()
+
+    def _note(self, name: object) -> None:
+        if name in self.left_out and (asked := asked_for.get()) is not None and not super().__contains__(name):
+            asked[self.entity_id, str(name)] = None
+
+    @override
+    def get(self, name: Any, default: Any = None) -> Any:
+        self._note(name)
+        return super().get(name, default)
+
+    @override
+    def __getitem__(self, name: Any) -> Any:
+        self._note(name)
+        return super().__getitem__(name)
+
+    @override
+    def __contains__(self, name: object) -> bool:
+        self._note(name)
+        return super().__contains__(name)
 
 
 def _rows(
@@ -157,9 +222,10 @@ def _changes(
     hass: HomeAssistant, entity_ids: Sequence[str], since: datetime, until: datetime, live: Mapping[str, State]
 ) -> list[PastChange]:
     """Return the changes after `since`, up to `until`, oldest first."""
+    just_after = until + timedelta(microseconds=1)  # the recorder leaves out what is of the last moment itself
     found = [
         PastChange(at=row.last_updated, entity_id=entity_id, state=copied(row, live) if row.state else None)
-        for entity_id, rows in _rows(hass, entity_ids, since, until, with_start=False).items()
+        for entity_id, rows in _rows(hass, entity_ids, since, just_after, with_start=False).items()
         for row in rows
         if since < row.last_updated <= until
     ]
@@ -189,19 +255,134 @@ def _start(
 
 
 def _events(hass: HomeAssistant, event_types: Collection[str], since: datetime, until: datetime) -> list[PastEvent]:
-    """Return recorded events, oldest first."""
+    """Return recorded events, oldest first: one more than fits tells that there are more.
+
+    Starts of Home Assistant are looked up by themselves, so that no other events drown them.
+    """
+    starts = {_STARTED}.intersection(event_types)
+    rows = [
+        row
+        for types in (starts, {*event_types} - starts)
+        if types
+        for row in reversed(_event_rows(hass, types, since, until, ""))
+    ]
     return [
-        PastEvent(at=datetime.fromtimestamp(at, UTC), event_type=event_type, data=_data(shared))
-        for at, event_type, shared in reversed(_event_rows(hass, event_types, since, until, ""))
+        PastEvent(
+            at=datetime.fromtimestamp(row[0], UTC), event_type=row[1], data=_data(row[2]), context=_context(*row[3:])
+        )
+        for row in sorted(rows, key=lambda row: row[0])
     ]
 
 
-def moments_of(hass: HomeAssistant, event_type: str, entity_id: str, since: datetime) -> list[datetime]:
+def _context(context_id: bytes | None, user_id: bytes | None, parent_id: bytes | None) -> Context:
+    """Return a context as the recorder has written it."""
+    from homeassistant.components.recorder.models import bytes_to_ulid_or_none, bytes_to_uuid_hex_or_none
+
+    return Context(
+        user_id=bytes_to_uuid_hex_or_none(user_id),
+        parent_id=bytes_to_ulid_or_none(parent_id),
+        id=bytes_to_ulid_or_none(context_id),
+    )
+
+
+def with_contexts(
+    hass: HomeAssistant, start: Mapping[str, State], changes: Sequence[PastChange], since: datetime, until: datetime
+) -> tuple[dict[str, State], list[PastChange]] | None:
+    """Return states and changes with who made them; None where the database is laid out in another way.
+
+    For the recorder's executor. Most replays do not ask for it, and it takes time.
+    """
+    entity_ids = {*start, *(change.entity_id for change in changes)}
+    try:
+        known = _contexts(hass, entity_ids, start, since, until)
+    except ImportError, AttributeError:
+        _LOGGER.debug("Contexts cannot be read from this recorder")
+        return None
+    newest = {entity_id: state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None}
+    for entity_id, state in newest.items():
+        known.setdefault((entity_id, state.last_updated), state.context)  # it may not be written yet
+    return (
+        {entity_id: _made_by(state, known.get((entity_id, None))) for entity_id, state in start.items()},
+        [
+            replace(change, state=_made_by(change.state, known.get((change.entity_id, change.at))))
+            if change.state is not None
+            else change
+            for change in changes
+        ],
+    )
+
+
+def _made_by(state: State, context: Context | None) -> State:
+    found = State(
+        state.entity_id,
+        state.state,
+        None,
+        last_changed=state.last_changed,
+        last_updated=state.last_updated,
+        context=context or NOBODY,
+        validate_entity_id=False,
+    )
+    found.attributes = state.attributes
+    return found
+
+
+def _contexts(
+    hass: HomeAssistant, entity_ids: Collection[str], start: Mapping[str, State], since: datetime, until: datetime
+) -> dict[tuple[str, datetime | None], Context]:
+    """Return contexts by entity and moment; that of the state at the beginning by None."""
+    from homeassistant.components.recorder.db_schema import States, StatesMeta
+    from sqlalchemy import select
+
+    query = select(
+        StatesMeta.entity_id,
+        States.last_updated_ts,
+        States.context_id_bin,
+        States.context_user_id_bin,
+        States.context_parent_id_bin,
+    ).join(StatesMeta, States.metadata_id == StatesMeta.metadata_id)
+    found: dict[tuple[str, datetime | None], Context] = {}
+    with session_scope(hass=hass, read_only=True) as session:
+        of_period = query.where(
+            StatesMeta.entity_id.in_(sorted(entity_ids)),
+            States.last_updated_ts > since.timestamp(),
+            States.last_updated_ts <= until.timestamp(),
+        )
+        for entity_id, at, *ids in session.execute(of_period):
+            found[entity_id, dt_util.utc_from_timestamp(at)] = _context(*ids)
+        for entity_id in start:
+            before = query.where(
+                StatesMeta.entity_id == entity_id, States.last_updated_ts <= since.timestamp() + 1e-6
+            ).order_by(States.last_updated_ts.desc())
+            if (row := session.execute(before.limit(1)).first()) is not None:
+                found[entity_id, None] = _context(*row[2:])
+    return found
+
+
+def _oldest(hass: HomeAssistant) -> datetime | None:
+    """Return since when the recorder has anything; None if it is empty or laid out in another way."""
+    try:
+        from homeassistant.components.recorder.db_schema import Events, States
+        from sqlalchemy import func, select
+
+        with session_scope(hass=hass, read_only=True) as session:
+            found = [
+                at
+                for column in (Events.time_fired_ts, States.last_updated_ts)
+                if (at := session.execute(select(func.min(column))).scalar()) is not None
+            ]
+    except ImportError, AttributeError:
+        return None
+    return datetime.fromtimestamp(min(found), UTC) if found else None
+
+
+def moments_of(
+    hass: HomeAssistant, event_type: str, entity_id: str, since: datetime, until: datetime | None = None
+) -> list[datetime]:
     """Return when recorded events named an entity, newest first. For the recorder's executor."""
-    until = datetime.now(UTC)
+    until = until or datetime.now(UTC)
     return [
         datetime.fromtimestamp(at, UTC)
-        for at, _, shared in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')
+        for at, _, shared, *_ in _event_rows(hass, [event_type], since, until, f'"{entity_id}"')
         if _data(shared).get("entity_id") == entity_id
     ]
 
@@ -215,13 +396,20 @@ def _event_rows(
         from sqlalchemy import select
 
         query = (
-            select(Events.time_fired_ts, EventTypes.event_type, EventData.shared_data)
+            select(
+                Events.time_fired_ts,
+                EventTypes.event_type,
+                EventData.shared_data,
+                Events.context_id_bin,
+                Events.context_user_id_bin,
+                Events.context_parent_id_bin,
+            )
             .join(EventTypes, Events.event_type_id == EventTypes.event_type_id)
             .outerjoin(EventData, Events.data_id == EventData.data_id)
             .where(EventTypes.event_type.in_(sorted(event_types)))
             .where(Events.time_fired_ts > since.timestamp(), Events.time_fired_ts <= until.timestamp())
             .order_by(Events.time_fired_ts.desc())
-            .limit(MAX_EVENTS)
+            .limit(MAX_EVENTS + 1)
         )
         if having:
             query = query.where(EventData.shared_data.contains(having, autoescape=True))

@@ -1,31 +1,33 @@
 """An automation on a piece of the past: when Home Assistant would have run it, and when not and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from heapq import merge
+import re
 import time
 from typing import Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.script_variables import ScriptVariables
-import probatio
 
 from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
 from .draft import AutomationDraft
 from .near import Misses, Near
 from .past import NotReplayable, PastHome, past_home, quiet
-from .past_actions import async_steps, waits
+from .past_actions import ERRORS_OF_STEPS, PastCalls, PastStep, async_steps, waits
 from .past_answers import PastCondition
 from .past_clock_triggers import PastTrigger
 from .past_conditions import async_past_condition
+from .past_itself import PastItself, async_last_triggered
+from .past_questions import answers_by_path, calls_in, contexts_by_path, templates_by_path
 from .past_triggers import async_attach
-from .past_waits import Runs
-from .recorded import PastChange, PastEvent, PastGap
+from .past_waits import Runs, Wait
+from .recorded import PastChange, PastEvent, PastGap, asked_for
 from .rendering import templates_in
 from .timeline import Timeline
 from .watched import is_waiting
@@ -33,6 +35,12 @@ from .watched import is_waiting
 MAX_SECONDS = 20
 MAX_TEMPLATE_SECONDS = 1
 MAX_HAPPENED = 20_000  # triggers of one replay
+_OF_LAST_RUN = re.compile(r"\blast_triggered\b")
+_OF_NAME = re.compile(r"\bthis\b.*\b(entity_id|friendly_name)\b", re.DOTALL)
+_OF_ITSELF = re.compile(r"\b(this|automation)\b|\bstates\b(?!\s*[.(\[])")
+_OF_CONTEXT = re.compile(r"\bcontext\b")
+_OF_OWN_CONTEXT = re.compile(r"\bthis\s*(\.|\[\s*['\"])\s*context\b")
+_OF_REPORTS = re.compile(r"\blast_reported(_timestamp)?\b")
 _JUST_BEFORE = timedelta(microseconds=1)
 
 
@@ -90,8 +98,9 @@ async def async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Ti
 
 
 async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: Timeline) -> Replay:
+    asked_for.set({})
     with past_home(hass) as home, quiet():
-        play = _Play(home, draft, timeline)
+        play = _Play(hass, home, draft, timeline)
         await play.async_prepare()
         await play.async_play()
         return play.result()
@@ -100,16 +109,21 @@ async def _async_replay(hass: HomeAssistant, draft: AutomationDraft, timeline: T
 class _Play:
     """One replay."""
 
-    def __init__(self, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
+    def __init__(self, hass: HomeAssistant, home: PastHome, draft: AutomationDraft, timeline: Timeline) -> None:
         """Take what is replayed."""
+        self._hass = hass
         self._home = home
         self._draft = draft
         self._timeline = timeline
         self._until = timeline.until
+        self._is_followed = is_waiting(draft.actions) or calls_in(draft.actions)
+        """Its actions may take time."""
         self._conditions: list[PastCondition] = []
         self._triggers: tuple[PastTrigger, ...] = ()
         self._variables = _variables_of_run(home, draft)
         self._runs_now = Runs(home, None, "parallel", 1)
+        self._itself: PastItself
+        self._calls: PastCalls | None = None
         self._runs: list[PastRun] = []
         self._held: list[Held] = []
         self._refused: dict[str, str] = {}
@@ -119,9 +133,19 @@ class _Play:
 
     async def async_prepare(self) -> None:
         """Look up what conditions and actions need."""
-        self._home.states.known = self._timeline.entity_ids
+        await self._async_ask()
         self._home.clock.set(self._timeline.since)
         self._home.states.current = dict(self._timeline.start)
+        self._itself = PastItself(self._hass, self._home, self._draft)
+        self._home.states.known = self._timeline.entity_ids | {self._itself.entity_id}
+        self._itself.is_watched = (
+            self._itself.entity_id in self._timeline.entity_ids
+            or self._itself.entity_id in str(self._draft.written)
+            or bool(self._asking(_OF_ITSELF))
+        )
+        self._itself.begin(await self._async_last_triggered())
+        if not self._itself.is_named:
+            self._refused |= dict.fromkeys(self._asking(_OF_NAME), "it has no name yet")
         normalized = self._draft.normalized
         parts = [*self._draft.triggers, *self._draft.conditions, *self._draft.actions]
         for template in templates_in([*parts, *(normalized.get(key) for key in ("variables", "trigger_variables"))]):
@@ -132,15 +156,60 @@ class _Play:
                 self._conditions.append(await async_past_condition(self._home, config, f"conditions[{number}]"))
             except NotReplayable as err:
                 self._refused[f"conditions[{number}]"] = str(err)
+        calls = self._calls = PastCalls(self._hass, self._home, self._itself, self._turn_off)
+        steps: list[PastStep] = []
+        begin = partial(_waits_of, steps)
+        mode, most = str(normalized.get("mode", "single")), int(normalized.get("max", 10))
+        calls.root = self._runs_now = Runs(self._home, begin, mode, most, self._itself)
         try:
-            steps = await async_steps(self._home, self._draft.actions)
-        except (HomeAssistantError, probatio.Invalid, KeyError, TypeError) as err:
-            steps = None
-            if is_waiting(self._draft.actions):
+            steps += await async_steps(calls, self._draft.actions)
+        except ERRORS_OF_STEPS as err:
+            if self._is_followed:
                 why = str(err) if isinstance(err, NotReplayable) else type(err).__name__
                 self._refused["actions"] = f"how long it runs is not known: {why}"
-        begin = partial(waits, steps) if steps is not None else None
-        self._runs_now = Runs(self._home, begin, str(normalized.get("mode", "single")), int(normalized.get("max", 10)))
+        if not any(step.takes_time for step in steps):
+            steps.clear()
+
+    def _turn_off(self, stops: bool) -> None:
+        """Let it be off from now on, as its actions have it; its runs go on, if they are not stopped."""
+        self._itself.turn_off()
+        for trigger in self._triggers:
+            trigger.detach()
+        if stops:
+            self._runs_now.clear()
+
+    async def _async_ask(self) -> None:
+        """Look up who made the changes, if anything asks for that, and say what no recorder knows."""
+        self._refused |= dict.fromkeys(self._asking(_OF_REPORTS), "when a state was last reported is not recorded")
+        if self._is_followed:
+            self._refused |= dict(answers_by_path(self._draft))
+        self._refused |= dict.fromkeys(self._asking(_OF_OWN_CONTEXT), "who switched it is not known")
+        asking = [*self._asking(_OF_CONTEXT), *contexts_by_path(self._draft)]  # each wait for an event is followed
+        if not asking:
+            return
+        if (known := await self._timeline.async_with_contexts(self._hass)) is not None:
+            self._timeline = known
+        else:
+            self._refused |= dict.fromkeys(asking, "who made a change is not known")
+
+    async def _async_last_triggered(self) -> datetime | None:
+        """Return when it ran last before the timeline, if anything of it asks for that and it is known."""
+        if not (asking := self._asking(_OF_LAST_RUN)):
+            return None
+        if self._timeline.is_piece:
+            self._refused |= dict.fromkeys(asking, "when it ran before is not known")
+            return None
+        if not self._itself.is_known:
+            return None
+        return await async_last_triggered(self._hass, self._itself.entity_id, self._timeline.since)
+
+    def _asking(self, what: re.Pattern[str]) -> list[str]:
+        """Return the paths of what has a template that asks for something; not of actions that take no time."""
+        return [
+            path
+            for path, text in templates_by_path(self._draft)
+            if what.search(text) and (self._is_followed or not path.startswith("actions"))
+        ]
 
     async def async_play(self) -> None:
         """Play the timeline, piece by piece between the gaps."""
@@ -151,9 +220,9 @@ class _Play:
             key=lambda row: row[:2],
         )
         rows = _Ahead(waiting)
-        for gap in self._timeline.gaps:
+        for number, gap in enumerate(self._timeline.gaps):
             if gap.since > begin:
-                await self._async_piece(begin, gap.since, rows)
+                await self._async_piece(begin, gap.since, rows, is_start=number > 0)
             self._pass(gap, rows)
             begin = max(begin, gap.until)
         await self._async_piece(begin, self._timeline.until, rows, is_start=bool(self._timeline.gaps))
@@ -165,6 +234,8 @@ class _Play:
         self._home.clock.set(begin)
         for condition in self._conditions:
             condition.begin()
+        if begin > self._timeline.since:
+            self._itself.begin()
         await self._async_attach()
         if is_start:
             self._home.play("homeassistant_started", {})
@@ -180,8 +251,11 @@ class _Play:
         return len(self._runs) + len(self._held) >= MAX_HAPPENED or time.monotonic() > self._ends
 
     async def _async_attach(self) -> None:
+        if not self._itself.is_on:
+            return
         normalized = self._draft.normalized
-        variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")))
+        known = {"this": self._itself.at_first()}
+        variables = _rendered(self._home, _script_variables(self._home, normalized.get("trigger_variables")), known)
         listening = await async_attach(
             self._home, self._draft.triggers, variables, self._fire, event_types=self._timeline.event_types
         )
@@ -197,12 +271,14 @@ class _Play:
             self._home.clock.set(row.at)
             self._fired.clear()
             if isinstance(row, PastChange):
+                if row.entity_id == self._itself.entity_id:
+                    continue  # it is as its replayed runs make it
                 for condition in self._conditions:
                     condition.changed(row.entity_id, row.state)
                 old = self._home.change(row.entity_id, row.state)
                 self._misses.note(row.entity_id, old, row.state, self._fired)
             else:
-                self._home.play(row.event_type, row.data)
+                self._home.play(row.event_type, row.data, row.context)
                 self._misses.note_event(row, self._fired)
             yield
         for _ in self._home.clock.run_until(end):
@@ -211,26 +287,30 @@ class _Play:
     def _pass(self, gap: PastGap, rows: _Ahead) -> None:
         """Let a gap pass: nothing waits any more, and what changes then is not seen."""
         self._runs_now.clear()
+        if self._calls is not None:
+            self._calls.clear()
         self._home.clock.clear()
         self._home.bus.listening.clear()
         self._home.forget_trackers()
         while (row := rows.next_until(gap.until)) is not None:
-            if isinstance(row, PastChange):
+            if isinstance(row, PastChange) and row.entity_id != self._itself.entity_id:
                 self._home.become(row.entity_id, row.state)
 
     def _fire(self, path: str, payload: dict[str, Any]) -> None:
         """Decide what a trigger comes to."""
+        if not self._itself.is_on:
+            return
         self._fired.add(path)
         at = self._home.clock.moment
         try:
-            variables = {"this": {"entity_id": "", "state": "on", "attributes": {}}, **payload}
+            variables = {"this": self._itself.this, **payload}
             if self._variables is not None:
                 variables = self._variables.async_render(self._home, variables)
         except HomeAssistantError:
             self._held.append(Held(at=at, trigger=path, condition="", because="its variables could not be rendered"))
             return
-        condition, because = self._held_by(variables)
-        if because:
+        if (holder := self._held_by(variables)) is not None:
+            condition, because = holder
             self._held.append(Held(at=at, trigger=path, condition=condition, because=because))
             return
         if busy := self._runs_now.refuses():
@@ -240,27 +320,30 @@ class _Play:
         self._runs.append(PastRun(at=at, trigger=path, because=told, variables=variables))
         self._runs_now.start(variables)
 
-    def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the condition that holds it back, with what was so; empty texts if none does."""
-        failed = ("", "")
+    def _held_by(self, variables: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return the condition that holds it back, with what was so; None if none does."""
+        failed: tuple[str, str] | None = None
         for condition in self._conditions:
             answer = condition.check(variables)
             if answer.result is False and not answer.has_failed:
                 return condition.path, answer.because
-            if answer.has_failed and not failed[1]:
+            if answer.has_failed and failed is None:
                 failed = (condition.path, answer.because)
         return failed
 
     def result(self) -> Replay:
         """Return what became of it."""
         refused = {**self._refused, **self._runs_now.refused}
-        missed = [one for one in self._home.states.missed if one not in self._timeline.entity_ids and "." in one]
+        missed = [one for one in self._home.states.missed if one not in self._home.states.known and "." in one]
         if missed:
             refused["entities"] = f"not known here: {', '.join(sorted(missed)[:10])}"
         for entity_id, names in self._timeline.unrecorded.items():
             if not names:
                 refused[entity_id] = "it is not recorded"
         refused |= dict(self._misses.unrecorded(self._timeline.unrecorded))
+        for entity_id, name in asked_for.get() or ():
+            if (why := f"the attribute '{name}' of {entity_id} is not recorded") not in refused.values():
+                refused[entity_id] = why
         return Replay(
             since=self._timeline.since,
             until=self._until,
@@ -269,6 +352,10 @@ class _Play:
             not_replayed=tuple(refused.items()),
             near=self._misses.result(),
         )
+
+
+def _waits_of(steps: Sequence[PastStep], variables: Mapping[str, Any]) -> Iterator[Wait]:
+    return waits(steps, variables) if steps else iter(())
 
 
 class _Ahead:
@@ -301,8 +388,8 @@ def _variables_of_run(home: PastHome, draft: AutomationDraft) -> ScriptVariables
     return ScriptVariables(home.rebound(found)) if found else None
 
 
-def _rendered(home: PastHome, variables: ScriptVariables | None) -> Mapping[str, Any]:
+def _rendered(home: PastHome, variables: ScriptVariables | None, known: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        return variables.async_render(home, None, limited=True) if variables is not None else {}
+        return variables.async_render(home, known, limited=True) if variables is not None else known
     except HomeAssistantError:
-        return {}
+        return known

@@ -4,16 +4,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Self
 
 from homeassistant.core import HomeAssistant, State, valid_entity_id
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_object
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
-from .recorded import PastChange, PastEvent, PastGap, async_read
+from .recorded import PastChange, PastEvent, PastGap, async_read, left_out_events, left_out_of, with_contexts, without
 
 MAX_DAYS = 10
 MAX_ENTITIES = 50
@@ -42,6 +44,10 @@ class Timeline:
     """Attributes that the recorder leaves out; an empty set stands for an entity of which nothing is recorded."""
     registry_ids: Mapping[str, str] = field(default_factory=dict)
     """The registry's id of each entity that has one: it stays when the entity is renamed."""
+    is_recorded: bool = False
+    """It comes from the recorder, which knows who made a change."""
+    is_piece: bool = False
+    """It was cut out of a longer one: what the automation itself did before is not known."""
 
     @classmethod
     async def async_recorded(
@@ -70,13 +76,22 @@ class Timeline:
             start=found.start,
             changes=tuple(found.changes),
             events=tuple(found.events),
-            event_types=frozenset(event_types),
+            event_types=frozenset(event_types) - left_out_events(hass),
             gaps=tuple(found.gaps),
             unrecorded=dict(_unrecorded(hass, entity_ids)),
+            is_recorded=True,
             registry_ids={
                 entity_id: entry.id for entity_id in entity_ids if (entry := registry.async_get(entity_id)) is not None
             },
         )
+
+    async def async_with_contexts(self, hass: HomeAssistant) -> Timeline | None:
+        """Return it with who made the changes; None if that is not known."""
+        if not self.is_recorded:
+            return None
+        ask = partial(with_contexts, hass, self.start, self.changes, self.since, self.until)
+        found = await get_instance(hass).async_add_executor_job(ask)
+        return None if found is None else replace(self, start=found[0], changes=tuple(found[1]))
 
     def states_at(self, moment: datetime) -> dict[str, State]:
         """Return the states at a moment, after the changes of that moment."""
@@ -111,6 +126,7 @@ class Timeline:
             changes=self.changes[first:last],
             events=tuple(event for event in self.events if since < event.at <= until)[-MAX_KEPT:],
             gaps=tuple(gap for gap in self.gaps if gap.until > since and gap.since < until),
+            is_piece=True,
         )
 
     def since_known(self) -> Timeline:
@@ -182,7 +198,11 @@ class Timeline:
             now[entity_id] = entry.entity_id if entry is not None else entity_id
             if registry_id:
                 ids[now[entity_id]] = registry_id
-        states = [_state_from_dict(row, now) for row in data["start"]]
+        left_out = {
+            now.get(entity_id, entity_id): frozenset(map(str, names))
+            for entity_id, names in data.get("unrecorded", {}).items()
+        }
+        states = [_state_from_dict(row, now, left_out) for row in data["start"]]
         return cls(
             since=_moment(data["since"]),
             until=_moment(data["until"]),
@@ -192,7 +212,7 @@ class Timeline:
                 PastChange(
                     at=_moment(row["at"]),
                     entity_id=now.get(row["entity_id"], row["entity_id"]),
-                    state=_state_from_dict(row["state"], now),
+                    state=_state_from_dict(row["state"], now, left_out),
                 )
                 for row in data["changes"][:MAX_KEPT]
             ),
@@ -204,11 +224,9 @@ class Timeline:
             gaps=tuple(
                 PastGap(since=_moment(row["since"]), until=_moment(row["until"])) for row in data.get("gaps", ())
             ),
-            unrecorded={
-                now.get(entity_id, entity_id): frozenset(names)
-                for entity_id, names in data.get("unrecorded", {}).items()
-            },
+            unrecorded=left_out,
             registry_ids=ids,
+            is_piece=True,
         )
 
 
@@ -220,9 +238,8 @@ def _unrecorded(hass: HomeAssistant, entity_ids: Collection[str]) -> Iterator[tu
     for entity_id in entity_ids:
         if not is_recorded(hass, entity_id):
             yield entity_id, frozenset()
-        elif (state := hass.states.get(entity_id)) is not None and state.state_info:
-            if names := frozenset(state.state_info.get("unrecorded_attributes", ())):
-                yield entity_id, names
+        elif names := frozenset(left_out_of(hass.states.get(entity_id))):
+            yield entity_id, names
 
 
 def _json(value: object) -> JsonObjectType:
@@ -243,13 +260,15 @@ def _state_as_dict(state: State | None) -> JsonValueType:
     }
 
 
-def _state_from_dict(row: Mapping[str, Any] | None, now: Mapping[str, str]) -> State | None:
+def _state_from_dict(
+    row: Mapping[str, Any] | None, now: Mapping[str, str], left_out: Mapping[str, Collection[str]]
+) -> State | None:
     if row is None:
         return None
     entity_id = now.get(row["entity_id"], row["entity_id"])
     if not valid_entity_id(entity_id):
         raise ValueError(entity_id)
-    return State(
+    found = State(
         entity_id,
         str(row["state"]),
         dict(row["attributes"]),
@@ -257,6 +276,7 @@ def _state_from_dict(row: Mapping[str, Any] | None, now: Mapping[str, str]) -> S
         last_updated=_moment(row["last_updated"]),
         validate_entity_id=False,
     )
+    return without(found, left_out.get(entity_id, ()))
 
 
 def _moment(text: str) -> datetime:
