@@ -497,3 +497,42 @@ async def test_many_differences_are_a_number(hass: HomeAssistant) -> None:
     said = await difference(hass, {"actions": [{"delay": number + 10} for number in range(60)]})
     assert len(said) == 21
     assert said[-1].endswith("more")
+
+
+OFF_BY_TEMPLATE = "{{ false }}"
+
+
+@pytest.mark.parametrize("part", [
+    pytest.param({"triggers": [{"trigger": "time", "at": "07:00"}]}, id="a trigger"),
+    pytest.param({"conditions": [{"condition": "state", "entity_id": "light.hall", "state": "on"}]}, id="a condition"),
+    pytest.param({"conditions": [{"condition": "light.is_on", **HALL}]}, id="a purpose-specific condition"),
+    pytest.param({"conditions": [{"or": ["{{ now().hour >= 21 }}"]}]}, id="a group of conditions"),
+    pytest.param({"actions": [{"stop": "enough"}]}, id="an action"),
+    pytest.param({"actions": [{"parallel": [LIGHT_OFF, {"delay": 1}]}]}, id="a group of actions"),
+])  # fmt: skip
+@pytest.mark.parametrize("enabled", [False, OFF_BY_TEMPLATE, "{{ 1 > 2 }}"])
+async def test_what_is_switched_off_is_told_as_that(
+    hass: HomeAssistant, part: Mapping[str, Any], enabled: object
+) -> None:
+    [(kind, [one])] = part.items()
+    said = await told(hass, **{kind: [{**one, "enabled": enabled}]})
+    assert [*said.triggers, *said.conditions, *said.actions][0].endswith(" (disabled)")
+    assert "disabled" not in (await told(hass, **{kind: [{**one, "enabled": "{{ true }}"}]})).sentence()
+
+
+async def test_what_is_switched_off_inside_is_told_as_that(hass: HomeAssistant) -> None:
+    off = {"condition": "state", "entity_id": "light.hall", "state": "on", "enabled": OFF_BY_TEMPLATE}
+    assert (await told(hass, conditions=[{"not": [off]}])).conditions == ("except if Hallway Light is on (disabled)",)
+
+
+async def test_a_part_that_another_template_switches_is_told_with_it(hass: HomeAssistant) -> None:
+    said = await told(hass, triggers=[{"trigger": "time", "at": "07:00", "enabled": "{{ wanted }}"}])
+    assert said.triggers == ("at 07:00 (only if a template switches it on: {{ wanted }})",)
+
+
+async def test_a_condition_that_is_switched_off_is_told_in_a_difference(hass: HomeAssistant) -> None:
+    [hour] = CONFIG["conditions"]
+    off = {"condition": "template", "value_template": hour, "enabled": OFF_BY_TEMPLATE}
+    assert await difference(hass, {"conditions": [off]}) == [
+        "Instead of the condition (after 21:00) now: after 21:00 (disabled)."
+    ]

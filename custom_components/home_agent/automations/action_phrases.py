@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
+from homeassistant.const import ATTR_ENTITY_ID, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
 from ..home.calls_in_words import async_call_in_words, verb_of
@@ -29,9 +29,7 @@ async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str
         return HIDDEN
     reader = next((reader for key, reader in _READERS.items() if key in action), None)
     told = await reader(phrases, action, depth) if reader else phrases.quoted(", ".join(map(str, action)))
-    if told and action.get(CONF_ENABLED) is False:
-        told = await phrases.text("automation_word_disabled", what=told)
-    return told
+    return await phrases.switched(told, action)
 
 
 async def async_actions(phrases: Narrator, actions: object, depth: int = 0) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_TARGET
+from homeassistant.const import ATTR_ENTITY_ID, CONF_FOR, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
 from ..support.localize import async_own_text
@@ -39,9 +39,7 @@ async def async_condition(phrases: Narrator, condition: object, depth: int = 0) 
         told = await reader(phrases, options_of(condition))
     else:
         told = await _async_named(phrases, kind, condition)
-    if condition.get(CONF_ENABLED) is False:
-        told = await phrases.text("automation_word_disabled", what=told)
-    return told
+    return await phrases.switched(told, condition)
 
 
 async def async_conditions(phrases: Narrator, conditions: object, depth: int = 0, *, any_of: bool = False) -> str:

@@ -29,6 +29,7 @@ from ..home.wording import MAX_NAME, async_more, name_of
 from ..languages.data import data_of
 from ..support.localize import async_own_text, async_text
 from ..support.quoting import one_line, short_name
+from .switched import is_switched_on
 
 type AutomationPart = Mapping[str, Any]
 """A trigger, a condition or an action."""
@@ -132,6 +133,15 @@ class Narrator:
     def may_tell(self, entity_id: str) -> bool:
         """Return whether an entity may be named; the sun and the home itself are everywhere."""
         return entity_id in _EVERYWHERE or self.knows(entity_id)
+
+    async def switched(self, told: str, part: object) -> str:
+        """Return what is told of a part, and that it is switched off, or by what it is decided whether it is on."""
+        if not told or (is_on := is_switched_on(part)) is True:
+            return told
+        if is_on is False:
+            return await self.text("automation_word_disabled", what=told)
+        template = self.cut(part["enabled"]) if isinstance(part, Mapping) else HIDDEN
+        return await self.text("automation_word_enabled_if", what=told, template=template)
 
     # Texts.
 

@@ -17,6 +17,7 @@ from ..wishes.spoken import async_past_moment
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
 from .replay import Replay, async_replay
+from .switched import is_switched_on
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
 from .words import AutomationWords, async_difference, async_words
@@ -79,7 +80,7 @@ def name_of(hass: HomeAssistant, entity_id: str) -> str:
 async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft, phrases: Sequence[str]) -> list[str]:
     """Return whether the conditions are true at this moment."""
     pairs = zip(draft.conditions, phrases, strict=False)
-    told = [(condition, words) for condition, words in pairs if not _is_of_clock(condition)]
+    told = [(condition, words) for condition, words in pairs if _is_asked_now(condition)]
     if not told:
         return []
     missing = [words for condition, words in told if await _async_is_true(hass, condition) is False]
@@ -88,9 +89,10 @@ async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft,
     return [await async_text(hass, language, "automation_not_true_now", conditions="; ".join(missing[:MAX_TOLD]))]
 
 
-def _is_of_clock(condition: object) -> bool:
-    """Return whether a condition is about the time of day or the weekday: people know whether that is so now."""
-    return isinstance(condition, Mapping) and condition.get("condition") == "time"
+def _is_asked_now(condition: object) -> bool:
+    """Return whether people want to know if it is so: what is switched off does not matter, and they know the time of day."""
+    is_of_clock = isinstance(condition, Mapping) and condition.get("condition") == "time"
+    return not is_of_clock and is_switched_on(condition) is not False
 
 
 async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:

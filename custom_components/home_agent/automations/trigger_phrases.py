@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_PLATFORM, CONF_TARGET
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_FOR, CONF_PLATFORM, CONF_TARGET
 from homeassistant.core import split_entity_id
 
 from ..languages.digits import MASK
@@ -51,9 +51,7 @@ async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
     kind = str(trigger.get(CONF_PLATFORM) or trigger.get("trigger") or "")
     reader = _READERS.get(kind)
     told = await (reader(phrases, options_of(trigger)) if reader else _async_named(phrases, kind, trigger))
-    if trigger.get(CONF_ENABLED) is False:
-        told = await phrases.text("automation_word_disabled", what=told)
-    return told
+    return await phrases.switched(told, trigger)
 
 
 async def _async_stays(phrases: Narrator, told: str, part: AutomationPart, *, has_verb: bool = True) -> str:
