@@ -536,3 +536,62 @@ async def test_a_condition_that_is_switched_off_is_told_in_a_difference(hass: Ho
     assert await difference(hass, {"conditions": [off]}) == [
         "Instead of the condition (after 21:00) now: after 21:00 (disabled)."
     ]
+
+
+def light(service: str = "turn_on", **data: Any) -> dict[str, Any]:
+    return {"action": f"light.{service}", **HALL, **({"data": data} if data else {})}
+
+
+def is_so(entity_id: str | list[str], state: str, **more: Any) -> dict[str, Any]:
+    return {"condition": "state", "entity_id": entity_id, "state": state, **more}
+
+
+ANNA = is_so("person.anna", "home")
+ON = is_so("light.hall", "on")
+
+
+async def test_steps_that_are_done_twice_are_told_twice(hass: HomeAssistant) -> None:
+    steps = [light(), {"delay": 5}, light("turn_off"), {"delay": 5}, light()]
+    [said] = (await told(hass, actions=[{"if": [ANNA], "then": steps}])).actions
+    assert said == (
+        "if Anna is home: turn on Hallway Light, wait 5 seconds, turn off Hallway Light, wait 5 seconds and turn on Hallway Light"
+    )
+    [said] = (await told(hass, actions=[{"parallel": [light("toggle"), light("toggle")]}])).actions
+    assert said.count("toggle Hallway Light") == 2
+
+
+async def test_two_things_of_one_name_are_two(hass: HomeAssistant) -> None:
+    hass.states.async_set("light.other", "on", {"friendly_name": "Hallway Light"})
+    [said] = (
+        await told(hass, actions=[{"delay": 1}, light() | {"target": {"entity_id": ["light.hall", "light.other"]}}])
+    ).actions[1:]
+    assert said == "turn on Hallway Light and Hallway Light"
+
+
+TIMES = [{"trigger": "time", "at": f"{hour:02}:00"} for hour in range(20)]
+BRANCHES = [
+    {"conditions": [is_so("sensor.outside", str(one))], "sequence": [light(brightness_pct=one)]} for one in range(1, 9)
+]
+LIGHTS = [f"light.l{number}" for number in range(30)]
+
+
+@pytest.mark.parametrize(("parts", "more"), [
+    pytest.param({"actions": [{"if": [ANNA], "then": [{"delay": one + 1} for one in range(40)]}]}, "and 32 more", id="steps"),
+    pytest.param({"actions": [{"choose": [*BRANCHES, {"conditions": [ANNA], "sequence": [light("turn_off")]}]}]}, "; 1 more", id="branches"),
+    pytest.param({"conditions": [is_so(LIGHTS, "on")]}, "and 26 more", id="things that all are so"),
+    pytest.param({"conditions": [is_so(LIGHTS, "on", match="any")]}, "or 26 more", id="things of which one is so"),
+    pytest.param({"conditions": [{"or": [is_so("sensor.outside", str(one)) for one in range(40)]}]}, "or 32 more", id="conditions"),
+    pytest.param({"actions": [light() | {"target": {"entity_id": LIGHTS}}]}, "and 26 more", id="what is acted on"),
+    pytest.param({"actions": [{"wait_for_trigger": TIMES}]}, "or 16 more", id="triggers of a wait"),
+    pytest.param({"actions": [{"action": "script.night", "data": dict.fromkeys("abcdefgh", 1)}]}, "3 more", id="fields of a script"),
+    pytest.param({"actions": [{"action": "test.do", "data": {f"x{one}": 1 for one in range(30)}}]}, "25 more", id="data of an action"),
+    pytest.param({"actions": [{"action": "test.do", "data": {"x": [*"abcdefghijklm"]}}]}, "k, l, m", id="values in a list"),
+    pytest.param({"actions": [{"if": [ANNA], "then": [{"variables": {f"x{one}": 1 for one in range(12)}}]}]}, "2 more", id="variables"),
+    pytest.param(
+        {"triggers": [{"trigger": "event", "event_type": "x", "event_data": dict.fromkeys("abcdefg", 1)}]}, "2 more", id="data of an event",
+    ),
+])  # fmt: skip
+async def test_what_is_left_out_is_counted(hass: HomeAssistant, parts: Mapping[str, Any], more: str) -> None:
+    for one in LIGHTS:
+        hass.states.async_set(one, "on", {"friendly_name": one[6:]})
+    assert more in (await told(hass, **parts)).sentence()

@@ -7,6 +7,7 @@ from homeassistant.const import ATTR_ENTITY_ID, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
 from ..home.calls_in_words import async_call_in_words, verb_of
+from ..home.wording import async_more
 from ..languages.digits import MASK
 from ..support.const import DOMAIN
 from ..support.masking import SECRET
@@ -19,7 +20,7 @@ from .trigger_phrases import async_device_part, async_trigger
 MAX_DEPTH = 4
 MAX_ACTIONS = 8
 MAX_MESSAGE = 120  # characters
-MAX_DATA = 10  # values of a call that are looked at
+MAX_DATA = 10  # variables that are named
 _MOBILE_APP = "mobile_app_"
 
 
@@ -34,8 +35,7 @@ async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str
 
 async def async_actions(phrases: Narrator, actions: object, depth: int = 0) -> str:
     """Return actions in a row, one after the other."""
-    said = [await async_action(phrases, one, depth) for one in listed(actions)[: 2 * MAX_ACTIONS]]
-    told = await phrases.joined(said, most=MAX_ACTIONS)
+    told = await phrases.each(listed(actions), lambda one: async_action(phrases, one, depth), most=MAX_ACTIONS)
     return told or await phrases.text("automation_word_nothing")
 
 
@@ -95,15 +95,14 @@ def _tactful(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
             return MASK
         match value:
             case str():
-                return phrases.tactful(value[:1000])
+                return phrases.tactful(value)
             case dict():
-                return {phrases.tactful(str(name)): told(name, item) for name, item in [*value.items()][:MAX_DATA]}
+                return {phrases.tactful(str(name)): told(name, item) for name, item in value.items()}
             case list():
-                return [told(key, item) for item in value[:MAX_DATA]]
+                return [told(key, item) for item in value]
         return value
 
-    given = [*data.items()]
-    return {phrases.tactful(str(key)): told(key, value) for key, value in given[: 2 * MAX_DATA]}
+    return {phrases.tactful(str(key)): told(key, value) for key, value in data.items()}
 
 
 async def _async_special(
@@ -127,12 +126,11 @@ async def _async_special(
         case "scene" if name == "turn_on" and target.get(ATTR_ENTITY_ID):
             return await phrases.text("automation_word_scene", names=await phrases.target(target))
         case "script" if name not in ("turn_on", "turn_off", "toggle", "reload"):
-            details = ", ".join(
-                f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}"
-                for key, value in [*_tactful(phrases, data).items()][:4]
-            )
+            details = [
+                f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}" for key, value in _tactful(phrases, data).items()
+            ]
             told = await phrases.text("automation_word_run_script", names=_script(phrases, name))
-            return f"{told} ({details})" if details else told
+            return told + await phrases.in_brackets(details)
         case "script" if name == "turn_on" and not data:
             return await phrases.text("automation_word_run_script", names=await phrases.target(target) or HIDDEN)
     return ""
@@ -183,8 +181,8 @@ async def _async_at_most(phrases: Narrator, told: str, action: AutomationPart) -
 
 
 async def _async_wait_for(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
-    said = [await async_trigger(phrases, one) for one in listed(action["wait_for_trigger"])[:MAX_ACTIONS]]
-    told = await phrases.text("automation_word_wait_for", what=await phrases.joined(said, any_of=True))
+    what = await phrases.each(listed(action["wait_for_trigger"]), lambda one: async_trigger(phrases, one), any_of=True)
+    told = await phrases.text("automation_word_wait_for", what=what)
     return await _async_at_most(phrases, told, action)
 
 
@@ -219,6 +217,8 @@ async def _async_choose(phrases: Narrator, action: AutomationPart, depth: int) -
     said = [
         await _async_branch(phrases, one.get("conditions"), one.get("sequence"), depth) for one in options[:MAX_ACTIONS]
     ]
+    if len(options) > MAX_ACTIONS:
+        said.append(await phrases.text("confirm_more_names", count=str(len(options) - MAX_ACTIONS)))
     return await _async_otherwise(phrases, said, action.get("default"), depth)
 
 
@@ -287,7 +287,11 @@ async def _async_all_met(phrases: Narrator, action: AutomationPart, _depth: int)
 
 async def _async_variables(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     given = plain(action["variables"])
-    names = ", ".join(phrases.cut(name, 30) for name in [*given][:MAX_DATA]) if isinstance(given, dict) else ""
+    names = ""
+    if isinstance(given, dict):
+        names = await async_more(
+            phrases.hass, phrases.language, [phrases.cut(name, 30) for name in [*given][:MAX_DATA]], len(given)
+        )
     return await phrases.text("automation_word_variables", names=names or HIDDEN)
 
 

@@ -44,8 +44,9 @@ async def async_condition(phrases: Narrator, condition: object, depth: int = 0) 
 
 async def async_conditions(phrases: Narrator, conditions: object, depth: int = 0, *, any_of: bool = False) -> str:
     """Return conditions in a row, that all have to be met or one of them."""
-    said = [await async_condition(phrases, one, depth) for one in listed(conditions)[: 2 * MAX_CONDITIONS]]
-    return await phrases.joined(said, any_of=any_of, most=MAX_CONDITIONS)
+    return await phrases.each(
+        listed(conditions), lambda one: async_condition(phrases, one, depth), any_of=any_of, most=MAX_CONDITIONS
+    )
 
 
 _GROUPS = frozenset({"and", "or", "not"})
@@ -67,13 +68,12 @@ async def _async_for(phrases: Narrator, told: str, part: AutomationPart) -> str:
 
 
 async def _async_is(phrases: Narrator, entity_ids: Sequence[Any], states: object, *, any_of: bool) -> str:
-    said = [
-        await phrases.text(
-            "automation_word_if_state", name=phrases.name(one), state=await phrases.states([one], states)
-        )
-        for one in entity_ids[: 2 * MAX_CONDITIONS]
-    ]
-    return await phrases.joined(said, any_of=any_of)
+
+    async def tell(entity_id: object) -> str:
+        state = await phrases.states([entity_id], states)
+        return await phrases.text("automation_word_if_state", name=phrases.name(entity_id), state=state)
+
+    return await phrases.each(entity_ids, tell, any_of=any_of)
 
 
 async def _async_state(phrases: Narrator, part: AutomationPart) -> str:

@@ -3,7 +3,7 @@
 Texts in an automation may be a model's or a stranger's: they are cut, on one line, and tell of no entity that may not be known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 import re
@@ -25,7 +25,7 @@ from homeassistant.util import dt as dt_util
 
 from ..home.domains import DOMAINS
 from ..home.states import Knows
-from ..home.wording import MAX_NAME, async_more, name_of
+from ..home.wording import MAX_DETAILS, MAX_NAME, async_more, name_of
 from ..languages.data import data_of
 from ..support.localize import async_own_text, async_text
 from ..support.quoting import one_line, short_name
@@ -121,14 +121,41 @@ class Narrator:
         return f"{cut}…{end}" if cut.rfind(begin) > cut.rfind(end) else f"{cut}…"
 
     async def joined(self, parts: Sequence[str], *, any_of: bool = False, most: int = MAX_NAMES) -> str:
-        """Return parts in a row, with "and" or "or" before the last and a number for those that are too many."""
-        parts = [part for part in dict.fromkeys(parts) if part]
-        if len(parts) > most:
-            return await async_more(self.hass, self.language, parts[:most], len(parts))
-        if len(parts) < 2:
-            return "".join(parts)
+        """Return parts in a row, with "and" or "or" before the last and a number for those that are too many.
+
+        Two that are told alike are two: of steps that are done twice none is left out, of names none is a thing less.
+        """
+        return await self._row([part for part in parts if part], 0, any_of=any_of, most=most)
+
+    async def each[Part](
+        self,
+        parts: Sequence[Part],
+        tell: Callable[[Part], Awaitable[str]],
+        *,
+        any_of: bool = False,
+        most: int = MAX_NAMES,
+    ) -> str:
+        """Return parts in a row, of which only as many are put into words as are told; the others are counted."""
+        said: list[str] = []
+        for number, part in enumerate(parts):
+            if len(said) == most:
+                return await self._row(said, len(parts) - number, any_of=any_of, most=most)
+            if told := await tell(part):
+                said.append(told)
+        return await self._row(said, 0, any_of=any_of, most=most)
+
+    async def _row(self, said: Sequence[str], left: int, *, any_of: bool, most: int) -> str:
+        left += max(0, len(said) - most)
+        if left:
+            said = [*said[:most], await self.text("confirm_more_names", count=str(left))]
+        if len(said) < 2:
+            return "".join(said)
         key = "automation_word_or" if any_of else "automation_word_and"
-        return await self.text(key, first=", ".join(parts[:-1]), last=parts[-1])
+        return await self.text(key, first=", ".join(said[:-1]), last=said[-1])
+
+    async def in_brackets(self, details: Sequence[str], most: int = MAX_DETAILS) -> str:
+        """Return details in brackets after what they are of, surplus ones as a number; "" if there are none."""
+        return f" ({await async_more(self.hass, self.language, details[:most], len(details))})" if details else ""
 
     def may_tell(self, entity_id: str) -> bool:
         """Return whether an entity may be named; the sun and the home itself are everywhere."""
@@ -193,7 +220,7 @@ class Narrator:
         ids = listed(plain(entity_ids))
         if ids in ([], [ENTITY_MATCH_ALL]):
             return await self.text("automation_word_all") if ids else ""
-        return await self.joined([self.name(one) for one in ids], any_of=any_of)
+        return await self.joined(_once([self.name(one) for one in dict.fromkeys(map(str, ids))]), any_of=any_of)
 
     def place(self, kind: str, place_id: object) -> str:
         """Return the name of a device, an area, a floor or a label; "…" if nothing in it may be known."""
@@ -224,15 +251,15 @@ class Narrator:
             if ids == [ENTITY_MATCH_ALL] and domain:
                 said.append(await self.all_of(domain))
             else:
-                said += [self.name(one) for one in ids if one != ENTITY_MATCH_ALL] or [
+                said += [self.name(one) for one in dict.fromkeys(map(str, ids)) if one != ENTITY_MATCH_ALL] or [
                     await self.text("automation_word_all")
                 ]
         said += [self.place("device_id", one) for one in listed(plain(target.get("device_id")))]
         for kind, key in _PLACES.items():
             if places := listed(plain(target.get(kind))):
-                where = await self.text(key, name=await self.joined([self.place(kind, one) for one in places]))
+                where = await self.text(key, name=await self.joined(_once([self.place(kind, one) for one in places])))
                 said.append(f"{await self.all_of(domain)} {where}" if domain else where)
-        told = await self.joined(said, any_of=any_of)
+        told = await self.joined(_once(said), any_of=any_of)
         if told and (others := await self.target(target.get("exclude"))):
             return await self.text("automation_word_except", what=told, names=others)
         return told
@@ -261,7 +288,7 @@ class Narrator:
             return await self.text(
                 "automation_word_unavailable" if text == "unavailable" else "automation_word_unknown"
             )
-        words = {await self._state_word(one, text) for one in ids[:MAX_NAMES]}
+        words = {await self._state_word(one, text) for one in ids}
         if len(words) == 1 and (word := words.pop()):
             return word
         if text in _OFF_AND_ON:
@@ -356,6 +383,11 @@ class Narrator:
         if found is None:
             return self.cut(value)
         return found.strftime("%H:%M:%S" if found.second else "%H:%M")
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    """Return names with one "…" for all that may not be known: how many there are is not told either."""
+    return [name for number, name in enumerate(names) if name != HIDDEN or HIDDEN not in names[:number]]
 
 
 def seconds_of(value: object) -> float | None:

@@ -242,10 +242,10 @@ async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     data = part.get("event_data")
     details = [
         f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(value, 40)}"
-        for key, value in ([*data.items()][:3] if isinstance(data, Mapping) else ())
+        for key, value in (data.items() if isinstance(data, Mapping) else ())
     ]
     told = await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True))
-    return f"{told} ({', '.join(details)})" if details else told
+    return told + await phrases.in_brackets(details)
 
 
 async def _async_webhook(phrases: Narrator, _part: AutomationPart) -> str:
@@ -320,7 +320,7 @@ async def async_kind(phrases: Narrator, kind: str, category: str) -> str:
 async def async_fields(phrases: Narrator, part: AutomationPart, entity_ids: object) -> list[str]:
     """Return what the other options of a purpose-specific trigger or condition say."""
     said = [await phrases.threshold(part.get("threshold"), entity_ids)]
-    for key, value in [*part.items()][:8]:
+    for key, value in part.items():
         if key in ("threshold", "behavior", CONF_FOR, "offset", "offset_type") or value in (None, "", [], {}):
             continue
         values = [

@@ -141,7 +141,7 @@ def _is_inner(part: object) -> bool:
 
 async def _async_phrases(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> Narrator:
     phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
-    for trigger in draft.triggers[: 2 * MAX_PARTS]:
+    for trigger in draft.triggers:
         if (trigger_id := trigger.get("id")) is not None:
             phrases.triggers.setdefault(str(trigger_id), await async_trigger(phrases, trigger))
     return phrases
