@@ -595,3 +595,133 @@ async def test_what_is_left_out_is_counted(hass: HomeAssistant, parts: Mapping[s
     for one in LIGHTS:
         hass.states.async_set(one, "on", {"friendly_name": one[6:]})
     assert more in (await told(hass, **parts)).sentence()
+
+
+KITCHEN = is_so("light.kitchen", "on")
+BOTH = ["light.hall", "light.kitchen"]
+
+
+@pytest.mark.parametrize(("conditions", "said"), [
+    pytest.param([{"or": [{"not": [ON]}, ANNA]}], "(except if Hallway Light is on) or if Anna is home", id="not in or"),
+    pytest.param([{"or": [ANNA, {"not": [ON]}]}], "if Anna is home or except if Hallway Light is on", id="not at the end of or"),
+    pytest.param(
+        [{"not": [ON, ANNA]}], "except when one of these is so: if Hallway Light is on or if Anna is home", id="not of several",
+    ),
+    pytest.param([{"and": [{"not": [ON]}, ANNA]}], "(except if Hallway Light is on) and if Anna is home", id="not in and"),
+    pytest.param([{"not": [ON]}, ANNA], "(except if Hallway Light is on) and if Anna is home", id="not beside another"),
+    pytest.param([ANNA, {"not": [ON]}], "if Anna is home and except if Hallway Light is on", id="not after another"),
+    pytest.param(
+        [{"not": [{"and": [ON, ANNA]}]}], "except when all of this is so at once: if Hallway Light is on and if Anna is home", id="not of all",
+    ),
+    pytest.param([{"or": [ON, ANNA]}, KITCHEN], "(if Hallway Light is on or if Anna is home) and if Kitchen Light is on", id="or beside another"),
+    pytest.param([{"or": [ON, ANNA]}], "if Hallway Light is on or if Anna is home", id="or alone"),
+    pytest.param(
+        [{"or": [{"and": [ON, ANNA]}, KITCHEN]}], "(if Hallway Light is on and if Anna is home) or if Kitchen Light is on", id="and in or",
+    ),
+    pytest.param(
+        [{"or": [ANNA, {"or": [ON, KITCHEN]}]}], "if Anna is home or if Hallway Light is on or if Kitchen Light is on", id="or in or",
+    ),
+    pytest.param(
+        [{"or": [is_so(BOTH, "on"), ANNA]}], "(if Hallway Light is on and if Kitchen Light is on) or if Anna is home", id="several things in or",
+    ),
+    pytest.param(
+        [is_so(BOTH, "on", match="any"), ANNA], "(if Hallway Light is on or if Kitchen Light is on) and if Anna is home", id="one of several",
+    ),
+    pytest.param(
+        [is_so(BOTH, "on", match="any", **{"for": "00:05"})],
+        "if Hallway Light is on for at least 5 minutes or if Kitchen Light is on for at least 5 minutes", id="each for some time",
+    ),
+    pytest.param(
+        [{"or": [ON, is_so("light.kitchen", "on", **{"for": "00:05"})]}],
+        "if Hallway Light is on or if Kitchen Light is on for at least 5 minutes", id="one for some time",
+    ),
+    pytest.param(
+        [{"or": [ON, ANNA], "enabled": False}], "(if Hallway Light is on or if Anna is home) (disabled)", id="a group that is off",
+    ),
+    pytest.param(
+        [{"or": [{"condition": "time", "weekday": ["mon", "fri"]}, ANNA]}], "(on Mondays and on Fridays) or if Anna is home", id="days in or",
+    ),
+    pytest.param([{"not": [{"condition": "time", "weekday": ["mon", "fri"]}]}], "except (on Mondays and on Fridays)", id="not on days"),
+    pytest.param(
+        [{"condition": "light.is_on", "target": {"area_id": "kitchen"}, "options": {"behavior": "all"}}],
+        "if: Light is on (in Kitchen), all of them", id="all in an area",
+    ),
+    pytest.param(
+        [{"condition": "numeric_state", "entity_id": "sensor.outside", "above": 25, "value_template": "{{ 100 }}"}],
+        "if what the template “{{ 100 }}” makes of Outside Temperature is above 25", id="a number of a template",
+    ),
+    pytest.param(
+        [{"condition": "numeric_state", "entity_id": "zone.home", "above": 0, "value_template": "{{ 1 }}"}],
+        "if what the template “{{ 1 }}” makes of test home is above 0", id="a number of a template about home",
+    ),
+    pytest.param(
+        ["{{ states('sensor.outside') | float(9) > 5 }}"], "only if a template is true: {{ states('sensor.outside') | float(9) > 5 }}",
+        id="a number that counts as high where there is none",
+    ),
+    pytest.param(
+        ["{{ states('sensor.outside') | int > 5 }}"], "only if a template is true: {{ states('sensor.outside') | int > 5 }}", id="a rounded number",
+    ),
+])  # fmt: skip
+async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditions: list[Any], said: str) -> None:
+    assert (await told(hass, conditions=conditions)).sentence() == f"{said}: "
+
+
+@pytest.mark.parametrize(("trigger", "said"), [
+    pytest.param({"trigger": "time_pattern", "minutes": "5", "seconds": "/15"}, "whenever the clock shows minutes 5 and seconds 0, 15, 30 or 45", id="four times an hour"),
+    pytest.param({"trigger": "time_pattern", "minutes": "/45"}, "whenever the clock shows minutes 0 or 45", id="uneven times"),
+    pytest.param({"trigger": "time_pattern", "hours": "/5"}, "whenever the clock shows hours 0, 5, 10, 15 or 20", id="uneven hours"),
+    pytest.param({"trigger": "time_pattern", "hours": "7", "minutes": "*"}, "whenever the clock shows hours 7 and minutes 0–59", id="a full hour"),
+    pytest.param(
+        {"trigger": "time_pattern", "hours": "7", "seconds": "/30"}, "whenever the clock shows hours 7, minutes 0 and seconds 0 or 30",
+        id="twice a day",
+    ),
+    pytest.param({"trigger": "time_pattern", "hours": "/6"}, "every 6 hours", id="even hours"),
+    pytest.param({"trigger": "time_pattern", "minutes": "5", "seconds": "0"}, "every hour at minute 5", id="once an hour"),
+    pytest.param(
+        {"trigger": "numeric_state", "entity_id": "sensor.outside", "above": 25, "value_template": "{{ 100 - state.state | float }}"},
+        "when what the template “{{ 100 - state.state | float }}” makes of Outside Temperature rises above 25", id="a number of a template",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "from": "on", "not_to": "off"},
+        "when Hallway Light is no longer on (but not to off)", id="not to",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "to": "on", "not_from": "unavailable"},
+        "when Hallway Light turns on (but not from unavailable)", id="not from",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "not_to": ["on", "off"], "not_from": "on"},
+        "when Hallway Light changes to anything but on or off (but not from on)", id="neither",
+    ),
+    pytest.param({"trigger": "time", "at": ["07:00", "08:00"], "weekday": "mon"}, "(at 07:00 or at 08:00) on Mondays", id="days of two times"),
+])  # fmt: skip
+async def test_a_trigger_is_told_with_one_meaning(hass: HomeAssistant, trigger: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, triggers=[trigger])).triggers == (said,)
+
+
+async def test_every_trigger_of_an_id_is_told(hass: HomeAssistant) -> None:
+    triggers = [{"trigger": "time", "at": "07:00", "id": "x"}, {"trigger": "time", "at": "22:00", "id": "x"}]
+    said = await told(hass, triggers=triggers, conditions=[{"condition": "trigger", "id": "x"}])
+    assert said.conditions == ("if this was the trigger: at 07:00 or at 22:00",)
+    said = await told(
+        hass, triggers=[{"trigger": "time", "at": "07:00"}], conditions=[{"condition": "trigger", "id": "0"}]
+    )
+    assert said.conditions == ("if this was the trigger: at 07:00",)
+
+
+@pytest.mark.parametrize(("action", "said"), [
+    ({"if": [ON], "then": [{"delay": 1}]}, "(if Hallway Light is on: wait 1 second) and wait 5 seconds"),
+    ({"repeat": {"count": 2, "sequence": [{"delay": 1}]}}, "(repeat 2 times: wait 1 second) and wait 5 seconds"),
+    ({"repeat": {"while": [ON], "sequence": [{"delay": 1}]}}, "(repeat as long as this holds (if Hallway Light is on): wait 1 second) and wait 5 seconds"),
+    ({"parallel": [{"delay": 1}, {"delay": 2}]}, "(at the same time: wait 1 second and wait 2 seconds) and wait 5 seconds"),
+    ({"sequence": [{"delay": 1}, {"delay": 2}]}, "(wait 1 second and wait 2 seconds) and wait 5 seconds"),
+    ({"or": [ON, ANNA]}, "(go on only if Hallway Light is on or if Anna is home) and wait 5 seconds"),
+    (
+        {"wait_for_trigger": [{"trigger": "time", "at": "07:00"}, {"trigger": "time", "at": "08:00"}]},
+        "wait for this: (at 07:00 or at 08:00) and wait 5 seconds",
+    ),
+])  # fmt: skip
+async def test_where_inner_steps_end_is_told(hass: HomeAssistant, action: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, actions=[action, {"delay": 5}])).sentence() == said
+    within = await told(hass, actions=[{"if": [KITCHEN], "then": [action, {"delay": 5}]}])
+    assert within.sentence() == f"if Kitchen Light is on: {said}"

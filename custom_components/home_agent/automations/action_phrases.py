@@ -13,7 +13,18 @@ from ..support.const import DOMAIN
 from ..support.masking import SECRET
 from ..turn.plan import ServiceCall
 from .condition_phrases import async_condition, async_conditions
-from .phrases import HIDDEN, TARGETS, AutomationPart, Narrator, listed, plain
+from .phrases import (
+    HIDDEN,
+    TARGETS,
+    AllOf,
+    AnyOf,
+    AutomationPart,
+    Narrator,
+    Opened,
+    in_round_brackets,
+    listed,
+    plain,
+)
 from .template_phrases import friendly
 from .trigger_phrases import async_device_part, async_trigger
 
@@ -182,14 +193,14 @@ async def _async_at_most(phrases: Narrator, told: str, action: AutomationPart) -
 
 async def _async_wait_for(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     what = await phrases.each(listed(action["wait_for_trigger"]), lambda one: async_trigger(phrases, one), any_of=True)
-    told = await phrases.text("automation_word_wait_for", what=what)
+    told = await phrases.text("automation_word_wait_for", what=in_round_brackets(what))
     return await _async_at_most(phrases, told, action)
 
 
 async def _async_wait_template(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     text = str(plain(action["wait_template"]))
     what = await async_condition(phrases, text, 1) if friendly(text) is not None else phrases.cut(text)
-    told = await phrases.text("automation_word_wait_until", what=what)
+    told = await phrases.text("automation_word_wait_until", what=in_round_brackets(what))
     return await _async_at_most(phrases, told, action)
 
 
@@ -202,9 +213,11 @@ async def _async_branch(phrases: Narrator, conditions: object, actions: object, 
 async def _async_otherwise(phrases: Narrator, said: Sequence[str], actions: object, depth: int) -> str:
     told = "; ".join(said)
     if not listed(actions):
-        return told
+        return Opened(told)
     otherwise = await async_actions(phrases, actions, depth + 1)
-    return f"{told}; {await phrases.text('automation_word_otherwise', actions=otherwise)}" if told else otherwise
+    if not told:
+        return otherwise
+    return Opened(f"{told}; {await phrases.text('automation_word_otherwise', actions=otherwise)}")
 
 
 async def _async_if(phrases: Narrator, action: AutomationPart, depth: int) -> str:
@@ -228,23 +241,23 @@ async def _async_repeat(phrases: Narrator, action: AutomationPart, depth: int) -
     if "count" in repeat:
         count = plain(repeat["count"])
         times = str(count) if isinstance(count, int) else phrases.quoted(count)
-        return await phrases.text("automation_word_repeat", count=times, actions=actions)
+        return Opened(await phrases.text("automation_word_repeat", count=times, actions=actions))
     if "for_each" in repeat:
         items = plain(repeat["for_each"])
         said = [
             phrases.name(one) if isinstance(one, str) and valid_entity_id(one) else phrases.quoted(one, 40)
             for one in listed(items)
         ]
-        return await phrases.text("automation_word_for_each", items=await phrases.joined(said), actions=actions)
+        items = await phrases.joined(said)
+        return Opened(await phrases.text("automation_word_for_each", items=items, actions=actions))
     key = "automation_word_repeat_until" if "until" in repeat else "automation_word_repeat_while"
     conditions = await async_conditions(phrases, repeat.get("until") or repeat.get("while"), 1)
-    return await phrases.text(key, conditions=conditions, actions=actions)
+    return Opened(await phrases.text(key, conditions=conditions, actions=actions))
 
 
 async def _async_parallel(phrases: Narrator, action: AutomationPart, depth: int) -> str:
-    return await phrases.text(
-        "automation_word_parallel", actions=await async_actions(phrases, action["parallel"], depth + 1)
-    )
+    actions = await async_actions(phrases, action["parallel"], depth + 1)
+    return Opened(await phrases.text("automation_word_parallel", actions=actions))
 
 
 async def _async_sequence(phrases: Narrator, action: AutomationPart, depth: int) -> str:
@@ -274,7 +287,9 @@ async def _async_respond(phrases: Narrator, action: AutomationPart, _depth: int)
 async def _async_go_on(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     if action.get("condition") == "template" and friendly(text := str(plain(action.get("value_template")))) is None:
         return await phrases.text("automation_word_go_on_if_true", template=phrases.cut(text))
-    return await phrases.text("automation_word_go_on", condition=await async_condition(phrases, action))
+    condition = await async_condition(phrases, action)
+    told = await phrases.text("automation_word_go_on", condition=condition)
+    return Opened(told) if isinstance(condition, AllOf | AnyOf | Opened) else told
 
 
 async def _async_all_met(phrases: Narrator, action: AutomationPart, _depth: int) -> str:

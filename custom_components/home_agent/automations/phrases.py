@@ -62,7 +62,7 @@ _UNITS = (
     (60, "automation_word_minutes"),
     (1, "automation_word_seconds"),
 )
-_UNIT_KEYS: Mapping[str, str] = {key.removeprefix("automation_word_"): key for _, key in _UNITS}
+UNIT_KEYS: Mapping[str, str] = {key.removeprefix("automation_word_"): key for _, key in _UNITS}
 _SLAVIC_FEW = range(2, 5)
 _OFF_AND_ON = frozenset({"on", "off"})
 
@@ -98,6 +98,40 @@ def options_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**part, **options} if isinstance(options, Mapping) else part
 
 
+class AllOf(str):
+    """Phrases that belong together; in brackets where they stand in a row with others of which one is enough."""
+
+    __slots__ = ()
+
+
+class AnyOf(str):
+    """Phrases of which one is enough; in brackets where they stand in a row with others that belong together."""
+
+    __slots__ = ()
+
+
+class Opened(str):
+    """A phrase that seems to go on with what follows it in a row; in brackets unless it is the last."""
+
+    __slots__ = ()
+
+
+def told_apart(parts: Sequence[str], *, any_of: bool) -> list[str]:
+    """Return phrases as they stand in a row, with brackets around each that could be read with its neighbours."""
+    other, last = (AllOf if any_of else AnyOf), len(parts) - 1
+    if not last:
+        return [*parts]
+    return [
+        in_round_brackets(part) if isinstance(part, other) or (isinstance(part, Opened) and number < last) else part
+        for number, part in enumerate(parts)
+    ]
+
+
+def in_round_brackets(told: str) -> str:
+    """Return a phrase of several parts in brackets."""
+    return f"({told})" if isinstance(told, AllOf | AnyOf | Opened) else told
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrator:
     """Says the parts of phrases in one language, to a person who may know some entities."""
@@ -105,8 +139,8 @@ class Narrator:
     hass: HomeAssistant
     language: str
     knows: Knows
-    triggers: dict[str, str] = field(default_factory=dict)
-    """What the triggers that have an id are, for conditions that ask which one it was."""
+    triggers: dict[str, list[AutomationPart]] = field(default_factory=dict)
+    """The triggers by their ids, which several may share, for conditions that ask which one it was."""
 
     async def text(self, key: str, **placeholders: str) -> str:
         """Return a sentence or a part of one, cut where a placeholder makes it too long."""
@@ -149,9 +183,11 @@ class Narrator:
         if left:
             said = [*said[:most], await self.text("confirm_more_names", count=str(left))]
         if len(said) < 2:
-            return "".join(said)
+            return said[0] if said else ""
         key = "automation_word_or" if any_of else "automation_word_and"
-        return await self.text(key, first=", ".join(said[:-1]), last=said[-1])
+        [*first, last] = told_apart(said, any_of=any_of)
+        told = await self.text(key, first=", ".join(first), last=last)
+        return AnyOf(told) if any_of else AllOf(told)
 
     async def in_brackets(self, details: Sequence[str], most: int = MAX_DETAILS) -> str:
         """Return details in brackets after what they are of, surplus ones as a number; "" if there are none."""
@@ -166,9 +202,9 @@ class Narrator:
         if not told or (is_on := is_switched_on(part)) is True:
             return told
         if is_on is False:
-            return await self.text("automation_word_disabled", what=told)
+            return await self.text("automation_word_disabled", what=in_round_brackets(told))
         template = self.cut(part["enabled"]) if isinstance(part, Mapping) else HIDDEN
-        return await self.text("automation_word_enabled_if", what=told, template=template)
+        return await self.text("automation_word_enabled_if", what=in_round_brackets(told), template=template)
 
     # Texts.
 
@@ -360,7 +396,7 @@ class Narrator:
             given = plain(value)
             if not isinstance(given, dict):
                 return self.quoted(given)
-            parts = [(self.cut(given[unit]), key) for unit, key in _UNIT_KEYS.items() if given.get(unit)]
+            parts = [(self.cut(given[unit]), key) for unit, key in UNIT_KEYS.items() if given.get(unit)]
             return " ".join([f"{count} {(await self.text(key)).split('|')[-1]}" for count, key in parts])
         left, said = round(abs(seconds), 1), list[str]()
         for unit, key in _UNITS:

@@ -9,7 +9,19 @@ from homeassistant.core import split_entity_id
 from ..languages.digits import MASK
 from ..support.localize import async_own_text
 from ..support.masking import SECRET
-from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
+from .phrases import (
+    HIDDEN,
+    HOME,
+    UNIT_KEYS,
+    AutomationPart,
+    Narrator,
+    Opened,
+    in_round_brackets,
+    listed,
+    options_of,
+    plain,
+    seconds_of,
+)
 from .template_phrases import friendly
 
 _OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
@@ -43,7 +55,10 @@ _SUN: Mapping[tuple[str, str], str] = {
     ("sunrise", "before"): "automation_word_before_sunrise",
     ("sunrise", "after"): "automation_word_after_sunrise",
 }
+MAX_MOMENTS = 8
 _COUNTED = ("hours", "minutes", "seconds")
+_A_WHOLE: Mapping[str, int] = {"hours": 24, "minutes": 60, "seconds": 60}
+"""How many of a unit there are before it begins again: what does not divide that comes at uneven times."""
 
 
 async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
@@ -77,6 +92,15 @@ async def async_names(phrases: Narrator, part: AutomationPart, *, any_of: bool =
     return names
 
 
+async def async_measured(phrases: Narrator, part: AutomationPart, *, any_of: bool = True) -> str:
+    """Return what is compared with a number: entities, an attribute of them, or what a template makes of them."""
+    names = await async_names(phrases, part, any_of=any_of)
+    if not part.get("value_template"):
+        return names
+    template = phrases.quoted(part["value_template"])
+    return await phrases.text("automation_word_computed", template=template, names=names)
+
+
 def _verb(phrases: Narrator, entity_ids: list[Any], state: object) -> str:
     """Return the key of what people say of entities that get into a state; "" if they have no word for all of them."""
     found: set[str] = set()
@@ -94,7 +118,7 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
     to, before = listed(part.get("to")), listed(part.get("from"))
     about = [] if part.get("attribute") else ids
-    if ids == [HOME] and to == ["0"]:
+    if ids == [HOME] and to == ["0"] and not part.get("attribute"):
         told = await phrases.text("automation_word_nobody_left")
     elif len(to) == 1 and not before and not part.get("attribute") and (key := _verb(phrases, ids, to[0])):
         told = await phrases.text(key, names=names)
@@ -114,14 +138,21 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
         )
     else:
         told = await phrases.text("automation_word_changes", names=names)
+    if part.get("not_from"):
+        state = await phrases.states(about, part["not_from"])
+        told = await phrases.text("automation_word_not_from", what=told, state=state)
+    if before and part.get("not_to"):
+        told = await phrases.text(
+            "automation_word_not_to", what=told, state=await phrases.states(about, part["not_to"])
+        )
     return await _async_stays(phrases, told, part)
 
 
 async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
-    names, has_unit = await async_names(phrases, part), not part.get("attribute") and not part.get("value_template")
+    names, has_unit = await async_measured(phrases, part), not part.get("attribute") and not part.get("value_template")
     low, high = (phrases.measured(value, ids, has_unit=has_unit) for value in (above, below))
-    is_home = ids == [HOME]
+    is_home = ids == [HOME] and has_unit
     if is_home and below is None and above in (0, 0.0):
         told = await phrases.text("automation_word_somebody_comes")
     elif is_home and above is None and below in (1, 1.0):
@@ -155,7 +186,9 @@ async def _async_time(phrases: Narrator, part: AutomationPart) -> str:
             told = await async_moved(phrases, told, at.get("offset") if isinstance(at, Mapping) else None)
         said.append(told)
     told = await phrases.joined(said, any_of=True)
-    return f"{told} {await async_days(phrases, part['weekday'])}" if part.get("weekday") else told
+    if not part.get("weekday"):
+        return told
+    return f"{in_round_brackets(told)} {await async_days(phrases, part['weekday'])}"
 
 
 _DAYS: Mapping[str, str] = {
@@ -179,7 +212,8 @@ async def async_days(phrases: Narrator, days: object) -> str:
         return await phrases.text("automation_word_weekdays")
     if given == [*_WEEK[5:]]:
         return await phrases.text("automation_word_weekends")
-    return await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
+    told = await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
+    return Opened(told) if len(given) > 1 else told
 
 
 async def async_sun_moment(phrases: Narrator, event: str, offset: object) -> str:
@@ -211,18 +245,34 @@ async def _async_pattern(phrases: Narrator, part: AutomationPart) -> str:
     value = given.get(first, "")
     steps = {"hours": 3600, "minutes": 60, "seconds": 1}[first]
     every = 1 if value == "*" else int(value[1:]) if value.startswith("/") and value[1:].isdecimal() else 0
-    if every and all(given[unit].strip("0") == "" for unit in rest):
+    has_rest = any(given[unit].strip("0") for unit in rest)
+    if every and not has_rest and not _A_WHOLE[first] % every:
         if every == 1 and first != "seconds":
             return await phrases.text(
                 "automation_word_every_hour" if first == "hours" else "automation_word_every_minute"
             )
         return await phrases.text("automation_word_every", duration=await phrases.length(every * steps))
-    if first == "minutes" and value.isdecimal():
+    if first == "minutes" and value.isdecimal() and not has_rest:
         return await phrases.text("automation_word_hourly", minute=str(int(value)))
-    pattern = ":".join(
-        given.get(unit, "*" if not given or _COUNTED.index(unit) < _COUNTED.index(first) else "0") for unit in _COUNTED
-    )
-    return await phrases.text("automation_word_pattern", pattern=phrases.cut(pattern))
+    units = [*_COUNTED[_COUNTED.index(first) :]]
+    while len(units) > 1 and not given.get(units[-1], "0").strip("0"):  # smaller units are 0 unless they are given
+        del units[-1]
+    said = [
+        f"{(await phrases.text(UNIT_KEYS[unit])).split('|')[-1]} {await _async_moments(phrases, unit, given.get(unit, '0'))}"
+        for unit in units
+        if unit != first or value != "*"
+    ]
+    return await phrases.text("automation_word_pattern", pattern=await phrases.joined(said))
+
+
+async def _async_moments(phrases: Narrator, unit: str, value: str) -> str:
+    """Return at which minutes of an hour, or the like, something comes: "0, 15, 30 or 45"."""
+    if value == "*":
+        return f"0–{_A_WHOLE[unit] - 1}"
+    if value.startswith("/") and value[1:].isdecimal() and (step := int(value[1:])):
+        moments = [str(one) for one in range(0, _A_WHOLE[unit], step)]
+        return await phrases.joined(moments, any_of=True, most=MAX_MOMENTS)
+    return str(int(value)) if value.isdecimal() else phrases.cut(value)
 
 
 async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> str:
@@ -262,9 +312,10 @@ async def _async_said(phrases: Narrator, part: AutomationPart) -> str:
 
 
 async def _async_home_assistant(phrases: Narrator, part: AutomationPart) -> str:
-    return await phrases.text(
-        "automation_word_ha_starts" if "start" in listed(part.get("event")) else "automation_word_ha_stops"
-    )
+    async def tell(event: object) -> str:
+        return await phrases.text("automation_word_ha_starts" if event == "start" else "automation_word_ha_stops")
+
+    return await phrases.each(listed(part.get("event")), tell, any_of=True)
 
 
 async def _async_calendar(phrases: Narrator, part: AutomationPart) -> str:

@@ -15,7 +15,7 @@ from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
 from .draft import AutomationDraft
-from .phrases import HIDDEN, Narrator, listed, plain
+from .phrases import HIDDEN, Narrator, listed, plain, told_apart
 from .trigger_phrases import async_trigger
 
 MAX_PARTS = 20
@@ -90,7 +90,9 @@ class AutomationWords:
         return self._assembled(*cut)
 
     def _assembled(self, triggers: Sequence[str], conditions: Sequence[str], actions: Sequence[str]) -> str:
-        when = ", ".join(part for part in (_row(triggers, self.any_of), _row(conditions, self.all_of)) if part)
+        begins = _row(told_apart(triggers, any_of=True), self.any_of)
+        conditions, actions = (told_apart(parts, any_of=False) for parts in (conditions, actions))
+        when = ", ".join(part for part in (begins, _row(conditions, self.all_of)) if part)
         return f"{when}: {_row(actions, self.all_of)}" if when else _row(actions, self.all_of)
 
     def _cut(self, text: str, words: int) -> str:
@@ -141,9 +143,8 @@ def _is_inner(part: object) -> bool:
 
 async def _async_phrases(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> Narrator:
     phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
-    for trigger in draft.triggers:
-        if (trigger_id := trigger.get("id")) is not None:
-            phrases.triggers.setdefault(str(trigger_id), await async_trigger(phrases, trigger))
+    for place, trigger in enumerate(draft.triggers):
+        phrases.triggers.setdefault(str(trigger.get("id", place)), []).append(trigger)
     return phrases
 
 
